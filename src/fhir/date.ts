@@ -1,0 +1,69 @@
+/**
+ * A half-open span of time `[low, high)` in milliseconds since 1970-01-01T00:00:00Z.
+ *
+ * Every FHIR date is a span: `2020-05` is the whole of May. A Period without start or end reaches to
+ * {@link BEGINNING_OF_TIME} or {@link END_OF_TIME}. See https://hl7.org/fhir/R4/search.html#date.
+ */
+export interface DateInterval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Below every date FHIR can write (year 0001), and exact as a 64-bit integer. */
+export const BEGINNING_OF_TIME = -1e15;
+/** Above every date FHIR can write (year 9999), and exact as a 64-bit integer. */
+export const END_OF_TIME = 1e15;
+
+const DATE =
+  /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})?)?)?)?$/;
+
+/**
+ * Reads a FHIR date, dateTime or instant, of any precision, as the interval it stands for.
+ *
+ * A text without zone counts as UTC. Minutes without seconds are accepted, as search strings may leave them out.
+ * Fractions finer than a millisecond are cut to it.
+ *
+ * @returns undefined for anything that is not a date, including days and hours that do not exist (`2021-02-30`).
+ */
+export function parseDate(text: string): DateInterval | undefined {
+  const match = DATE.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction, zone] = match;
+  const y = Number(year);
+  if (month === undefined) return { low: utc(y, 0, 1), high: utc(y + 1, 0, 1) };
+  const m = Number(month) - 1;
+  if (m < 0 || m > 11) return undefined;
+  if (day === undefined) return { low: utc(y, m, 1), high: utc(y, m + 1, 1) };
+  const d = Number(day);
+  const midnight = utc(y, m, d);
+  if (d < 1 || new Date(midnight).getUTCMonth() !== m) return undefined;
+  if (hour === undefined) return { low: midnight, high: utc(y, m, d + 1) };
+  const h = Number(hour);
+  const min = Number(minute);
+  const s = Number(second ?? 0);
+  const offset = zoneOffset(zone);
+  // 24:00 is allowed by ISO 8601 but not by FHIR; second 60 is a leap second and counts as the next second's start.
+  if (h > 23 || min > 59 || s > 60 || offset === undefined) return undefined;
+  const base = midnight + ((h * 60 + min) * 60 + s) * 1000 - offset;
+  if (second === undefined) return { low: base, high: base + 60_000 };
+  if (fraction === undefined) return { low: base, high: base + 1000 };
+  const step = fraction.length === 1 ? 100 : fraction.length === 2 ? 10 : 1;
+  const low = base + Number(fraction.slice(0, 3).padEnd(3, '0'));
+  return { low, high: low + step };
+}
+
+/** Milliseconds of a UTC date; unlike `Date.UTC` it takes years below 100 at their word. */
+function utc(year: number, month: number, day: number): number {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, day);
+  return date.getTime();
+}
+
+/** Offset east of UTC in milliseconds; undefined for a zone that does not exist. */
+function zoneOffset(zone: string | undefined): number | undefined {
+  if (zone === undefined || zone === 'Z') return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(4, 6));
+  if (hours > 14 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}

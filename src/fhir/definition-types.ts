@@ -1,0 +1,77 @@
+/** A resource type, data type or backbone element. Named as in `@medplum/fhirtypes`: `Patient.contact` is `PatientContact`. */
+export interface TypeDefinition {
+  readonly name: string;
+  /** `complex`: data types and backbone elements; `primitive`: `string`, `dateTime` …, without elements of their own. */
+  readonly kind: 'resource' | 'complex' | 'primitive';
+  /** By JSON name, in the order of the specification; inherited ones included, choices expanded (`valueQuantity`). */
+  readonly elements: ReadonlyMap<string, ElementDefinition>;
+  /** One line of human text. */
+  readonly short: string;
+}
+
+/** One element as it stands in JSON. */
+export interface ElementDefinition {
+  /** JSON name: `name`, `valueQuantity`. */
+  readonly name: string;
+  /** Name of its {@link TypeDefinition}; `Resource` for `contained`, `Bundle.entry.resource` and their like. */
+  readonly type: string;
+  /** True where the element repeats: its JSON value is an array. */
+  readonly array: boolean;
+  /** True where the specification demands at least one. For a choice this holds for the group, not for each member. */
+  readonly required: boolean;
+  /** Base name of a choice (`value` for `valueQuantity`); left out otherwise. */
+  readonly choiceOf?: string;
+  /** Reference and canonical: the resource types allowed; left out where any type is. */
+  readonly targets?: readonly string[];
+  /** Codes of a required binding that can be listed; left out otherwise. */
+  readonly codes?: readonly string[];
+  /** One line of human text. */
+  readonly short: string;
+}
+
+export type SearchParameterType =
+  | 'string' | 'token' | 'date' | 'number' | 'quantity' | 'reference' | 'uri' | 'composite' | 'special';
+
+/** A search parameter as it applies to one resource type. See https://hl7.org/fhir/R4/searchparameter.html. */
+export interface SearchParameterDefinition {
+  readonly code: string;
+  readonly type: SearchParameterType;
+  /** FHIRPath from the resource, only the alternatives that apply to this type: `Patient.name`. */
+  readonly expression: string;
+  /** The expression compiled at build time; left out where its form needs the FHIRPath library. */
+  readonly path?: PathExpression;
+  /** Reference parameters: the resource types it can point to; left out where any type is allowed. */
+  readonly targets?: readonly string[];
+  /** Composite parameters: their parts, in order, with expressions relative to each result of `expression`. */
+  readonly components?: readonly SearchComponentDefinition[];
+  readonly short: string;
+}
+
+export interface SearchComponentDefinition {
+  /** The code of the parameter that defines the part. */
+  readonly code: string;
+  readonly type: SearchParameterType;
+  readonly expression: string;
+  readonly path?: PathExpression;
+}
+
+/** The alternatives of an expression (`a | b`), each a chain of steps from the resource. */
+export type PathExpression = readonly (readonly PathStep[])[];
+
+/**
+ * One step of a compiled expression, in the compact form of the definitions file.
+ *
+ * | step | FHIRPath |
+ * |---|---|
+ * | `'name'` | `.name` (a choice's base name reaches every typed form) |
+ * | `{ index: 0 }` | `[0]` |
+ * | `{ ofType: 'Quantity' }` | `.ofType(Quantity)`, `as Quantity`, `.as(Quantity)` |
+ * | `{ path: ['system'], equals: 'phone' }` | `.where(system = 'phone')` |
+ * | `{ resolvesTo: 'Patient' }` | `.where(resolve() is Patient)` |
+ */
+export type PathStep =
+  | string
+  | { readonly index: number }
+  | { readonly ofType: string }
+  | { readonly path: readonly string[]; readonly equals: string | boolean }
+  | { readonly resolvesTo: string };

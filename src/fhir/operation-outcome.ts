@@ -1,0 +1,23 @@
+/** One finding, before it becomes an OperationOutcome issue. */
+export interface OutcomeIssue {
+  /** Default `error`. */
+  readonly severity?: 'fatal' | 'error' | 'warning' | 'information';
+  /** A code of https://hl7.org/fhir/R4/valueset-issue-type.html. */
+  readonly code: string;
+  /** Human text, safe for clients. */
+  readonly diagnostics?: string;
+  /** FHIRPath locations, such as `Patient.name[0].family`. */
+  readonly expression?: readonly string[];
+}
+
+/** The OperationOutcome resource as this library writes it. See https://hl7.org/fhir/R4/operationoutcome.html. */
+export interface OperationOutcome {
+  resourceType: 'OperationOutcome';
+  id?: string;
+  issue: {
+    severity: 'fatal' | 'error' | 'warning' | 'information';
+    code: string;
+    details?: { text: string };
+    expression?: string[];
+  }[];
+}

@@ -1,0 +1,64 @@
+import { isResourceId } from './resource.js';
+
+/**
+ * What the text of a `Reference.reference` points to. See https://hl7.org/fhir/R4/references.html#literal.
+ *
+ * | text | kind |
+ * |---|---|
+ * | `Patient/1`, `Patient/1/_history/2` | local |
+ * | `https://own.base/Patient/1` where `https://own.base` is the base given | local |
+ * | `#med` | contained |
+ * | `#` | container |
+ * | `urn:uuid:…`, `urn:oid:…` | urn |
+ * | any other absolute URL | foreign: never read as local, even when its tail looks like a local id |
+ */
+export type ParsedReference =
+  | { readonly kind: 'local'; readonly type: string; readonly id: string; readonly version?: string }
+  | { readonly kind: 'contained'; readonly id: string }
+  | { readonly kind: 'container' }
+  | { readonly kind: 'urn'; readonly urn: string }
+  | { readonly kind: 'foreign'; readonly url: string };
+
+const RELATIVE = /^([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/([A-Za-z0-9\-.]{1,64}))?$/;
+
+/**
+ * Classifies a reference text.
+ *
+ * @param baseUrl the service's own base, without which every absolute URL is foreign. A trailing slash is ignored.
+ * @returns undefined for a text that is no reference at all, such as an empty string or `Patient/`.
+ */
+export function parseReference(text: string, baseUrl?: string): ParsedReference | undefined {
+  if (text.startsWith('#')) {
+    if (text === '#') return { kind: 'container' };
+    return { kind: 'contained', id: text.slice(1) };
+  }
+  if (text.startsWith('urn:')) return { kind: 'urn', urn: text };
+  let relative = text;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
+    const base = baseUrl?.replace(/\/$/, '');
+    if (base === undefined || !text.startsWith(`${base}/`)) return { kind: 'foreign', url: text };
+    relative = text.slice(base.length + 1);
+  }
+  const match = RELATIVE.exec(relative);
+  if (match === null) return relative === text ? undefined : { kind: 'foreign', url: text };
+  const [, type, id, version] = match as unknown as [string, string, string, string | undefined];
+  return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
+}
+
+/** The `Type/id` text of a local resource. */
+export function referenceTo(type: string, id: string): string {
+  return `${type}/${id}`;
+}
+
+/**
+ * The id that a host names something by: an id, a `Type/id` text or a Reference all serve.
+ *
+ * @returns undefined when the value is none of these or names another type.
+ */
+export function idOf(value: string | { readonly reference?: string | undefined }, type: string): string | undefined {
+  const text = typeof value === 'string' ? value : value.reference;
+  if (text === undefined) return undefined;
+  if (isResourceId(text)) return text;
+  const parsed = parseReference(text);
+  return parsed?.kind === 'local' && parsed.type === type ? parsed.id : undefined;
+}

@@ -1,0 +1,36 @@
+/**
+ * A FHIR R4 resource as plain JSON, whatever its type.
+ *
+ * The engine handles all types alike, so it reads elements by name; hosts that know their type use the interfaces of
+ * `@medplum/fhirtypes`, which are assignable to this one. See https://hl7.org/fhir/R4/json.html.
+ */
+export interface AnyResource {
+  readonly resourceType: string;
+  readonly id?: string | undefined;
+  readonly meta?: ResourceMeta | undefined;
+}
+
+/** The part of `Resource.meta` that the engine itself reads. See https://hl7.org/fhir/R4/resource.html#Meta. */
+export interface ResourceMeta {
+  readonly versionId?: string | undefined;
+  /** Instant of the last change, ISO 8601 with zone. */
+  readonly lastUpdated?: string | undefined;
+}
+
+/** Any JSON object: a resource, an element, a backbone element. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** True for a JSON object: neither null, nor an array, nor a primitive. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The elements of a resource by name; resources are JSON objects whatever their declared interface. */
+export function elementsOf(resource: AnyResource): JsonObject {
+  return resource as unknown as JsonObject;
+}
+
+/** What a resource id may look like. See https://hl7.org/fhir/R4/datatypes.html#id. */
+export function isResourceId(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9\-.]{1,64}$/.test(value);
+}

@@ -1,0 +1,236 @@
+/**
+ * The one meaning of a search: a tree of plain data.
+ *
+ * Request text and access policies are parsed into it, the memory store and policy checks evaluate it
+ * (`match.ts`), SQL stores translate it. All parameter codes are those of the resource type being searched
+ * (`Query.type`, or the type named by a `chain` or `has` node for the criteria inside it).
+ *
+ * ```text
+ * PatientList(family: "Kulas,Smith", gender: "male")
+ *   { kind: 'and', of: [
+ *     { kind: 'or', of: [
+ *       { kind: 'match', parameter: 'family', test: { kind: 'string', comparator: 'starts-with', text: 'kulas' } },
+ *       { kind: 'match', parameter: 'family', test: { kind: 'string', comparator: 'starts-with', text: 'smith' } } ] },
+ *     { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } } ] }
+ * ```
+ */
+export type Criteria =
+  | AllCriteria
+  | NoneCriteria
+  | AndCriteria
+  | OrCriteria
+  | NotCriteria
+  | IdCriteria
+  | LastUpdatedCriteria
+  | MatchCriteria
+  | MissingCriteria
+  | CompositeCriteria
+  | ChainCriteria
+  | HasCriteria;
+
+/** Every resource of the type. */
+export interface AllCriteria {
+  readonly kind: 'all';
+}
+/** No resource. */
+export interface NoneCriteria {
+  readonly kind: 'none';
+}
+export interface AndCriteria {
+  readonly kind: 'and';
+  readonly of: readonly Criteria[];
+}
+export interface OrCriteria {
+  readonly kind: 'or';
+  readonly of: readonly Criteria[];
+}
+/** Everything that the inner criteria do not match, resources without any value included. */
+export interface NotCriteria {
+  readonly kind: 'not';
+  readonly of: Criteria;
+}
+/** The resource's own id is one of these. */
+export interface IdCriteria {
+  readonly kind: 'id';
+  readonly ids: readonly string[];
+}
+/** `meta.lastUpdated` as a date; kept apart because stores hold it beside the resource, not in an index. */
+export interface LastUpdatedCriteria {
+  readonly kind: 'last-updated';
+  readonly test: DateTest;
+}
+/** At least one value of the parameter passes the test. */
+export interface MatchCriteria {
+  readonly kind: 'match';
+  readonly parameter: string;
+  readonly test: ValueTest;
+}
+/** `missing: true`: no value of the parameter; `false`: at least one. */
+export interface MissingCriteria {
+  readonly kind: 'missing';
+  readonly parameter: string;
+  readonly missing: boolean;
+}
+/** One and the same group of component values passes all tests; `tests[n]` belongs to the parameter's component n. */
+export interface CompositeCriteria {
+  readonly kind: 'composite';
+  readonly parameter: string;
+  readonly tests: readonly ValueTest[];
+}
+/** A resource of `type` that the reference parameter points to matches. One node per target type. */
+export interface ChainCriteria {
+  readonly kind: 'chain';
+  readonly parameter: string;
+  readonly type: string;
+  readonly of: Criteria;
+}
+/** A resource of `type` whose reference parameter points here matches. See https://hl7.org/fhir/R4/search.html#has. */
+export interface HasCriteria {
+  readonly kind: 'has';
+  readonly type: string;
+  readonly parameter: string;
+  readonly of: Criteria;
+}
+
+/** What one index value must be like. */
+export type ValueTest = TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
+
+/**
+ * Token forms: `code` (system and noSystem left out), `system|code`, `|code` (noSystem), `system|` (code left out).
+ * Case-sensitive. See https://hl7.org/fhir/R4/search.html#token.
+ */
+export interface TokenTest {
+  readonly kind: 'token';
+  readonly system?: string;
+  /** The value must have no system. */
+  readonly noSystem?: boolean;
+  readonly code?: string;
+  /** Some value of the parameter differs: `_filter`'s `ne`. The other fields say from what. */
+  readonly negated?: boolean;
+}
+
+/** `:text` on a token or reference: a display or text that belongs to it contains or begins with the folded text. */
+export interface TextTest {
+  readonly kind: 'text';
+  readonly text: string;
+}
+
+/** Strings compare folded (see fold.ts), except `exact`, which takes `text` as it is written. */
+export interface StringTest {
+  readonly kind: 'string';
+  readonly comparator: 'starts-with' | 'ends-with' | 'contains' | 'equals' | 'not-equals' | 'exact';
+  /** Folded, except for `exact`. */
+  readonly text: string;
+}
+
+/**
+ * How a stored span relates to the searched one. See https://hl7.org/fhir/R4/search.html#prefix.
+ * With stored `[l, h)` and searched `[L, H)`:
+ *
+ * | prefix | stored value passes when |
+ * |---|---|
+ * | eq | `L <= l && h <= H` |
+ * | ne | not eq |
+ * | gt | `h > H` |
+ * | lt | `l < L` |
+ * | ge | gt or eq |
+ * | le | lt or eq |
+ * | sa | `l >= H` |
+ * | eb | `h <= L` |
+ * | ap | the spans, the searched one widened by 10 % of its distance from now (dates) or of its value (numbers), overlap |
+ * | po | the spans overlap (`_filter` only) |
+ *
+ * Parsing widens the searched span for `ap`, so that a test never depends on the clock: for it `low`/`high` are the
+ * widened bounds and `ap` and `po` mean the same to an evaluator.
+ */
+export type Prefix = 'eq' | 'ne' | 'gt' | 'lt' | 'ge' | 'le' | 'sa' | 'eb' | 'ap' | 'po';
+
+/** Milliseconds since 1970, half-open. */
+export interface DateTest {
+  readonly kind: 'date';
+  readonly prefix: Prefix;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * A number. For `eq` and `ne` `[low, high)` is the span of the precision as written (`13` is 12.5 up to 13.5), for `ap`
+ * it is the value ± 10 %, for the other prefixes `low` and `high` both are the exact value. A stored number is a point
+ * (`low = high`), a stored Range a closed span; a stored value passes
+ *
+ * | prefix | when |
+ * |---|---|
+ * | eq | `low <= l && h < high` (or l = h = low when low = high) |
+ * | ne | not eq |
+ * | gt / lt | `h > high` / `l < low` |
+ * | ge / le | `h >= high` / `l <= low` |
+ * | sa / eb | `l > high` / `h < low` |
+ * | ap, po | `l <= high && h >= low` |
+ */
+export interface NumberTest {
+  readonly kind: 'number';
+  readonly prefix: Prefix;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A {@link NumberTest} with unit: `system|code` must both be equal; `||code` is equal to the code or to the human unit. */
+export interface QuantityTest {
+  readonly kind: 'quantity';
+  readonly prefix: Prefix;
+  readonly low: number;
+  readonly high: number;
+  readonly system?: string;
+  readonly code?: string;
+}
+
+/**
+ * A reference. `types` and `id` name local resources (`types` left out: any type); `url` anything absolute or a canonical,
+ * with `|version` when the search gave one. Without id and url, any local reference to one of the types.
+ */
+export interface ReferenceTest {
+  readonly kind: 'reference';
+  readonly types?: readonly string[];
+  readonly id?: string;
+  readonly url?: string;
+  /** Some value of the parameter differs: `_filter`'s `ne`. */
+  readonly negated?: boolean;
+}
+
+/** Uris compare whole and case-sensitive; `below`: the value begins with it as a path; `above`: the other way round. */
+export interface UriTest {
+  readonly kind: 'uri';
+  readonly comparator: 'equals' | 'not-equals' | 'below' | 'above' | 'starts-with' | 'ends-with' | 'contains';
+  readonly value: string;
+}
+
+/** One key of `_sort`. `parameter` may be `_id` and `_lastUpdated` besides the type's parameters. */
+export interface SortKey {
+  readonly parameter: string;
+  readonly descending: boolean;
+}
+
+export const ALL: Criteria = Object.freeze({ kind: 'all' });
+export const NONE: Criteria = Object.freeze({ kind: 'none' });
+
+/** Conjunction, simplified: nested `and`s are flattened, `all` drops out, one `none` decides. */
+export function and(criteria: readonly Criteria[]): Criteria {
+  const of = criteria.flatMap((one) => (one.kind === 'and' ? one.of : one.kind === 'all' ? [] : [one]));
+  if (of.some((one) => one.kind === 'none')) return NONE;
+  return of.length === 0 ? ALL : of.length === 1 ? of[0]! : { kind: 'and', of };
+}
+
+/** Disjunction, simplified: nested `or`s are flattened, `none` drops out, one `all` decides. */
+export function or(criteria: readonly Criteria[]): Criteria {
+  const of = criteria.flatMap((one) => (one.kind === 'or' ? one.of : one.kind === 'none' ? [] : [one]));
+  if (of.some((one) => one.kind === 'all')) return ALL;
+  return of.length === 0 ? NONE : of.length === 1 ? of[0]! : { kind: 'or', of };
+}
+
+/** Negation, simplified: a double one cancels, `all` and `none` swap. */
+export function not(criteria: Criteria): Criteria {
+  if (criteria.kind === 'not') return criteria.of;
+  if (criteria.kind === 'all') return NONE;
+  if (criteria.kind === 'none') return ALL;
+  return { kind: 'not', of: criteria };
+}

@@ -1,0 +1,27 @@
+const MARKS = /\p{M}+/gu;
+/** Marks inside words vanish (`O'Brien` is `obrien`), as do full stops of abbreviations (`Dr.`, `U.S.A.`). */
+const INNER_PUNCTUATION = /['’‘ʼ`.·]+/gu;
+/** Other marks separate words (`Smith-Jones` is `smith jones`). */
+const PUNCTUATION = /[\p{P}\p{S}\s]+/gu;
+
+/**
+ * The order key of strings: without accents and case, everything else kept.
+ *
+ * `_sort` compares these by code unit. See https://hl7.org/fhir/R4/search.html#sort.
+ */
+export function collationKey(text: string): string {
+  // PERF: most stored strings are plain lower-case ASCII already or become so without normalization.
+  return /^[\x20-\x7e]*$/.test(text) ? text.toLowerCase() : text.normalize('NFD').replace(MARKS, '').toLowerCase();
+}
+
+/**
+ * The form in which string parameters compare: without accents, case and punctuation, white space as single blanks.
+ *
+ * `fold("Müller-O'Hara, DR.")` is `'muller ohara dr'`. See https://hl7.org/fhir/R4/search.html#string.
+ */
+export function fold(text: string): string {
+  const key = collationKey(text);
+  // PERF: plain words skip two regular expressions.
+  if (/^[a-z0-9]*$/.test(key)) return key;
+  return key.replace(INNER_PUNCTUATION, '').replace(PUNCTUATION, ' ').trim();
+}

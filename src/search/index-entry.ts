@@ -1,0 +1,87 @@
+/**
+ * What a resource can be found by: one entry per value of a search parameter.
+ *
+ * ```text
+ * Observation { code: { coding: [{ system: 'http://loinc.org', code: '8302-2', display: 'Height' }] }, … }
+ *   { parameter: 'code', group: 0, value: { kind: 'token', system: 'http://loinc.org', code: '8302-2', texts: ['Height'] } }
+ *   { parameter: 'code-value-quantity$0', group: 1, value: { kind: 'token', … } }     component 0 of the composite
+ *   { parameter: 'code-value-quantity$1', group: 1, value: { kind: 'quantity', … } }  component 1, same group
+ *   { parameter: 'subject', group: 0, value: { kind: 'reference', type: 'Patient', id: '1' } }
+ *   { parameter: 'subject:identifier', group: 0, value: { kind: 'token', … } }        of a Reference.identifier
+ * ```
+ */
+export interface IndexEntry {
+  /** The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier. */
+  readonly parameter: string;
+  /** 0, except for components of a composite: there the values that belong together share a number from 1 up. */
+  readonly group: number;
+  readonly value: IndexValue;
+}
+
+export type IndexValue =
+  | TokenValue
+  | StringValue
+  | DateValue
+  | NumberValue
+  | QuantityValue
+  | LocalReferenceValue
+  | UrlReferenceValue
+  | UriValue;
+
+export interface TokenValue {
+  readonly kind: 'token';
+  readonly system?: string;
+  readonly code?: string;
+  /** Displays and texts that belong to it, as written: what `:text` searches. Stores need not index them. */
+  readonly texts?: readonly string[];
+}
+
+export interface StringValue {
+  readonly kind: 'string';
+  /** As written. */
+  readonly text: string;
+  /** See fold.ts. */
+  readonly folded: string;
+}
+
+/** Milliseconds since 1970, half-open. */
+export interface DateValue {
+  readonly kind: 'date';
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A point (`low = high`) or, for a Range, a closed span; an open end is ±1e300. */
+export interface NumberValue {
+  readonly kind: 'number';
+  readonly low: number;
+  readonly high: number;
+}
+
+/** As {@link NumberValue}, with its unit: the coded one and the human one. */
+export interface QuantityValue {
+  readonly kind: 'quantity';
+  readonly low: number;
+  readonly high: number;
+  readonly system?: string;
+  readonly code?: string;
+  readonly unit?: string;
+}
+
+/** `Type/id`, also when the reference is versioned. Contained (`#…`) references are not indexed. */
+export interface LocalReferenceValue {
+  readonly kind: 'reference';
+  readonly type: string;
+  readonly id: string;
+}
+
+/** Anything absolute (foreign, urn:) and canonicals, as written, version included. */
+export interface UrlReferenceValue {
+  readonly kind: 'reference';
+  readonly url: string;
+}
+
+export interface UriValue {
+  readonly kind: 'uri';
+  readonly value: string;
+}

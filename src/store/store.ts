@@ -1,0 +1,164 @@
+import type { AnyResource } from '../fhir/resource.js';
+import type { Criteria, SortKey } from '../search/criteria.js';
+
+/**
+ * Where resources live. The engine speaks to nothing else, so anything that keeps these promises can carry it;
+ * `fhirgraph/testing` proves it.
+ *
+ * Promises that hold for every method:
+ * - Every key and query names its project; nothing crosses projects.
+ * - Results are private copies or deeply frozen: a caller can never change what another sees.
+ * - Rejections are `FhirError`s: `unavailable` (try again), `conflict`, `precondition-failed`, `aborted` (by `signal`),
+ *   `corrupt`; anything else is a fault of the adapter.
+ */
+export interface ResourceStore {
+  /** Many resources at once: same length, same order as `keys`, absence marked per key. Duplicate keys are allowed. */
+  read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]>;
+
+  /** One page of the resources that match. */
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchPage>;
+
+  /**
+   * The same search once per target, restricted to resources whose reference parameter points to it: the reverse
+   * references of a whole level in one call. `query.limit`, `query.offset` and `query.total` hold per target.
+   *
+   * @returns one page per target, same length, same order. Duplicate targets are allowed.
+   */
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]>;
+
+  /**
+   * Applies all writes or none, over projects too. When the promise resolves the writes are durable.
+   *
+   * The store sets `meta.versionId` (a new one per write, never used again for that resource) and `meta.lastUpdated`
+   * (never going back for one resource) in what it keeps and returns.
+   *
+   * @returns one result per write, same order.
+   * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.
+   * @throws FhirError `conflict` - a unique key is taken (`details.index`, `details.holder` as `Type/id`) or an
+   * `unmatched` check found a match (`details.index`, `details.holder`).
+   */
+  commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]>;
+
+  /** Versions of one resource, newest first, deletions included. An unknown key has no versions. */
+  history(key: ResourceKey, page: { readonly offset: number; readonly limit: number }, options?: CallOptions): Promise<HistoryPage>;
+
+  /** Calls the listener after each commit with what changed. @returns a function that stops it. */
+  subscribe(listener: (changes: readonly Change[]) => void): () => void;
+
+  /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** Ends the work early with `aborted`; left out, nothing is watched. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The project that holds what exists above projects: Users and the Projects themselves. */
+export const ABOVE_PROJECTS = '';
+
+export interface ResourceKey {
+  /** The id of a Project, or {@link ABOVE_PROJECTS}. */
+  readonly project: string;
+  readonly type: string;
+  readonly id: string;
+  /** One version instead of the current one. Only `read` looks at it. */
+  readonly version?: string;
+}
+
+export interface ReferenceTarget {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** A resource as stored, `meta.versionId` and `meta.lastUpdated` included. */
+export interface StoredResource {
+  readonly versionId: string;
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  readonly resource: AnyResource;
+}
+
+export type ReadResult =
+  | ({ readonly status: 'found' } & StoredResource)
+  /** No such resource, or no such version of it. */
+  | { readonly status: 'missing' }
+  /** Deleted; the version that says so. */
+  | { readonly status: 'gone'; readonly versionId: string; readonly lastUpdated: string };
+
+export interface SearchQuery {
+  readonly project: string;
+  readonly type: string;
+  readonly criteria: Criteria;
+  /** Default: by id, ascending. Ties of any sort are broken by ascending id. Resources without a value come last. */
+  readonly sort?: readonly SortKey[] | undefined;
+  /** Matches to leave out at the start of the page. Default 0. */
+  readonly offset?: number | undefined;
+  /** Longest page. Default: no limit. 0 returns no resources (with `total`: the count alone). */
+  readonly limit?: number | undefined;
+  /** Also count all matches, whatever the page. Default false. */
+  readonly total?: boolean | undefined;
+}
+
+export interface SearchPage {
+  readonly matches: readonly StoredResource[];
+  /** The number of all matches; present when asked for. */
+  readonly total?: number;
+}
+
+export type Write = PutWrite | DeleteWrite | UnmatchedCheck;
+
+/** Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's. */
+export interface PutWrite {
+  readonly kind: 'put';
+  readonly key: ResourceKey;
+  readonly resource: AnyResource;
+  readonly expect?: Expectation | undefined;
+  /**
+   * Texts that no other current resource of the project may hold, such as `User.email=ann@example.org`. They replace the
+   * keys of the version before, and end with a deletion.
+   */
+  readonly unique?: readonly string[] | undefined;
+}
+
+/** Deletes the resource; its history stays. Deleting what is absent changes nothing. */
+export interface DeleteWrite {
+  readonly kind: 'delete';
+  readonly key: ResourceKey;
+  readonly expect?: Expectation | undefined;
+}
+
+/** Lets the commit through only while the query has no match, seen after the writes before it: a conditional create. */
+export interface UnmatchedCheck {
+  readonly kind: 'unmatched';
+  readonly query: SearchQuery;
+}
+
+/** What must be true of the current version: that version, or (`null`) no current version at all. */
+export type Expectation = { readonly version: string | null };
+
+export type WriteResult =
+  | ({ readonly kind: 'put'; /** True when there was no current version before. */ readonly created: boolean } & StoredResource)
+  | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
+  | { readonly kind: 'unmatched' };
+
+export interface HistoryPage {
+  readonly entries: readonly HistoryEntry[];
+  readonly total: number;
+}
+
+export type HistoryEntry =
+  | ({ readonly kind: 'put' } & StoredResource)
+  | { readonly kind: 'delete'; readonly versionId: string; readonly lastUpdated: string };
+
+/** One write of a commit, for listeners. */
+export interface Change {
+  readonly kind: 'put' | 'delete';
+  readonly key: ResourceKey;
+  readonly versionId: string;
+}
