@@ -1,0 +1,95 @@
+import js from '@eslint/js';
+import { createNodeResolver, importX } from 'eslint-plugin-import-x';
+import regexp from 'eslint-plugin-regexp';
+import { fileURLToPath } from 'node:url';
+import tseslint from 'typescript-eslint';
+import { importLayers } from './scripts/lint/import-layers.mjs';
+
+/**
+ * Which layers each folder of src may import values from, besides itself. Types may come from anywhere.
+ * The public entry files beside the folders (index.ts, sqlite.ts, testing.ts) may import from all; nobody imports them.
+ */
+const LAYERS = {
+  fhir: [],
+  fhirpath: ['fhir'],
+  search: ['fhir', 'fhirpath'],
+  store: ['fhir'],
+  stores: ['store', 'search', 'fhir'],
+  access: ['store', 'search', 'fhirpath', 'fhir'],
+  import: ['access', 'store', 'search', 'fhir'],
+  projects: ['access', 'store', 'search', 'fhir'],
+  graphql: ['access', 'search', 'fhirpath', 'fhir'],
+  testing: ['store', 'search', 'fhir'],
+};
+
+const TYPESCRIPT = ['**/*.ts'];
+const SOURCE = ['src/**/*.ts'];
+const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
+/** Files that a tool loads by their default export. */
+const CONFIGS = ['*.config.ts', '*.config.js'];
+
+export default tseslint.config(
+  { ignores: ['dist/', 'coverage/', 'node_modules/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  {
+    files: ['**/*.js', '**/*.mjs'],
+    languageOptions: {
+      globals: {
+        Buffer: 'readonly',
+        console: 'readonly',
+        performance: 'readonly',
+        process: 'readonly',
+        URL: 'readonly',
+      },
+    },
+    rules: { 'no-unused-vars': UNUSED },
+  },
+  {
+    files: TYPESCRIPT,
+    extends: [tseslint.configs.strict],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      // noUncheckedIndexedAccess makes `!` the plain way to say "this index is in range".
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-unused-vars': UNUSED,
+      // What only types can tell, and what hurts when it is missed.
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/prefer-promise-reject-errors': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    },
+  },
+  {
+    files: [...TYPESCRIPT, '**/*.js', '**/*.mjs'],
+    plugins: { 'import-x': importX, local: { rules: { 'import-layers': importLayers } } },
+    rules: {
+      eqeqeq: 'error',
+      'import-x/no-default-export': 'error',
+      'local/import-layers': ['error', { source: fileURLToPath(new URL('./src', import.meta.url)), layers: LAYERS }],
+    },
+  },
+  {
+    files: SOURCE,
+    plugins: { regexp },
+    settings: {
+      'import-x/extensions': ['.ts'],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts'], extensionAlias: { '.js': ['.ts'] } })],
+    },
+    rules: {
+      'import-x/no-cycle': 'error',
+      'no-console': 'error',
+      'no-eval': 'error',
+      'no-new-func': 'error',
+      // The texts matched come from clients.
+      'regexp/no-super-linear-backtracking': 'error',
+      'regexp/no-super-linear-move': 'error',
+    },
+  },
+  { files: CONFIGS, rules: { 'import-x/no-default-export': 'off' } },
+);

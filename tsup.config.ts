@@ -1,0 +1,18 @@
+import { copyFile } from 'node:fs/promises';
+import { defineConfig } from 'tsup';
+
+// Names of the entries are the subpaths of package.json. Dependencies and peers stay imports.
+export default defineConfig({
+  entry: { index: 'src/index.ts', sqlite: 'src/sqlite.ts', testing: 'src/testing.ts' },
+  format: 'esm',
+  target: 'node22',
+  platform: 'node',
+  splitting: true,
+  clean: true,
+  sourcemap: false,
+  treeshake: true,
+  // tsup's declaration bundler passes an option that TypeScript 6 deprecates.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  // The loader reads the definitions beside its own chunk; all chunks lie flat in dist.
+  onSuccess: () => copyFile('src/fhir/r4-definitions.json', 'dist/r4-definitions.json'),
+});
