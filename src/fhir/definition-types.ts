@@ -23,14 +23,14 @@ export interface ElementDefinition {
   readonly choiceOf?: string;
   /** Reference and canonical: the resource types allowed; left out where any type is. */
   readonly targets?: readonly string[];
-  /** Codes of a required binding that can be listed; left out otherwise. */
+  /** Codes of a required binding that can be listed (for a Coding or CodeableConcept: of its codings); left out otherwise. */
   readonly codes?: readonly string[];
   /** One line of human text. */
   readonly short: string;
 }
 
 export type SearchParameterType =
-  | 'string' | 'token' | 'date' | 'number' | 'quantity' | 'reference' | 'uri' | 'composite' | 'special';
+  'string' | 'token' | 'date' | 'number' | 'quantity' | 'reference' | 'uri' | 'composite' | 'special';
 
 /** A search parameter as it applies to one resource type. See https://hl7.org/fhir/R4/searchparameter.html. */
 export interface SearchParameterDefinition {

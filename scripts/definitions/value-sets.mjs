@@ -1,0 +1,70 @@
+/** Longest list of codes kept; longer ones (all languages, say) are no help to a reader or a validator of shapes. */
+const MOST_CODES = 400;
+
+/**
+ * Looks up the codes of a value set, when they can be listed from the definitions at hand.
+ *
+ * @returns a function from a canonical URL (version ignored) to its codes; undefined where a code system is not at
+ * hand, a filter is used, or the list is longer than 400.
+ */
+export function createValueSets(resources) {
+  const valueSets = new Map();
+  const codeSystems = new Map();
+  for (const resource of resources) {
+    if (resource.resourceType === 'ValueSet') valueSets.set(resource.url, resource);
+    if (resource.resourceType === 'CodeSystem') codeSystems.set(resource.url, resource);
+  }
+  const cache = new Map();
+
+  return function codesOf(canonical) {
+    const url = withoutVersion(canonical);
+    if (!cache.has(url)) {
+      cache.set(url, undefined);
+      const codes = expand(url, new Set());
+      if (codes !== undefined && codes.size > 0 && codes.size <= MOST_CODES) cache.set(url, [...codes]);
+    }
+    return cache.get(url);
+  };
+
+  function expand(url, visited) {
+    const compose = valueSets.get(url)?.compose;
+    if (compose === undefined || visited.has(url)) return undefined;
+    const inside = new Set([...visited, url]);
+    const codes = new Set();
+    for (const part of compose.include) {
+      const included = codesOfPart(part, inside);
+      if (included === undefined) return undefined;
+      for (const code of included) codes.add(code);
+    }
+    for (const part of compose.exclude ?? []) {
+      const excluded = codesOfPart(part, inside);
+      if (excluded === undefined) return undefined;
+      for (const code of excluded) codes.delete(code);
+    }
+    return codes;
+  }
+
+  /** All conditions of one include hold together: the system's codes that each of its value sets has too. */
+  function codesOfPart(part, visited) {
+    const sets = (part.valueSet ?? []).map((canonical) => expand(withoutVersion(canonical), visited));
+    if (part.system !== undefined) sets.push(codesOfSystem(part));
+    if (sets.length === 0 || sets.some((set) => set === undefined)) return undefined;
+    return sets.reduce((left, right) => new Set([...left].filter((code) => right.has(code))));
+  }
+
+  function codesOfSystem(part) {
+    if (part.filter !== undefined) return undefined;
+    if (part.concept !== undefined) return new Set(part.concept.map((concept) => concept.code));
+    const system = codeSystems.get(part.system);
+    if (system?.content !== 'complete') return undefined;
+    return new Set(flatten(system.concept ?? []));
+  }
+}
+
+function flatten(concepts) {
+  return concepts.flatMap((concept) => [concept.code, ...flatten(concept.concept ?? [])]);
+}
+
+function withoutVersion(canonical) {
+  return canonical.split('|')[0];
+}

@@ -1,0 +1,31 @@
+// Compiled against the installed package's declarations, and against src by `npm run typecheck`.
+import type { Patient } from '@medplum/fhirtypes';
+import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import { storeConformance } from 'fhirgraph/testing';
+
+const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
+const patient: Patient = { resourceType: 'Patient', id: 'ann' };
+
+for (const store of stores) {
+  const caller = systemCaller('clinic');
+  await store.commit([
+    { kind: 'put', key: { project: caller.project, type: patient.resourceType, id: 'ann' }, resource: patient },
+  ]);
+  const result = await executeFhirGraphql('query ($id: ID!) { Patient(id: $id) { id } }', {
+    store,
+    caller,
+    variables: { id: 'ann' },
+  });
+  console.log(result.data, result.errors?.[0]?.message);
+  // @ts-expect-error a caller is required
+  await executeFhirGraphql('{ PatientList { id } }', { store });
+}
+
+storeConformance({ test: (name, run) => void [name, run] }, () => new MemoryStore());
+
+try {
+  systemCaller('no id!');
+} catch (error) {
+  if (error instanceof FhirError && error.code === 'invalid') console.log(error.outcome.issue);
+}
