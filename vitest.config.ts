@@ -1,9 +1,20 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const LONG = 'test/long/**';
+/** Examples and tests may import the package by its public name. */
+const OWN_NAME = [
+  { find: /^fhirgraph$/, replacement: source('index') },
+  { find: /^fhirgraph\/(sqlite|testing)$/, replacement: source('$1') },
+];
+
+function source(name: string): string {
+  return fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url));
+}
 
 /** `npm test`: every test on graphql 17, those of the GraphQL layer once more on graphql 16. */
 export default defineConfig({
+  resolve: { alias: OWN_NAME },
   test: {
     projects: [
       {
