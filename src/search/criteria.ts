@@ -93,7 +93,8 @@ export interface HasCriteria {
 }
 
 /** What one index value must be like. */
-export type ValueTest = TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
+export type ValueTest =
+  TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
 
 /**
  * Token forms: `code` (system and noSystem left out), `system|code`, `|code` (noSystem), `system|` (code left out).

@@ -1,0 +1,42 @@
+import { orList } from './quote.js';
+
+const MOST = 5;
+const LONGEST = 100;
+
+/**
+ * The end of an error message about an unknown name: ` Did you mean "family"?`, or nothing when no name is near.
+ *
+ * Near means few edits for its length, as in GraphQL error messages; the nearest come first, at most five.
+ */
+export function didYouMean(input: string, names: Iterable<string>): string {
+  const near = suggestions(input, names);
+  return near.length === 0 ? '' : ` Did you mean ${orList(near.map((name) => `"${name}"`))}?`;
+}
+
+function suggestions(input: string, names: Iterable<string>): readonly string[] {
+  if (input.length > LONGEST) return [];
+  const wanted = input.toLowerCase().replaceAll('_', '-');
+  const threshold = Math.floor(wanted.length * 0.4) + 1;
+  const found: { name: string; distance: number }[] = [];
+  for (const name of names) {
+    if (Math.abs(name.length - wanted.length) > threshold) continue;
+    const distance = editDistance(wanted, name.toLowerCase().replaceAll('_', '-'));
+    if (distance <= threshold) found.push({ name, distance });
+  }
+  found.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
+  return found.slice(0, MOST).map(({ name }) => name);
+}
+
+/** Levenshtein: insertions, deletions and replacements, one row of the table at a time. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, above[column]! + 1, current[column - 1]! + 1));
+    }
+    above = current;
+  }
+  return above[b.length]!;
+}

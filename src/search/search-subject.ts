@@ -1,0 +1,50 @@
+import type { AnyResource } from '../fhir/resource.js';
+import type { IndexEntry } from './index-entry.js';
+import { indexEntries } from './index-resource.js';
+
+/** A resource as searches see it: what `matches` and `compareSubjects` read. */
+export interface SearchSubject {
+  readonly type: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly lastUpdated: number;
+  /** By the entry's parameter (`code`, `code-value-quantity$0`, `subject:identifier`). */
+  readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
+}
+
+/** The other resources that chains and `_has` reach: those of one project that a search may see. */
+export interface SearchWorld {
+  /** @returns undefined for what does not exist, or not for this search. */
+  find(type: string, id: string): SearchSubject | undefined;
+  /** The resources of a type whose reference parameter points to the target. */
+  referencing(
+    type: string,
+    parameter: string,
+    target: { readonly type: string; readonly id: string },
+  ): Iterable<SearchSubject>;
+}
+
+/**
+ * Indexes a resource for {@link matches}.
+ *
+ * @param lastUpdated milliseconds since 1970, or an ISO 8601 instant.
+ */
+export function createSubject(resource: AnyResource, lastUpdated: number | string): SearchSubject {
+  return {
+    type: resource.resourceType,
+    id: resource.id ?? '',
+    lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
+    entries: groupEntries(indexEntries(resource)),
+  };
+}
+
+/** Index entries by parameter, in their order. */
+export function groupEntries(entries: readonly IndexEntry[]): ReadonlyMap<string, readonly IndexEntry[]> {
+  const groups = new Map<string, IndexEntry[]>();
+  for (const entry of entries) {
+    const group = groups.get(entry.parameter);
+    if (group === undefined) groups.set(entry.parameter, [entry]);
+    else group.push(entry);
+  }
+  return groups;
+}
