@@ -1,0 +1,25 @@
+import { type GuardedStore, guardStore } from '../access/guarded-store.js';
+import { FhirError } from '../fhir/error.js';
+import type { CallOptions } from '../store/store.js';
+import type { ImportContext } from './import-context.js';
+
+/** One import at work: the store as the caller sees it, and what goes along with every call. */
+export interface ImportSession {
+  readonly store: GuardedStore;
+  readonly options: CallOptions;
+  readonly baseUrl: string | undefined;
+}
+
+/** @throws FhirError `unauthenticated` - the context has no caller */
+export function openSession(context: ImportContext): ImportSession {
+  return {
+    store: guardStore(context.store, context.caller),
+    options: { signal: context.signal },
+    baseUrl: context.baseUrl,
+  };
+}
+
+/** @throws FhirError `aborted` */
+export function throwIfAborted({ options: { signal } }: ImportSession): void {
+  if (signal?.aborted === true) throw new FhirError('aborted', 'The import was aborted', { cause: signal.reason });
+}
