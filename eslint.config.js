@@ -68,7 +68,8 @@ export default tseslint.config(
     files: [...TYPESCRIPT, '**/*.js', '**/*.mjs'],
     plugins: { 'import-x': importX, local: { rules: { 'import-layers': importLayers } } },
     rules: {
-      eqeqeq: 'error',
+      // `== null` asks for null and undefined at once.
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
       'import-x/no-default-export': 'error',
       'local/import-layers': ['error', { source: fileURLToPath(new URL('./src', import.meta.url)), layers: LAYERS }],
     },

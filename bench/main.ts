@@ -1,0 +1,201 @@
+import Database from 'better-sqlite3';
+import { MemoryStore } from 'fhirgraph';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { loadData } from './data.js';
+import { assertEqualAnswers } from './equal-answers.js';
+import { importIndexed, importInto, importPlainly } from './import-rate.js';
+import { compare, summary, WARM_UP } from './measure.js';
+import { QUERIES, type Variables, type Variant } from './queries.js';
+import { isBuilt, measureStarts } from './start.js';
+import { duration, judged, table } from './table.js';
+import { graphqlWithDataLoader } from './variants/dataloader.js';
+import { fhirgraph } from './variants/fhirgraph.js';
+import { floor } from './variants/floor.js';
+
+const PROJECT = 'bench';
+const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import'];
+/** What is aimed at, access decisions included; the ratios are to the floor of the same run. */
+const TARGETS = { cold: 1.3, warm: 1, start: 4, startMemory: 120, import: 3 };
+
+const HELP = `npm run bench -- [options]
+  --data DIR     Synthea transaction Bundles (.json, .json.gz); default ../shared/data/synthea if it is there,
+                 generated data otherwise
+  --patients N   patients to load (default 100)
+  --rounds N     rounds per query (default 15)
+  --only NAMES   some of: ${SECTIONS.join(', ')}`;
+
+const { values: options } = parseArgs({
+  options: {
+    data: { type: 'string', default: fileURLToPath(new URL('../../shared/data/synthea', import.meta.url)) },
+    patients: { type: 'string', default: '100' },
+    rounds: { type: 'string', default: '15' },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (options.help) console.log(HELP);
+else await bench();
+
+async function bench(): Promise<void> {
+  const only = options.only?.split(',') ?? SECTIONS;
+  const unknown = only.filter((name) => !SECTIONS.includes(name));
+  if (unknown.length > 0) throw new Error(`Unknown section ${unknown.join(', ')}\n${HELP}`);
+  const rounds = Number(options.rounds);
+  const data = loadData(options.data, Number(options.patients));
+  const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-bench-'));
+  try {
+    const file = join(folder, 'bench.db');
+    const first = await importIndexed(data.bundles, file, PROJECT);
+    const resources = countResources(file);
+    console.log(
+      `Machine   ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${process.platform}, Node.js ${process.version}`,
+    );
+    console.log(`Data      ${data.source}: ${resources} resources`);
+    console.log(`Rule      ${WARM_UP} ms warm-up each; ${rounds} interleaved rounds, order reversed in every second;`);
+    console.log('          median ± interquartile range; × is the ratio to the floor; equal answers are proven first');
+    const variables = chooseVariables(file);
+    await benchQueries(only, file, data.bundles, variables, rounds);
+    if (only.includes('start')) benchStart(file, variables);
+    if (only.includes('import')) await benchImport(data.bundles, folder, first, resources);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function benchQueries(
+  only: readonly string[],
+  file: string,
+  bundles: readonly string[],
+  variables: Variables,
+  rounds: number,
+): Promise<void> {
+  const queries = QUERIES.filter(({ name }) => only.includes(name));
+  if (queries.length === 0) return;
+  const database = new Database(file, { readonly: true });
+  const memory = new MemoryStore();
+  const cold = new SqliteStore(file, { cacheBytes: 0 });
+  const warm = new SqliteStore(file);
+  await importInto(memory, bundles, PROJECT);
+  const variants: readonly Variant[] = [
+    floor(database, PROJECT),
+    graphqlWithDataLoader(database, PROJECT),
+    fhirgraph('SQLite, cold cache', cold, PROJECT),
+    fhirgraph('SQLite, warm cache', warm, PROJECT),
+    fhirgraph('memory', memory, PROJECT),
+  ];
+  const answers = new Map<string, number>();
+  for (const query of queries) answers.set(query.name, await assertEqualAnswers(variants, query, variables));
+
+  for (const query of queries) {
+    const subjects = variants.map((variant) => ({ name: variant.name, run: variant.prepare(query, variables) }));
+    const timings = await compare(subjects, rounds);
+    const base = timings[0]!.median;
+    const targets: Record<string, number> = { 'SQLite, cold cache': TARGETS.cold, 'SQLite, warm cache': TARGETS.warm };
+    const rows = timings.map(({ name, median, spread }) => {
+      const target = targets[name];
+      const ratio = median / base;
+      return [
+        name,
+        duration(median),
+        `± ${duration(spread)}`,
+        target === undefined ? ratio.toFixed(2) : judged(ratio, target),
+      ];
+    });
+    console.log(
+      `\n${table([[`${query.what}, ${kilobytes(answers.get(query.name)!)}`, 'median', 'spread', '×'], ...rows])}`,
+    );
+  }
+  database.close();
+  await Promise.all([cold.close(), warm.close(), memory.close()]);
+}
+
+function benchStart(file: string, variables: Variables): void {
+  if (!isBuilt()) {
+    console.log('\nStart: left out, there is no dist; run "npm run build" first');
+    return;
+  }
+  const queries = QUERIES.filter(({ name }) => name === 'one-patient' || name === 'reverse');
+  const [bare, ...starts] = measureStarts(file, PROJECT, queries, variables, 11);
+  const rows = starts.map(({ median, spread, memory }, index) => [
+    `import, open, ${queries[index]!.what}`,
+    duration(median * 1000),
+    `± ${duration(spread * 1000)}`,
+    judged(median / bare!.median, TARGETS.start),
+    judged(memory, TARGETS.startMemory, 'MB'),
+  ]);
+  const bareRow = [
+    'node -e 0',
+    duration(bare!.median * 1000),
+    `± ${duration(bare!.spread * 1000)}`,
+    '1.00',
+    `${bare!.memory.toFixed(0)} MB`,
+  ];
+  console.log(`\n${table([['fresh process', 'median', 'spread', '×', 'memory'], bareRow, ...rows])}`);
+}
+
+/** @param first milliseconds of the import that made the file */
+async function benchImport(
+  bundles: readonly string[],
+  folder: string,
+  first: number,
+  resources: number,
+): Promise<void> {
+  const indexed = [first];
+  const plain: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    plain.push(importPlainly(bundles, join(folder, `plain-${round}.db`)));
+    indexed.push(await importIndexed(bundles, join(folder, `indexed-${round}.db`), PROJECT));
+  }
+  plain.push(importPlainly(bundles, join(folder, 'plain-2.db')));
+  const [base, own] = [summary(plain), summary(indexed)];
+  const row = (name: string, { median, spread }: typeof base, ratio: string) => [
+    name,
+    duration(median * 1000),
+    `± ${duration(spread * 1000)}`,
+    `${Math.round((resources / median) * 1000)}/s`,
+    ratio,
+  ];
+  console.log(
+    `\n${table([
+      [`import of ${resources} resources`, 'median', 'spread', 'rate', '×'],
+      row('loader without search index', base, '1.00'),
+      row('importBundle into SqliteStore', own, judged(own.median / base.median, TARGETS.import)),
+    ])}`,
+  );
+}
+
+function countResources(file: string): number {
+  const database = new Database(file, { readonly: true });
+  const count = database.prepare('SELECT count(*) FROM resource WHERE content IS NOT NULL').pluck().get() as number;
+  database.close();
+  return count;
+}
+
+/** The first patient, by id, that has at least 50 observations. */
+function chooseVariables(file: string): Variables {
+  const database = new Database(file, { readonly: true });
+  const patient = database
+    .prepare(
+      `SELECT patient.id FROM collection AS observations
+       JOIN parameter ON parameter.collection = observations.key AND parameter.code = 'subject'
+       JOIN reference ON reference.parameter = parameter.key
+       JOIN resource AS patient ON patient.key = reference.target
+       JOIN collection AS patients ON patients.key = patient.collection AND patients.type = 'Patient'
+       WHERE observations.project = ? AND observations.type = 'Observation'
+       GROUP BY patient.key HAVING count(*) >= 50 ORDER BY patient.id LIMIT 1`,
+    )
+    .pluck()
+    .get(PROJECT) as string | undefined;
+  database.close();
+  if (patient === undefined) throw new Error('No patient of the data has 50 observations');
+  return { patient, gender: 'female' };
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1000).toFixed(1)} kB of JSON`;
+}

@@ -1,0 +1,83 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** One thing to time. */
+export interface Subject {
+  readonly name: string;
+  run(): unknown;
+}
+
+/** What the rounds gave, in microseconds per run. */
+export interface Timing {
+  readonly name: string;
+  readonly median: number;
+  /** Interquartile range: half of the rounds lie inside it. */
+  readonly spread: number;
+}
+
+/** How long each subject runs before it is timed, in milliseconds. */
+export const WARM_UP = 300;
+/** How long one sample of the first subject takes, in milliseconds; the others make as many runs. */
+const SAMPLE = 15;
+
+/**
+ * Times subjects against each other: after the warm-up, each round samples every one of them, in the opposite order of
+ * the round before, with as many runs per sample for all.
+ */
+export async function compare(subjects: readonly Subject[], rounds: number): Promise<Timing[]> {
+  let runs = 1;
+  for (const subject of subjects) {
+    const perRun = await warmUp(subject);
+    if (subject === subjects[0]) runs = Math.max(1, Math.round(SAMPLE / perRun));
+  }
+  const samples = subjects.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    const order = [...subjects.keys()];
+    if (round % 2 === 1) order.reverse();
+    for (const index of order) samples[index]!.push(await sample(subjects[index]!, runs));
+  }
+  return subjects.map(({ name }, index) => ({ name, ...summary(samples[index]!) }));
+}
+
+/** Median and interquartile range. */
+export function summary(values: readonly number[]): { readonly median: number; readonly spread: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { median: quantile(sorted, 0.5), spread: quantile(sorted, 0.75) - quantile(sorted, 0.25) };
+}
+
+/** @returns milliseconds per run at the end of the warm-up */
+async function warmUp(subject: Subject): Promise<number> {
+  const end = performance.now() + WARM_UP;
+  let last = 0;
+  for (let runs = 0; runs < 3 || performance.now() < end; runs++) {
+    const start = performance.now();
+    await subject.run();
+    last = performance.now() - start;
+  }
+  return last;
+}
+
+/** @returns microseconds per run */
+async function sample(subject: Subject, runs: number): Promise<number> {
+  collectYoungGarbage();
+  const start = performance.now();
+  for (let run = 0; run < runs; run++) {
+    // A synchronous answer is not made to wait for a turn.
+    const answer = subject.run();
+    if (answer instanceof Promise) await answer;
+  }
+  return ((performance.now() - start) * 1000) / runs;
+}
+
+function quantile(sorted: readonly number[], fraction: number): number {
+  const position = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(position)]!;
+  return below + (sorted[Math.ceil(position)]! - below) * (position % 1);
+}
+
+/** So that no sample pays for the short-lived objects of the one before. */
+const collectYoungGarbage = (() => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void;
+  return () => gc({ type: 'minor' });
+})();
