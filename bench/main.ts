@@ -6,6 +6,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { chooseVariables } from './choose-variables.js';
 import { loadData } from './data.js';
 import { assertEqualAnswers } from './equal-answers.js';
 import { importIndexed, importInto, importPlainly } from './import-rate.js';
@@ -58,7 +59,7 @@ async function bench(): Promise<void> {
     console.log(`Data      ${data.source}: ${resources} resources`);
     console.log(`Rule      ${WARM_UP} ms warm-up each; ${rounds} interleaved rounds, order reversed in every second;`);
     console.log('          median ± interquartile range; × is the ratio to the floor; equal answers are proven first');
-    const variables = chooseVariables(file);
+    const variables = chooseVariables(file, PROJECT);
     await benchQueries(only, file, data.bundles, variables, rounds);
     if (only.includes('start')) benchStart(file, variables);
     if (only.includes('import')) await benchImport(data.bundles, folder, first, resources);
@@ -174,26 +175,6 @@ function countResources(file: string): number {
   const count = database.prepare('SELECT count(*) FROM resource WHERE content IS NOT NULL').pluck().get() as number;
   database.close();
   return count;
-}
-
-/** The first patient, by id, that has at least 50 observations. */
-function chooseVariables(file: string): Variables {
-  const database = new Database(file, { readonly: true });
-  const patient = database
-    .prepare(
-      `SELECT patient.id FROM collection AS observations
-       JOIN parameter ON parameter.collection = observations.key AND parameter.code = 'subject'
-       JOIN reference ON reference.parameter = parameter.key
-       JOIN resource AS patient ON patient.key = reference.target
-       JOIN collection AS patients ON patients.key = patient.collection AND patients.type = 'Patient'
-       WHERE observations.project = ? AND observations.type = 'Observation'
-       GROUP BY patient.key HAVING count(*) >= 50 ORDER BY patient.id LIMIT 1`,
-    )
-    .pluck()
-    .get(PROJECT) as string | undefined;
-  database.close();
-  if (patient === undefined) throw new Error('No patient of the data has 50 observations');
-  return { patient, gender: 'female' };
 }
 
 function kilobytes(bytes: number): string {
