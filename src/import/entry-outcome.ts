@@ -32,7 +32,7 @@ export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly
   const count = (kind: EntryOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
   return {
     // Resources pass through as they are, whatever their type.
-    bundle: { resourceType: 'Bundle', type: `${type}-response`, entry: outcomes.map(toEntry) } as Bundle,
+    bundle: { resourceType: 'Bundle', type: `${type}-response`, entry: outcomes.map(toEntry) },
     created: count('created'),
     updated: count('updated'),
     deleted: outcomes.filter((outcome) => outcome.kind === 'deleted' && outcome.versionId !== null).length,
