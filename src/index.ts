@@ -1,0 +1,85 @@
+// The public names, nothing else. Nobody inside imports this file.
+
+export { systemCaller, type Caller } from './access/caller.js';
+export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
+export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
+export type { AnyResource } from './fhir/resource.js';
+export type { ResponseError } from './graphql/execute/response-errors.js';
+export {
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+  type TypedDocument,
+} from './graphql/execute-fhir-graphql.js';
+export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
+export type { ImportResult } from './import/entry-outcome.js';
+export { importBundle } from './import/import-bundle.js';
+export type { NdjsonSource } from './import/byte-chunks.js';
+export type { ImportContext } from './import/import-context.js';
+export {
+  importNdjson,
+  type BadLine,
+  type NdjsonContext,
+  type NdjsonProgress,
+  type NdjsonResult,
+} from './import/import-ndjson.js';
+export { parseJson } from './import/parse-json.js';
+export type {
+  AllCriteria,
+  AndCriteria,
+  ChainCriteria,
+  CompositeCriteria,
+  Criteria,
+  DateTest,
+  HasCriteria,
+  IdCriteria,
+  LastUpdatedCriteria,
+  MatchCriteria,
+  MissingCriteria,
+  NoneCriteria,
+  NotCriteria,
+  NumberTest,
+  OrCriteria,
+  Prefix,
+  QuantityTest,
+  ReferenceTest,
+  SortKey,
+  StringTest,
+  TextTest,
+  TokenTest,
+  UriTest,
+  ValueTest,
+} from './search/criteria.js';
+export type {
+  DateValue,
+  IndexEntry,
+  IndexValue,
+  LocalReferenceValue,
+  NumberValue,
+  QuantityValue,
+  StringValue,
+  TokenValue,
+  UriValue,
+  UrlReferenceValue,
+} from './search/index-entry.js';
+export type {
+  CallOptions,
+  Change,
+  DeleteWrite,
+  Expectation,
+  HistoryEntry,
+  HistoryPage,
+  PutWrite,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  StoredResource,
+  UnmatchedCheck,
+  Write,
+  WriteResult,
+} from './store/store.js';
+export type { MemoryStoreOptions } from './stores/memory/config.js';
+export { MemoryStore } from './stores/memory/store.js';
