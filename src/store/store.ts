@@ -45,7 +45,11 @@ export interface ResourceStore {
   commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]>;
 
   /** Versions of one resource, newest first, deletions included. An unknown key has no versions. */
-  history(key: ResourceKey, page: { readonly offset: number; readonly limit: number }, options?: CallOptions): Promise<HistoryPage>;
+  history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage>;
 
   /** Calls the listener after each commit with what changed. @returns a function that stops it. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
@@ -143,7 +147,10 @@ export interface UnmatchedCheck {
 export type Expectation = { readonly version: string | null };
 
 export type WriteResult =
-  | ({ readonly kind: 'put'; /** True when there was no current version before. */ readonly created: boolean } & StoredResource)
+  | ({
+      readonly kind: 'put';
+      /** True when there was no current version before. */ readonly created: boolean;
+    } & StoredResource)
   | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
   | { readonly kind: 'unmatched' };
 

@@ -1,0 +1,32 @@
+import { type Change } from './store.js';
+
+/** The listeners of a store. */
+export class ChangeFeed {
+  readonly #listeners = new Set<{ readonly notify: (changes: readonly Change[]) => void }>();
+
+  /** @returns a function that stops the listener. The same function may listen twice. */
+  subscribe(listener: (changes: readonly Change[]) => void): () => void {
+    const subscription = { notify: listener };
+    this.#listeners.add(subscription);
+    return () => void this.#listeners.delete(subscription);
+  }
+
+  /**
+   * Tells all listeners, in the order they came. A commit that changed nothing is not told.
+   *
+   * A listener that throws is reported as a process warning: the commit is done, and the other listeners still hear of it.
+   */
+  publish(changes: readonly Change[]): void {
+    if (changes.length === 0 || this.#listeners.size === 0) return;
+    const frozen = Object.freeze(
+      changes.map((change) => Object.freeze({ ...change, key: Object.freeze({ ...change.key }) })),
+    );
+    for (const { notify } of [...this.#listeners]) {
+      try {
+        notify(frozen);
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error), { code: 'FHIRGRAPH_LISTENER' });
+      }
+    }
+  }
+}

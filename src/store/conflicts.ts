@@ -1,0 +1,34 @@
+import { FhirError } from '../fhir/error.js';
+import { type Expectation, type ResourceKey } from './store.js';
+
+// The rejections of `commit`, worded once for all stores. `index` is the position of the write that caused it.
+
+/** An `expect` that did not hold. `current` is the version found, null for none. */
+export function expectationFailed(
+  index: number,
+  { type, id }: ResourceKey,
+  expect: Expectation,
+  current: string | null,
+): FhirError {
+  const wanted = expect.version === null ? 'not to exist' : `at version ${expect.version}`;
+  const found = current === null ? 'it does not exist' : `it is at version ${current}`;
+  return new FhirError('precondition-failed', `${type}/${id} was expected ${wanted}, but ${found}`, {
+    details: { index, current },
+  });
+}
+
+/** A unique text that another resource holds. The text itself may be personal and stays out of the message. */
+export function uniqueKeyTaken(
+  index: number,
+  { type, id }: Pick<ResourceKey, 'type' | 'id'>,
+  holder: string,
+): FhirError {
+  return new FhirError('conflict', `${type}/${id} must be unique, but ${holder} is already there`, {
+    details: { index, holder },
+  });
+}
+
+/** An `unmatched` check that found a match. */
+export function unmatchedFound(index: number, holder: string): FhirError {
+  return new FhirError('conflict', `Expected no match, but ${holder} matches`, { details: { index, holder } });
+}

@@ -1,0 +1,43 @@
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject } from '../fhir/resource.js';
+import { type CallOptions, type PutWrite } from './store.js';
+
+/** Ends a call whose `signal` has fired. @throws FhirError `aborted` */
+export function assertNotAborted(options: CallOptions | undefined): void {
+  if (options?.signal?.aborted) {
+    throw new FhirError('aborted', 'The call was ended by its signal', { cause: options.signal.reason });
+  }
+}
+
+/** What every method of a closed store rejects with. */
+export function storeClosed(): FhirError {
+  return new FhirError('unavailable', 'The store is closed');
+}
+
+/** A page as asked for, checked. `limit` undefined: no limit. @throws FhirError `invalid` - not a whole number from 0 up. */
+export function pageOf(page: { readonly offset?: number | undefined; readonly limit?: number | undefined }): {
+  readonly offset: number;
+  readonly limit: number | undefined;
+} {
+  const { offset = 0, limit } = page;
+  assertCount('offset', offset);
+  if (limit !== undefined) assertCount('limit', limit);
+  return { offset, limit };
+}
+
+/** @throws FhirError `invalid` - the resource is no JSON object or its type and id are not those of its key. */
+export function assertPutMatchesKey({ key, resource }: PutWrite, index: number): void {
+  const details = { index };
+  if (!isJsonObject(resource)) {
+    throw new FhirError('invalid', `Write ${index} carries no resource; a JSON object is needed`, { details });
+  }
+  if (resource.resourceType !== key.type || resource.id !== key.id) {
+    const message = `Write ${index}: resourceType and id of the resource must equal those of its key (${key.type})`;
+    throw new FhirError('invalid', message, { details });
+  }
+}
+
+function assertCount(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new FhirError('invalid', `${name} must be a whole number from 0 up, not ${String(value)}`);
+}

@@ -1,0 +1,152 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { createSubject } from '../../search/search-subject.js';
+import { expectationFailed, uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
+import { deepFreeze } from '../../store/deep-freeze.js';
+import { assertPutMatchesKey } from '../../store/guards.js';
+import { jsonText } from '../../store/json-text.js';
+import type { Change, DeleteWrite, Expectation, PutWrite, ResourceKey, Write, WriteResult } from '../../store/store.js';
+import { nextInstant, withVersion } from '../../store/versioned.js';
+import type { HeldVersion, Holding, ProjectData } from './project-data.js';
+import { searchSubjects } from './search.js';
+
+/** What a commit did. */
+export interface Committed {
+  readonly results: readonly WriteResult[];
+  readonly changes: readonly Change[];
+}
+
+/** Applies writes one after the other; the first that fails takes back all before it. */
+export function commitWrites(
+  writes: readonly Write[],
+  dataOf: (project: string) => ProjectData,
+  clock: () => Date,
+): Committed {
+  const commit = new Commit(dataOf, clock().getTime());
+  try {
+    return { results: writes.map((write, index) => commit.apply(write, index)), changes: commit.changes };
+  } catch (error) {
+    commit.takeBack();
+    throw error;
+  }
+}
+
+class Commit {
+  readonly changes: Change[] = [];
+  readonly #dataOf: (project: string) => ProjectData;
+  readonly #now: number;
+  /** How to take back what was done, oldest first. */
+  readonly #undo: (() => void)[] = [];
+
+  constructor(dataOf: (project: string) => ProjectData, now: number) {
+    this.#dataOf = dataOf;
+    this.#now = now;
+  }
+
+  apply(write: Write, index: number): WriteResult {
+    switch (write.kind) {
+      case 'put':
+        return this.#put(write, index);
+      case 'delete':
+        return this.#delete(write, index);
+      case 'unmatched': {
+        const [match] = searchSubjects(this.#dataOf(write.query.project), write.query);
+        if (match !== undefined) throw unmatchedFound(index, referenceTo(match.type, match.id));
+        return { kind: 'unmatched' };
+      }
+    }
+  }
+
+  takeBack(): void {
+    for (const undo of this.#undo.toReversed()) undo();
+  }
+
+  #put(write: PutWrite, index: number): WriteResult {
+    assertPutMatchesKey(write, index);
+    const { key, resource, expect, unique = [] } = write;
+    const data = this.#dataOf(key.project);
+    const found = data.holding(key.type, key.id);
+    assertExpected(key, expect, found, index);
+    const created = found?.subject === undefined;
+    const holding = found ?? this.#addHolding(data, key);
+    const version = this.#addVersion(holding, key, resource);
+    this.#setSubject(data, holding, version);
+    this.#setUnique(data, holding, [...new Set(unique)], index);
+    return { kind: 'put', created, ...storedVersion(version) };
+  }
+
+  #delete({ key, expect }: DeleteWrite, index: number): WriteResult {
+    const data = this.#dataOf(key.project);
+    const holding = data.holding(key.type, key.id);
+    assertExpected(key, expect, holding, index);
+    if (holding?.subject === undefined) return { kind: 'delete', versionId: null };
+    const version = this.#addVersion(holding, key, undefined);
+    this.#setSubject(data, holding, version);
+    this.#setUnique(data, holding, [], index);
+    return { kind: 'delete', versionId: version.versionId };
+  }
+
+  #addHolding(data: ProjectData, { type, id }: ResourceKey): Holding {
+    const holding = data.addHolding(type, id);
+    this.#undo.push(() => data.removeHolding(holding));
+    return holding;
+  }
+
+  #addVersion(
+    { versions }: Holding,
+    { project, type, id }: ResourceKey,
+    resource: AnyResource | undefined,
+  ): HeldVersion {
+    const versionId = String(versions.length + 1);
+    const updated = nextInstant(this.#now, versions.at(-1)?.updated);
+    const version = { versionId, updated, resource: resource && frozenCopy(resource, versionId, updated) };
+    versions.push(version);
+    this.#undo.push(() => versions.pop());
+    this.changes.push({ kind: resource === undefined ? 'delete' : 'put', key: { project, type, id }, versionId });
+    return version;
+  }
+
+  #setSubject(data: ProjectData, holding: Holding, { resource, updated }: HeldVersion): void {
+    const before = holding.subject;
+    data.setSubject(holding, resource && createSubject(resource, updated));
+    this.#undo.push(() => data.setSubject(holding, before));
+  }
+
+  #setUnique(data: ProjectData, holding: Holding, texts: readonly string[], index: number): void {
+    for (const text of texts) {
+      const holder = data.uniqueHolder(text);
+      if (holder !== undefined && holder !== holding) {
+        throw uniqueKeyTaken(index, holding, referenceTo(holder.type, holder.id));
+      }
+    }
+    const before = holding.unique;
+    data.setUnique(holding, texts);
+    this.#undo.push(() => data.setUnique(holding, before));
+  }
+}
+
+/** A version that is no deletion, as the store answers it. */
+export function storedVersion({ versionId, updated, resource }: HeldVersion): {
+  readonly versionId: string;
+  readonly lastUpdated: string;
+  readonly resource: AnyResource;
+} {
+  return { versionId, lastUpdated: new Date(updated).toISOString(), resource: resource! };
+}
+
+/** What JSON keeps of the resource: the same that a store on disk would. */
+function frozenCopy(resource: AnyResource, versionId: string, updated: number): AnyResource {
+  const text = jsonText(withVersion(resource, versionId, new Date(updated).toISOString()));
+  return deepFreeze(JSON.parse(text) as AnyResource);
+}
+
+function assertExpected(
+  key: ResourceKey,
+  expect: Expectation | undefined,
+  holding: Holding | undefined,
+  index: number,
+): void {
+  if (expect === undefined) return;
+  const current = holding?.subject === undefined ? null : holding.versions.at(-1)!.versionId;
+  if (current !== expect.version) throw expectationFailed(index, key, expect, current);
+}

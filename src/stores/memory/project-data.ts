@@ -1,0 +1,108 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import type { SearchSubject, SearchWorld } from '../../search/search-subject.js';
+import { referenceTo } from '../../fhir/reference.js';
+import type { ReferenceTarget } from '../../store/store.js';
+
+/** One resource with everything that ever was under its id. */
+export interface Holding {
+  readonly type: string;
+  readonly id: string;
+  /** Oldest first; version n is at n - 1. */
+  readonly versions: HeldVersion[];
+  /** What searches see; undefined while there is no current version. */
+  subject: SearchSubject | undefined;
+  /** The unique texts it holds. */
+  unique: readonly string[];
+}
+
+export interface HeldVersion {
+  readonly versionId: string;
+  /** Milliseconds since 1970. */
+  readonly updated: number;
+  /** Deeply frozen; undefined: the version is a deletion. */
+  readonly resource: AnyResource | undefined;
+}
+
+/** Everything one project holds, with the indexes that its searches need. */
+export class ProjectData implements SearchWorld {
+  readonly #byType = new Map<string, Map<string, Holding>>();
+  /** By target, then by type and parameter of what refers to it. */
+  readonly #referring = new Map<string, Map<string, Set<SearchSubject>>>();
+  readonly #uniqueHolders = new Map<string, Holding>();
+
+  holding(type: string, id: string): Holding | undefined {
+    return this.#byType.get(type)?.get(id);
+  }
+
+  /** Makes room for a resource that has no version yet. */
+  addHolding(type: string, id: string): Holding {
+    const holding: Holding = { type, id, versions: [], subject: undefined, unique: [] };
+    getOrAdd(this.#byType, type, () => new Map<string, Holding>()).set(id, holding);
+    return holding;
+  }
+
+  removeHolding({ type, id }: Holding): void {
+    this.#byType.get(type)?.delete(id);
+  }
+
+  /** Current resources of a type. */
+  *subjects(type: string): Iterable<SearchSubject> {
+    for (const { subject } of this.#byType.get(type)?.values() ?? []) {
+      if (subject !== undefined) yield subject;
+    }
+  }
+
+  find(type: string, id: string): SearchSubject | undefined {
+    return this.holding(type, id)?.subject;
+  }
+
+  referencing(type: string, parameter: string, target: ReferenceTarget): Iterable<SearchSubject> {
+    const referring = this.#referring.get(referenceTo(target.type, target.id));
+    return referring?.get(linkName(type, parameter)) ?? [];
+  }
+
+  uniqueHolder(text: string): Holding | undefined {
+    return this.#uniqueHolders.get(text);
+  }
+
+  /** Changes what a resource can be found by; undefined takes it out of all searches. */
+  setSubject(holding: Holding, subject: SearchSubject | undefined): void {
+    const before = holding.subject;
+    if (before !== undefined)
+      for (const [target, link] of links(before)) this.#referring.get(target)?.get(link)?.delete(before);
+    holding.subject = subject;
+    if (subject === undefined) return;
+    for (const [target, link] of links(subject)) {
+      const referring = getOrAdd(this.#referring, target, () => new Map<string, Set<SearchSubject>>());
+      getOrAdd(referring, link, () => new Set<SearchSubject>()).add(subject);
+    }
+  }
+
+  /** Changes the unique texts that a resource holds. */
+  setUnique(holding: Holding, texts: readonly string[]): void {
+    for (const text of holding.unique) this.#uniqueHolders.delete(text);
+    holding.unique = texts;
+    for (const text of texts) this.#uniqueHolders.set(text, holding);
+  }
+}
+
+/** Every (target, link) by which a resource refers to another. */
+function* links(subject: SearchSubject): Iterable<readonly [target: string, link: string]> {
+  for (const [parameter, entries] of subject.entries) {
+    for (const { value } of entries) {
+      if (value.kind !== 'reference' || !('id' in value)) continue;
+      yield [referenceTo(value.type, value.id), linkName(subject.type, parameter)];
+    }
+  }
+}
+
+/** Type names have no dot, so the text is never ambiguous. */
+function linkName(type: string, parameter: string): string {
+  return `${type}.${parameter}`;
+}
+
+function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}

@@ -1,0 +1,46 @@
+import type { Criteria } from '../../search/criteria.js';
+import { matches } from '../../search/match.js';
+import type { SearchSubject } from '../../search/search-subject.js';
+import { compareSubjects } from '../../search/sort.js';
+import { pageOf } from '../../store/guards.js';
+import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import type { ProjectData } from './project-data.js';
+
+/** All matches in order, whatever the page. */
+export function searchSubjects(data: ProjectData, query: SearchQuery): readonly SearchSubject[] {
+  return select(candidates(data, query.type, query.criteria), data, query);
+}
+
+/** All matches that point to the target with the parameter, in order. */
+export function searchReferring(
+  data: ProjectData,
+  query: SearchQuery,
+  parameter: string,
+  target: ReferenceTarget,
+): readonly SearchSubject[] {
+  return select(data.referencing(query.type, parameter, target), data, query);
+}
+
+/** The part of the matches that the query asks for. */
+export function cutPage<Match>(matching: readonly Match[], query: SearchQuery): readonly Match[] {
+  const { offset, limit } = pageOf(query);
+  return matching.slice(offset, limit === undefined ? undefined : offset + limit);
+}
+
+function select(from: Iterable<SearchSubject>, data: ProjectData, { criteria, sort }: SearchQuery): SearchSubject[] {
+  const matching: SearchSubject[] = [];
+  for (const subject of from) if (matches(criteria, subject, data)) matching.push(subject);
+  return matching.sort(compareSubjects(sort));
+}
+
+/** Resources that may match: those a conjunct names by id or by what they refer to, or else all of the type. */
+function candidates(data: ProjectData, type: string, criteria: Criteria): Iterable<SearchSubject> {
+  for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
+    if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);
+    if (one.kind !== 'match' || one.test.kind !== 'reference' || one.test.negated) continue;
+    const { types, id } = one.test;
+    if (id === undefined || types === undefined) continue;
+    return new Set(types.flatMap((target) => [...data.referencing(type, one.parameter, { type: target, id })]));
+  }
+  return data.subjects(type);
+}

@@ -1,0 +1,125 @@
+import { ChangeFeed } from '../../store/change-feed.js';
+import { assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
+import type {
+  CallOptions,
+  Change,
+  HistoryEntry,
+  HistoryPage,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  Write,
+  WriteResult,
+} from '../../store/store.js';
+import type { SearchSubject } from '../../search/search-subject.js';
+import { commitWrites, storedVersion } from './commit.js';
+import type { MemoryStoreOptions } from './config.js';
+import { type HeldVersion, ProjectData } from './project-data.js';
+import { cutPage, searchReferring, searchSubjects } from './search.js';
+
+/**
+ * A store that lives with the process: for tests, demonstrations and as the twin that other stores are compared with.
+ *
+ * It keeps every promise of the contract but durability. Resources are handed out deeply frozen.
+ *
+ * @example
+ * const store = new MemoryStore();
+ */
+export class MemoryStore implements ResourceStore {
+  readonly #projects = new Map<string, ProjectData>();
+  readonly #feed = new ChangeFeed();
+  readonly #clock: () => Date;
+  #closed = false;
+
+  constructor(options: MemoryStoreOptions = {}) {
+    this.#clock = options.clock ?? (() => new Date());
+  }
+
+  async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    this.#assertUsable(options);
+    return keys.map((key) => this.#readOne(key));
+  }
+
+  async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    this.#assertUsable(options);
+    const data = this.#dataOf(query.project);
+    return toPage(data, searchSubjects(data, query), query);
+  }
+
+  async searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    this.#assertUsable(options);
+    const data = this.#dataOf(query.project);
+    return targets.map((target) => toPage(data, searchReferring(data, query, parameter, target), query));
+  }
+
+  async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    this.#assertUsable(options);
+    const { results, changes } = commitWrites(writes, (project) => this.#dataOf(project), this.#clock);
+    this.#feed.publish(changes);
+    return results;
+  }
+
+  async history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    this.#assertUsable(options);
+    const { offset, limit = 0 } = pageOf(page);
+    const versions = this.#dataOf(key.project).holding(key.type, key.id)?.versions ?? [];
+    const entries = versions
+      .toReversed()
+      .slice(offset, offset + limit)
+      .map(historyEntry);
+    return { entries, total: versions.length };
+  }
+
+  subscribe(listener: (changes: readonly Change[]) => void): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#projects.clear();
+  }
+
+  #readOne({ project, type, id, version }: ResourceKey): ReadResult {
+    const versions = this.#dataOf(project).holding(type, id)?.versions ?? [];
+    const held = version === undefined ? versions.at(-1) : versions.find(({ versionId }) => versionId === version);
+    if (held === undefined) return { status: 'missing' };
+    if (held.resource !== undefined) return { status: 'found', ...storedVersion(held) };
+    return { status: 'gone', versionId: held.versionId, lastUpdated: new Date(held.updated).toISOString() };
+  }
+
+  #dataOf(project: string): ProjectData {
+    let data = this.#projects.get(project);
+    if (data === undefined) this.#projects.set(project, (data = new ProjectData()));
+    return data;
+  }
+
+  #assertUsable(options: CallOptions | undefined): void {
+    if (this.#closed) throw storeClosed();
+    assertNotAborted(options);
+  }
+}
+
+function toPage(data: ProjectData, matching: readonly SearchSubject[], query: SearchQuery): SearchPage {
+  const matches = cutPage(matching, query).map(({ type, id }) =>
+    storedVersion(data.holding(type, id)!.versions.at(-1)!),
+  );
+  return query.total === true ? { matches, total: matching.length } : { matches };
+}
+
+function historyEntry(version: HeldVersion): HistoryEntry {
+  const { versionId, updated, resource } = version;
+  if (resource !== undefined) return { kind: 'put', ...storedVersion(version) };
+  return { kind: 'delete', versionId, lastUpdated: new Date(updated).toISOString() };
+}

@@ -1,0 +1,77 @@
+import type { CompositeCriteria, ValueTest } from '../../search/criteria.js';
+import { TABLE_NAMES } from './index-tables.js';
+import { type IndexedTest, lookupsFor } from './operators.js';
+import { parameterKey, type RowScope } from './rows.js';
+import { allOf, anyOf, FALSE, Sql, sql, TRUE } from './sql.js';
+import { textCondition } from './text-test.js';
+
+/** One group of component values passes all tests. */
+export function compositeCondition(criteria: CompositeCriteria, scope: RowScope): Sql {
+  if (criteria.tests.length === 0) return FALSE;
+  if (!criteria.tests.every(isIndexed)) return textCondition(criteria, scope.row);
+  const resource = sql`${scope.row}.key`;
+  return componentCondition(componentsOf(criteria, scope), resource, undefined, scope);
+}
+
+/** The selects of all rows with such a group, found by one of the components; undefined where no index helps. */
+export function compositeScans(criteria: CompositeCriteria, scope: RowScope): readonly Sql[] | undefined {
+  if (!criteria.tests.every(isIndexed)) return undefined;
+  const components = componentsOf(criteria, scope);
+  for (const [index, component] of components.entries()) {
+    const lookups = lookupsFor(component.test, component.x, scope);
+    // Only these two index their component values; see schema.ts.
+    if (!lookups.every(({ table, scans }) => (table === 'token' || table === 'reference') && scans !== undefined))
+      continue;
+    if (component.key === undefined) return [];
+    const { x } = component;
+    const others = componentCondition(components.toSpliced(index, 1), sql`${x}.resource`, sql`${x}.grp`, scope);
+    return lookups.flatMap(({ table, scans }) =>
+      scans!.map(
+        (scan) => sql`SELECT ${x}.resource FROM ${TABLE_NAMES[table]} ${x}
+          WHERE ${x}.parameter = ${component.key!} AND ${scan} AND ${others}`,
+      ),
+    );
+  }
+  return undefined;
+}
+
+interface Component {
+  readonly test: IndexedTest;
+  /** Key of the component's own parameter. */
+  readonly key: number | undefined;
+  /** The name of its row. */
+  readonly x: Sql;
+}
+
+function componentsOf({ parameter, tests }: CompositeCriteria, scope: RowScope): readonly Component[] {
+  return tests.map((test, index) => ({
+    test: test as IndexedTest,
+    key: parameterKey(scope, `${parameter}$${index}`),
+    x: new Sql(`x${index}`, []),
+  }));
+}
+
+/** The resource has values for all components in one group: `group`, or whichever the first one's value is in. */
+function componentCondition(
+  [first, ...others]: readonly Component[],
+  resource: Sql,
+  group: Sql | undefined,
+  scope: RowScope,
+): Sql {
+  if (first === undefined) return TRUE;
+  const { test, key, x } = first;
+  if (key === undefined) return FALSE;
+  const inGroup = group === undefined ? TRUE : sql`${x}.grp = ${group}`;
+  const rest = componentCondition(others, resource, group ?? sql`${x}.grp`, scope);
+  return anyOf(
+    lookupsFor(test, x, scope).map(
+      ({ table, condition }) =>
+        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} ${x} WHERE ${x}.resource = ${resource} AND ${x}.parameter = ${key}
+          AND ${allOf([inGroup, condition, rest])})`,
+    ),
+  );
+}
+
+function isIndexed(test: ValueTest): test is Exclude<ValueTest, { readonly kind: 'text' }> {
+  return test.kind !== 'text';
+}

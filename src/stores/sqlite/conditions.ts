@@ -1,0 +1,93 @@
+import type { ChainCriteria, Criteria, DateTest, HasCriteria, MissingCriteria } from '../../search/criteria.js';
+import { compositeCondition } from './composite-sql.js';
+import { TABLE_NAMES, tablesOf } from './index-tables.js';
+import { matchCondition, matchesByParameter } from './match-sql.js';
+import { isOneOf } from './operators.js';
+import { innerScope, isCurrent, parameterKey, type RowScope } from './rows.js';
+import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
+
+/** Whether the row at hand matches, by point lookups under its own key. Never NULL. */
+export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
+  switch (criteria.kind) {
+    case 'all':
+      return TRUE;
+    case 'none':
+      return FALSE;
+    case 'and':
+      return allOf(criteria.of.map((one) => rowCondition(one, scope)));
+    case 'or':
+      return anyOf([
+        ...[...matchesByParameter(criteria.of)].map(([parameter, group]) => matchCondition(parameter, group, scope)),
+        ...criteria.of.filter(({ kind }) => kind !== 'match').map((one) => rowCondition(one, scope)),
+      ]);
+    case 'not':
+      return negation(rowCondition(criteria.of, scope));
+    case 'id':
+      return criteria.ids.length === 0 ? FALSE : isOneOf(sql`${scope.row}.id`, criteria.ids);
+    case 'last-updated':
+      return updatedCondition(criteria.test, scope);
+    case 'match':
+      return matchCondition(criteria.parameter, [criteria], scope);
+    case 'missing':
+      return missingCondition(criteria, scope);
+    case 'composite':
+      return compositeCondition(criteria, scope);
+    case 'chain':
+      return chainCondition(criteria, scope);
+    case 'has':
+      return hasCondition(criteria, scope);
+  }
+}
+
+/** An instant is kept to the millisecond and lasts one, so every prefix is a range of whole milliseconds. */
+function updatedCondition({ prefix, low, high }: DateTest, { row }: RowScope): Sql {
+  const updated = sql`${row}.updated`;
+  switch (prefix) {
+    case 'eq':
+      return sql`${updated} BETWEEN ${low} AND ${high - 1}`;
+    case 'ne':
+      return sql`${updated} NOT BETWEEN ${low} AND ${high - 1}`;
+    case 'lt':
+      return sql`${updated} < ${low}`;
+    case 'le':
+      return sql`${updated} < ${high}`;
+    case 'eb':
+      return sql`${updated} <= ${low - 1}`;
+    case 'gt':
+    case 'sa':
+      return sql`${updated} >= ${high}`;
+    case 'ge':
+      return sql`${updated} >= ${low}`;
+    case 'ap':
+    case 'po':
+      return sql`${updated} BETWEEN ${low} AND ${high - 1}`;
+  }
+}
+
+function missingCondition({ parameter, missing }: MissingCriteria, scope: RowScope): Sql {
+  const key = parameterKey(scope, parameter);
+  if (key === undefined) return missing ? TRUE : FALSE;
+  const present = anyOf(
+    tablesOf(scope.type, parameter).map(
+      (table) =>
+        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND x.parameter = ${key})`,
+    ),
+  );
+  return missing ? negation(present) : present;
+}
+
+function chainCondition({ parameter, type, of }: ChainCriteria, scope: RowScope): Sql {
+  const key = parameterKey(scope, parameter);
+  const target = innerScope(scope, type);
+  if (key === undefined || target.collection === undefined) return FALSE;
+  return sql`EXISTS (SELECT 1 FROM reference x CROSS JOIN resource ${target.row} ON ${target.row}.key = x.target
+    WHERE x.resource = ${scope.row}.key AND x.parameter = ${key} AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
+}
+
+function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sql {
+  const source = innerScope(scope, type);
+  const key = parameterKey(source, parameter);
+  if (key === undefined) return FALSE;
+  return sql`EXISTS (SELECT 1 FROM reference x CROSS JOIN resource ${source.row} ON ${source.row}.key = x.resource
+    WHERE x.parameter = ${key} AND x.target = ${scope.row}.key AND ${rowCondition(of, source)})`;
+}

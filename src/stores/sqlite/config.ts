@@ -1,0 +1,46 @@
+import { FhirError } from '../../fhir/error.js';
+
+/** How a `SqliteStore` behaves. */
+export interface SqliteStoreOptions {
+  /**
+   * What a commit waits for (`PRAGMA synchronous`). Default `full`: a commit that resolved survives a power cut.
+   * `normal`: it survives the end of the process, but a power cut may take back the last ones. `off`: a power cut may
+   * damage the file. See https://www.sqlite.org/pragma.html#pragma_synchronous.
+   */
+  readonly synchronous?: 'full' | 'normal' | 'off' | undefined;
+  /** Longest wait for another connection's lock, in milliseconds; the process stands still meanwhile. Default 5000. */
+  readonly busyTimeout?: number | undefined;
+  /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
+  readonly cacheBytes?: number | undefined;
+  /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+/** The options with their defaults filled in. */
+export interface SqliteStoreConfig {
+  readonly synchronous: 'full' | 'normal' | 'off';
+  readonly busyTimeout: number;
+  readonly cacheBytes: number;
+  readonly clock: () => Date;
+}
+
+/** @throws FhirError `invalid` - an option is out of its range. */
+export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
+  const config = {
+    synchronous: options.synchronous ?? 'full',
+    busyTimeout: options.busyTimeout ?? 5000,
+    cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
+    clock: options.clock ?? (() => new Date()),
+  };
+  if (!['full', 'normal', 'off'].includes(config.synchronous)) {
+    throw new FhirError('invalid', `synchronous must be full, normal or off, not ${String(config.synchronous)}`);
+  }
+  assertCount('busyTimeout', config.busyTimeout, 0x7fffffff);
+  assertCount('cacheBytes', config.cacheBytes, Number.MAX_SAFE_INTEGER);
+  return config;
+}
+
+function assertCount(name: string, value: number, max: number): void {
+  if (Number.isInteger(value) && value >= 0 && value <= max) return;
+  throw new FhirError('invalid', `${name} must be a whole number from 0 to ${max}, not ${String(value)}`);
+}

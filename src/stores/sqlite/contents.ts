@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache';
+import { FhirError } from '../../fhir/error.js';
+import { type AnyResource } from '../../fhir/resource.js';
+import { deepFreeze } from '../../store/deep-freeze.js';
+import { type StoredResource } from '../../store/store.js';
+import { type Statements } from './statements.js';
+
+/**
+ * Resources by `version.key`, parsed.
+ *
+ * A version key never changes its meaning, so what is cached under it is right for ever and in every process. The first
+ * time a version is asked for, its object is handed out as the caller's own and only the sight of it is remembered: a
+ * cold read pays for no freezing. The second time it is frozen, kept and shared, and from then on not even its text is
+ * read from the database.
+ */
+export class Contents {
+  readonly #statements: Statements;
+  readonly #shared: LRUCache<number, StoredResource> | undefined;
+  readonly #seen = new RecentKeys();
+
+  /** @param cacheBytes how much JSON text may be behind the objects that are kept; 0: none are. */
+  constructor(statements: Statements, cacheBytes: number) {
+    this.#statements = statements;
+    this.#shared = cacheBytes > 0 ? new LRUCache({ maxSize: cacheBytes }) : undefined;
+  }
+
+  /** The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones. */
+  load(keys: readonly number[]): StoredResource[] {
+    const statement = this.#statements.read('SELECT text FROM version WHERE key = ?');
+    return keys.map((key) => {
+      const shared = this.#shared?.get(key);
+      if (shared !== undefined) return shared;
+      const [text] = statement.get(key) as [string];
+      const stored = parseStored(text);
+      if (this.#shared !== undefined && this.#seen.saw(key)) {
+        this.#shared.set(key, deepFreeze(stored), { size: Math.max(text.length, 1) });
+      }
+      return stored;
+    });
+  }
+}
+
+/** A version's text as a resource with the facts that its `meta` holds. @throws FhirError `corrupt` */
+export function parseStored(text: string): StoredResource {
+  let resource: AnyResource;
+  try {
+    resource = JSON.parse(text) as AnyResource;
+  } catch (cause) {
+    throw new FhirError('corrupt', 'The database holds a resource that is no JSON', { cause });
+  }
+  const { versionId, lastUpdated } = resource.meta ?? {};
+  if (versionId === undefined || lastUpdated === undefined) {
+    throw new FhirError('corrupt', 'The database holds a resource without a version');
+  }
+  return { versionId, lastUpdated, resource };
+}
+
+/** Which keys were asked for lately: the last 32,768 for sure, up to twice as many. */
+class RecentKeys {
+  #current = new Set<number>();
+  #previous = new Set<number>();
+
+  /** Remembers the key. @returns true if it was there before. */
+  saw(key: number): boolean {
+    if (this.#current.has(key)) return true;
+    const before = this.#previous.has(key);
+    if (this.#current.size >= 32_768) {
+      this.#previous = this.#current;
+      this.#current = new Set();
+    }
+    this.#current.add(key);
+    return before;
+  }
+}

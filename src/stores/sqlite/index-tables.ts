@@ -1,0 +1,39 @@
+import { searchParameter } from '../../fhir/definitions.js';
+import type { SearchParameterType } from '../../fhir/definition-types.js';
+import type { IndexTable } from './operators.js';
+import { type Sql, sql } from './sql.js';
+
+/** The names of the index tables as SQL. */
+export const TABLE_NAMES: { readonly [Table in IndexTable]: Sql } = {
+  token: sql`token`,
+  string: sql`string`,
+  date: sql`date`,
+  quantity: sql`quantity`,
+  reference: sql`reference`,
+  uri: sql`uri`,
+};
+
+/** All tables that hold index values. */
+export const INDEX_TABLES = Object.keys(TABLE_NAMES) as readonly IndexTable[];
+
+/** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
+export function tablesOf(type: string, parameter: string): readonly IndexTable[] {
+  // Identifiers of references are tokens; see index-entry.ts for the forms of codes.
+  if (parameter.endsWith(':identifier')) return ['token'];
+  const [code, component] = parameter.split('$') as [string, string | undefined];
+  const definition = searchParameter(type, code);
+  const kind = component === undefined ? definition?.type : definition?.components?.[Number(component)]?.type;
+  return kind === undefined ? INDEX_TABLES : TABLES_BY_TYPE[kind];
+}
+
+const TABLES_BY_TYPE: { readonly [Type in SearchParameterType]: readonly IndexTable[] } = {
+  string: ['string'],
+  token: ['token'],
+  date: ['date'],
+  number: ['quantity'],
+  quantity: ['quantity'],
+  reference: ['reference', 'uri'],
+  uri: ['uri'],
+  composite: [],
+  special: INDEX_TABLES,
+};

@@ -1,0 +1,74 @@
+import type { Criteria, MatchCriteria } from '../../search/criteria.js';
+import { TABLE_NAMES } from './index-tables.js';
+import { mergeTests } from './merge-tests.js';
+import { type IndexedTest, type Lookup, lookupsFor } from './operators.js';
+import { parameterKey, type RowScope } from './rows.js';
+import { anyOf, FALSE, type Sql, sql } from './sql.js';
+import { textCondition } from './text-test.js';
+
+const X = sql`x`;
+
+/** The `match` nodes among alternatives, by parameter: each group is one look at the index. */
+export function matchesByParameter(alternatives: readonly Criteria[]): ReadonlyMap<string, readonly MatchCriteria[]> {
+  const groups = new Map<string, MatchCriteria[]>();
+  for (const one of alternatives) {
+    if (one.kind !== 'match') continue;
+    const group = groups.get(one.parameter);
+    if (group === undefined) groups.set(one.parameter, [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+/** Some value of the parameter passes one of the tests. */
+export function matchCondition(parameter: string, matches: readonly MatchCriteria[], scope: RowScope): Sql {
+  const key = parameterKey(scope, parameter);
+  if (key === undefined) return FALSE;
+  const conditions = lookupsByTable(matches, scope).map(
+    ([table, lookups]) =>
+      sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND x.parameter = ${key}
+        AND ${anyOf(lookups.map(({ condition }) => condition))})`,
+  );
+  const texts = matches.filter(({ test }) => test.kind === 'text');
+  return anyOf([...conditions, ...texts.map((one) => textCondition(one, scope.row))]);
+}
+
+/** The selects that together give the key of every row with a value that passes; undefined where no index helps. */
+export function matchScans(
+  parameter: string,
+  matches: readonly MatchCriteria[],
+  scope: RowScope,
+): readonly Sql[] | undefined {
+  const key = parameterKey(scope, parameter);
+  if (key === undefined) return [];
+  // Components of composites are in no index by value; see schema.ts.
+  if (parameter.includes('$') || matches.some(({ test }) => test.kind === 'text')) return undefined;
+  const selects: Sql[] = [];
+  for (const [table, lookups] of lookupsByTable(matches, scope)) {
+    for (const { scans } of lookups) {
+      if (scans === undefined) return undefined;
+      for (const scan of scans) {
+        selects.push(
+          sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x WHERE x.parameter = ${key} AND x.grp = 0 AND ${scan}`,
+        );
+      }
+    }
+  }
+  return selects;
+}
+
+function lookupsByTable(
+  matches: readonly MatchCriteria[],
+  scope: RowScope,
+): readonly (readonly [Lookup['table'], readonly Lookup[]])[] {
+  const indexed = matches.map(({ test }) => test).filter((test) => test.kind !== 'text') as readonly IndexedTest[];
+  const groups = new Map<Lookup['table'], Lookup[]>();
+  for (const test of mergeTests(indexed)) {
+    for (const lookup of lookupsFor(test, X, scope)) {
+      const group = groups.get(lookup.table);
+      if (group === undefined) groups.set(lookup.table, [lookup]);
+      else group.push(lookup);
+    }
+  }
+  return [...groups];
+}

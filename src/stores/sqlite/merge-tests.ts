@@ -1,0 +1,33 @@
+import type { ReferenceTest, TokenTest } from '../../search/criteria.js';
+import type { IndexedTest } from './operators.js';
+
+/**
+ * Alternatives for one parameter, with alike ones made into sets: a thousand codes are one bound list, and the statement
+ * is the same for any number of them.
+ */
+export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[] {
+  if (tests.length < 2) return tests;
+  const merged: IndexedTest[] = [];
+  const tokens = new Map<string, { readonly test: TokenTest; readonly codes: string[] }>();
+  const references = new Map<string, { readonly test: ReferenceTest; readonly ids: string[] }>();
+  for (const test of tests) {
+    if (test.kind === 'token' && test.code !== undefined && !test.negated) {
+      const { code, ...rest } = test;
+      const shape = JSON.stringify([test.system, test.noSystem]);
+      const set = tokens.get(shape);
+      if (set === undefined) tokens.set(shape, { test: rest, codes: [code] });
+      else set.codes.push(code);
+    } else if (test.kind === 'reference' && test.id !== undefined && test.url === undefined && !test.negated) {
+      const { id, ...rest } = test;
+      const shape = JSON.stringify(test.types);
+      const set = references.get(shape);
+      if (set === undefined) references.set(shape, { test: rest, ids: [id] });
+      else set.ids.push(id);
+    } else {
+      merged.push(test);
+    }
+  }
+  for (const set of tokens.values()) merged.push({ kind: 'token-set', ...set });
+  for (const set of references.values()) merged.push({ kind: 'reference-set', ...set });
+  return merged;
+}

@@ -1,0 +1,117 @@
+import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria.js';
+import { compositeScans } from './composite-sql.js';
+import { rowCondition } from './conditions.js';
+import { matchesByParameter, matchScans } from './match-sql.js';
+import { isOneOf } from './operators.js';
+import { inPlan, innerScope, isCurrent, parameterKey, type RowPlan, type RowScope } from './rows.js';
+import { allOf, FALSE, type Sql, sql, TRUE, union } from './sql.js';
+
+/** Picks the scan that gives few rows: its position. Of two or more. */
+export type ChooseScan = (scans: readonly PlannedScan[]) => number;
+
+export interface PlannedScan {
+  readonly scan: Sql;
+  /** It reads ranges of an index and nothing else, so its first rows come at once. */
+  readonly direct: boolean;
+}
+
+/** Plans a search that starts from an index where one helps, and tests everything else row by row. */
+export function planRows(criteria: Criteria, scope: RowScope, choose: ChooseScan): RowPlan {
+  switch (criteria.kind) {
+    case 'and':
+      return planConjunction(criteria, scope, choose);
+    case 'or':
+      return planDisjunction(criteria, scope, choose);
+    case 'id':
+      return { scan: idScan(criteria.ids, scope), residual: TRUE };
+    case 'match':
+      return fromScans(matchScans(criteria.parameter, [criteria], scope), criteria, scope);
+    case 'composite':
+      return fromScans(compositeScans(criteria, scope), criteria, scope);
+    case 'chain':
+      return chainPlan(criteria, scope, choose);
+    case 'has':
+      return hasPlan(criteria, scope, choose);
+    case 'last-updated':
+    case 'missing':
+    case 'not':
+    case 'all':
+    case 'none':
+      return { residual: rowCondition(criteria, scope) };
+  }
+}
+
+/** Starts from the conjunct that finds fewest and tests the others on what it finds. */
+function planConjunction({ of }: AndCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+  const plans = of.map((criteria) => ({ criteria, plan: planRows(criteria, scope, choose) }));
+  const withScan = plans.filter(({ plan }) => plan.scan !== undefined);
+  const start = withScan.length < 2 ? withScan[0] : withScan[choose(withScan.map(plannedScan))];
+  const residuals = plans.map((one) => (one === start ? one.plan.residual : rowCondition(one.criteria, scope)));
+  return start === undefined ? { residual: allOf(residuals) } : { scan: start.plan.scan!, residual: allOf(residuals) };
+}
+
+function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly plan: RowPlan }): PlannedScan {
+  const parts = criteria.kind === 'or' ? criteria.of : [criteria];
+  return { scan: plan.scan!, direct: parts.every(({ kind }) => DIRECT_KINDS.has(kind)) };
+}
+
+const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite']);
+
+/** Joins the scans of all alternatives, if each has one. */
+function planDisjunction(criteria: OrCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+  const selects: Sql[] = [];
+  for (const [parameter, group] of matchesByParameter(criteria.of)) {
+    const scans = matchScans(parameter, group, scope);
+    if (scans === undefined) return { residual: rowCondition(criteria, scope) };
+    selects.push(...scans);
+  }
+  for (const one of criteria.of) {
+    if (one.kind === 'match') continue;
+    const plan = planRows(one, scope, choose);
+    if (plan.scan === undefined && plan.residual !== FALSE) return { residual: rowCondition(criteria, scope) };
+    selects.push(keysOf(plan, scope));
+  }
+  return fromScans(selects, criteria, scope);
+}
+
+function fromScans(scans: readonly Sql[] | undefined, criteria: Criteria, scope: RowScope): RowPlan {
+  if (scans === undefined) return { residual: rowCondition(criteria, scope) };
+  return scans.length === 0 ? { residual: FALSE } : { scan: union(scans), residual: TRUE };
+}
+
+function idScan(ids: readonly string[], scope: RowScope): Sql {
+  const { row } = scope;
+  return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), isOneOf(sql`${row}.id`, ids)])}`;
+}
+
+function chainPlan(criteria: ChainCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+  const key = parameterKey(scope, criteria.parameter);
+  const target = innerScope(scope, criteria.type);
+  if (key === undefined || target.collection === undefined) return { residual: FALSE };
+  const targets = planRows(criteria.of, target, choose);
+  if (targets.residual === FALSE) return { residual: FALSE };
+  const scan = sql`SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target IN (${keysOf(targets, target)})`;
+  return { scan, residual: TRUE };
+}
+
+function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+  const source = innerScope(scope, criteria.type);
+  const key = parameterKey(source, criteria.parameter);
+  if (key === undefined || scope.collection === undefined) return { residual: FALSE };
+  const sources = planRows(criteria.of, source, choose);
+  if (sources.residual === FALSE) return { residual: FALSE };
+  const { row } = scope;
+  const targets =
+    sources.scan === undefined
+      ? sql`SELECT x.target FROM reference x CROSS JOIN resource ${source.row} ON ${source.row}.key = x.resource
+          WHERE x.parameter = ${key} AND ${sources.residual}`
+      : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)}) AND x.parameter = ${key}`;
+  // What is pointed to may be of another type, deleted or never there.
+  const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
+  return { scan, residual: TRUE };
+}
+
+function keysOf(plan: RowPlan, scope: RowScope): Sql {
+  if (plan.scan !== undefined && plan.residual === TRUE) return plan.scan;
+  return sql`SELECT ${scope.row}.key FROM resource ${scope.row} WHERE ${inPlan(plan, scope)}`;
+}

@@ -1,0 +1,125 @@
+import { FhirError } from '../../fhir/error.js';
+import { type SqliteDatabase } from './driver.js';
+
+/**
+ * The tables, as they stand in the file.
+ *
+ * ```text
+ * collection    (project, type)              one number per type of a project
+ * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
+ *                                            under it can never leave the project or the type
+ * system        (uri)                        0 stands for no system
+ * resource      (collection, id)             also for what is only referred to (version 0)
+ *               version, updated (ms)        of the newest version
+ *               content                      version.key of the current version; null: deleted or never there
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then
+ *
+ * token, string, date, quantity, reference, uri
+ *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
+ *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
+ * unique_key    (project, text)              held by a current resource
+ * ```
+ *
+ * `date` and `quantity` hold spans. Finding by their start is one range scan; so that finding by their end is too, the
+ * few long spans are in an index of their own (see operators.ts).
+ */
+const SCHEMA = `
+CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE collection (key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, UNIQUE (project, type));
+CREATE TABLE parameter (
+  key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
+CREATE TABLE system (key INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE);
+CREATE TABLE resource (
+  key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
+  version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER, UNIQUE (collection, id));
+CREATE INDEX resource_by_updated ON resource (collection, updated) WHERE content IS NOT NULL;
+CREATE TABLE version (
+  key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT);
+CREATE UNIQUE INDEX version_by_resource ON version (resource, version);
+CREATE TABLE token (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  code TEXT, system INTEGER NOT NULL,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX token_by_value ON token (parameter, code, system, resource);
+CREATE TABLE string (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX string_by_value ON string (parameter, folded, resource) WHERE grp = 0;
+CREATE TABLE date (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  low INTEGER NOT NULL, high INTEGER NOT NULL,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX date_by_value ON date (parameter, low, high, resource) WHERE grp = 0;
+CREATE INDEX date_by_end ON date (parameter, high, low, resource) WHERE grp = 0 AND high - low > 86400000;
+CREATE TABLE quantity (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  low REAL NOT NULL, high REAL NOT NULL, system INTEGER, code TEXT, unit TEXT,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource) WHERE grp = 0;
+CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource) WHERE grp = 0 AND high > low;
+CREATE TABLE reference (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  target INTEGER NOT NULL,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX reference_by_value ON reference (parameter, target, resource);
+CREATE TABLE uri (
+  resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
+CREATE INDEX uri_by_value ON uri (parameter, value, resource) WHERE grp = 0;
+CREATE TABLE unique_key (
+  project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;
+CREATE INDEX unique_key_by_resource ON unique_key (resource);
+`;
+
+/** The tables that hold index values. */
+export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference', 'uri'] as const;
+
+/** The form of the tables, kept in `PRAGMA user_version`. Raised when {@link SCHEMA} changes. */
+export const SCHEMA_VERSION = 1;
+
+/** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
+export const APPLICATION_ID = 0x66686972;
+
+/**
+ * Makes the tables in a new file, or checks that those of an old one are ours.
+ *
+ * @throws FhirError `unavailable` - a newer version of this library wrote the file.
+ * @throws FhirError `conflict` - the file belongs to another application.
+ */
+export function prepareSchema(database: SqliteDatabase): void {
+  if (checkedVersion(database) === SCHEMA_VERSION) return;
+  // Another process may be at the same point: whoever gets the lock first makes the tables.
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    if (checkedVersion(database) === 0) {
+      database.exec(SCHEMA);
+      database.pragma(`user_version = ${SCHEMA_VERSION}`);
+      database.pragma(`application_id = ${APPLICATION_ID}`);
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** The schema version of the file; 0 for an empty one. */
+function checkedVersion(database: SqliteDatabase): number {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  const application = database.pragma('application_id', { simple: true }) as number;
+  const tables = database
+    .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
+    .pluck(true)
+    .get() as number;
+  if (tables === 0) return 0;
+  if (application !== APPLICATION_ID) {
+    throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
+  }
+  if (version > SCHEMA_VERSION) {
+    const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
+    throw new FhirError('unavailable', message);
+  }
+  return version;
+}

@@ -1,0 +1,110 @@
+import { pageOf } from '../../store/guards.js';
+import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import { chooseScan } from './choose-scan.js';
+import { rowCondition } from './conditions.js';
+import type { Dictionaries } from './dictionary.js';
+import { orderBy } from './order.js';
+import { planRows } from './plan.js';
+import { inPlan, parameterKey, rowScope, type RowScope } from './rows.js';
+import { FALSE, type Sql, sql } from './sql.js';
+import type { Statements } from './statements.js';
+
+/** A page of matches as keys of their versions. */
+export interface KeyPage {
+  readonly keys: readonly number[];
+  readonly total?: number;
+}
+
+/** Answers searches with version keys: what stands behind them is the business of `Contents`. */
+export class Searches {
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+
+  constructor(statements: Statements, dictionaries: Dictionaries) {
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+  }
+
+  /** One page of the matches. */
+  search(query: SearchQuery): KeyPage {
+    const { offset, limit } = pageOf(query);
+    const { page, count } = this.searchStatements(query);
+    const keys = limit === 0 ? [] : this.#statements.all(page).map(([content]) => content as number);
+    if (query.total !== true) return { keys };
+    // PERF: a page that was not cut short says how many there are.
+    const whole = limit !== 0 && (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);
+    return { keys, total: whole ? offset + keys.length : (this.#statements.get(count)![0] as number) };
+  }
+
+  /** The first match as `Type/id`; undefined for none. */
+  firstMatch(query: SearchQuery): string | undefined {
+    const scope = this.#scope(query);
+    const where = this.#where(query, scope);
+    const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
+    return row === undefined ? undefined : `${query.type}/${row[0] as string}`;
+  }
+
+  /** One page per target. */
+  searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
+    const { offset, limit } = pageOf(query);
+    const targetKeys = targets.map((target) => this.#targetKey(query.project, target));
+    const pages = new Map<number | undefined, KeyPage>([
+      [undefined, query.total ? { keys: [], total: 0 } : { keys: [] }],
+    ]);
+    const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
+    const statement = wanted.length === 0 ? undefined : this.byReferenceStatement(query, parameter, wanted);
+    for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
+      const keys = JSON.parse(contents as string) as readonly number[];
+      const whole = query.total === true && limit === undefined && offset === 0;
+      pages.set(target as number, query.total ? { keys, total: whole ? keys.length : (total as number) } : { keys });
+    }
+    return targetKeys.map((key) => pages.get(key) ?? pages.get(undefined)!);
+  }
+
+  /** The statements behind {@link search}. */
+  searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
+    const { offset, limit = NO_LIMIT } = pageOf(query);
+    const scope = this.#scope(query);
+    const where = this.#where(query, scope);
+    return {
+      page: sql`SELECT r0.content FROM resource r0 WHERE ${where} ORDER BY ${orderBy(query.sort, scope)}
+        LIMIT ${limit} OFFSET ${offset}`,
+      count: sql`SELECT count(*) FROM resource r0 WHERE ${where}`,
+    };
+  }
+
+  /**
+   * The one statement behind {@link searchByReference}: per target its key, the page as a JSON list and the total (or null).
+   */
+  byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
+    const { offset, limit = NO_LIMIT } = pageOf(query);
+    const scope = this.#scope(query);
+    const key = parameterKey(scope, parameter);
+    const condition = rowCondition(query.criteria, scope);
+    if (key === undefined || condition === FALSE) return undefined;
+    const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
+      WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${condition}`;
+    const page = sql`SELECT r0.content AS content ${referring} ORDER BY ${orderBy(query.sort, scope)}
+      LIMIT ${limit} OFFSET ${offset}`;
+    const total =
+      query.total === true && (limit !== NO_LIMIT || offset !== 0) ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
+    return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${page})), ${total}
+      FROM json_each(${JSON.stringify(targetKeys)}) j`;
+  }
+
+  #targetKey(project: string, { type, id }: ReferenceTarget): number | undefined {
+    const collection = this.#dictionaries.collections.find(project, type);
+    return collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+  }
+
+  #scope({ project, type }: SearchQuery): RowScope {
+    return rowScope({ project, dictionaries: this.#dictionaries }, type);
+  }
+
+  #where({ criteria }: SearchQuery, scope: RowScope): Sql {
+    return inPlan(planRows(criteria, scope, chooseScan(this.#statements)), scope);
+  }
+}
+
+/** What SQLite takes for a LIMIT that is none. */
+const NO_LIMIT = -1;

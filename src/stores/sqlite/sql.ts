@@ -1,0 +1,93 @@
+/** What SQLite columns and parameters hold here. */
+export type SqlValue = string | number | null;
+
+/**
+ * A piece of SQL with its bound values.
+ *
+ * Only the {@link sql} tag makes one, from text that stands in this source; every other value becomes a `?`.
+ */
+export class Sql {
+  constructor(
+    /** Statement text with `?` placeholders. */
+    readonly text: string,
+    /** One per placeholder. */
+    readonly values: readonly SqlValue[],
+  ) {}
+}
+
+/**
+ * SQL from a template: pieces of SQL are spliced in, values are bound.
+ *
+ * @example
+ * sql`SELECT key FROM resource WHERE ${condition} AND id = ${id}`   // … AND id = ?
+ */
+export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | SqlValue)[]): Sql {
+  let text = strings[0]!;
+  const values: SqlValue[] = [];
+  parts.forEach((part, index) => {
+    if (part instanceof Sql) {
+      text += part.text;
+      for (const value of part.values) values.push(value);
+    } else {
+      text += '?';
+      values.push(part);
+    }
+    text += strings[index + 1]!;
+  });
+  return new Sql(text, values);
+}
+
+export const TRUE = sql`1`;
+export const FALSE = sql`0`;
+
+/** Conjunction in parentheses; true if there is nothing to hold. */
+export function allOf(conditions: readonly Sql[]): Sql {
+  if (conditions.some((one) => one === FALSE)) return FALSE;
+  const kept = conditions.filter((one) => one !== TRUE);
+  return kept.length === 0 ? TRUE : balanced(kept, ' AND ');
+}
+
+/** Disjunction in parentheses; false if there is nothing to choose from. */
+export function anyOf(conditions: readonly Sql[]): Sql {
+  if (conditions.some((one) => one === TRUE)) return TRUE;
+  const kept = conditions.filter((one) => one !== FALSE);
+  return kept.length === 0 ? FALSE : balanced(kept, ' OR ');
+}
+
+export function negation(condition: Sql): Sql {
+  return condition === TRUE ? FALSE : condition === FALSE ? TRUE : sql`NOT ${condition}`;
+}
+
+/** The pieces with commas between. */
+export function list(pieces: readonly Sql[]): Sql {
+  return join(pieces, ', ');
+}
+
+/** All rows of the selects, each once. Any number of selects may be given: SQLite's own limit is 500. */
+export function union(selects: readonly Sql[]): Sql {
+  if (selects.length <= TERMS_PER_UNION) return join(selects, ' UNION ');
+  const groups: Sql[] = [];
+  for (let start = 0; start < selects.length; start += TERMS_PER_UNION) {
+    const group = join(selects.slice(start, start + TERMS_PER_UNION), ' UNION ');
+    groups.push(sql`SELECT * FROM (${group})`);
+  }
+  return union(groups);
+}
+
+const TERMS_PER_UNION = 100;
+
+/** A tree of low depth: SQLite refuses expressions deeper than 1,000, and a chain of ORs is as deep as it is long. */
+function balanced(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
+  if (conditions.length === 1) return conditions[0]!;
+  if (conditions.length <= 8) return sql`(${join(conditions, operator)})`;
+  const half = conditions.length >> 1;
+  const halves = [balanced(conditions.slice(0, half), operator), balanced(conditions.slice(half), operator)];
+  return sql`(${join(halves, operator)})`;
+}
+
+function join(pieces: readonly Sql[], separator: string): Sql {
+  return new Sql(
+    pieces.map((piece) => piece.text).join(separator),
+    pieces.flatMap((piece) => piece.values),
+  );
+}

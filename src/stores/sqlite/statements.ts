@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache';
+import { type SqliteDatabase, type SqliteStatement } from './driver.js';
+import { type Sql, type SqlValue } from './sql.js';
+
+/** One result row: the values of its columns in order. */
+export type Row = readonly SqlValue[];
+
+/**
+ * Prepared statements by their text.
+ *
+ * Values never stand in the text, so the same shape of query always meets its statement again. Rarely used ones are
+ * dropped, whatever shapes callers send.
+ */
+export class Statements {
+  readonly #database: SqliteDatabase;
+  readonly #byText = new LRUCache<string, SqliteStatement>({ max: MAX_STATEMENTS });
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  /** Number of statements held, at most {@link MAX_STATEMENTS}. */
+  get size(): number {
+    return this.#byText.size;
+  }
+
+  /** A statement that writes: for `run` only. */
+  write(text: string): SqliteStatement {
+    return this.#byText.get(text) ?? this.#keep(text, this.#database.prepare(text).safeIntegers(false));
+  }
+
+  /** A statement that reads: `get` and `all` give {@link Row}s. */
+  read(text: string): SqliteStatement {
+    return this.#byText.get(text) ?? this.#keep(text, this.#database.prepare(text).raw(true).safeIntegers(false));
+  }
+
+  all(query: Sql): readonly Row[] {
+    return this.read(query.text).all(...query.values) as Row[];
+  }
+
+  get(query: Sql): Row | undefined {
+    return this.read(query.text).get(...query.values) as Row | undefined;
+  }
+
+  #keep(text: string, statement: SqliteStatement): SqliteStatement {
+    this.#byText.set(text, statement);
+    return statement;
+  }
+}
+
+/** Prepared statements kept at most. One costs about 5 KB. */
+export const MAX_STATEMENTS = 500;

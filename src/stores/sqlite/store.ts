@@ -1,0 +1,138 @@
+import type {
+  CallOptions,
+  Change,
+  HistoryPage,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  Write,
+  WriteResult,
+} from '../../store/store.js';
+import { ChangeFeed } from '../../store/change-feed.js';
+import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import { Commits } from './commit.js';
+import { resolveConfig, type SqliteStoreOptions } from './config.js';
+import { Contents } from './contents.js';
+import { createDictionaries } from './dictionary.js';
+import { openDatabase, type SqliteDatabase } from './driver.js';
+import { storeError } from './errors.js';
+import { Reads } from './reads.js';
+import { prepareSchema } from './schema.js';
+import { type KeyPage, Searches } from './search.js';
+import { Statements } from './statements.js';
+import { registerTextTest } from './text-test.js';
+
+/**
+ * A store in one SQLite file, for any number of connections and processes.
+ *
+ * SQLite answers in the calling thread: a promise of this store is settled when it is returned. Commits are durable
+ * (`synchronous=FULL`, write-ahead log) unless the options say otherwise.
+ *
+ * @example
+ * const store = new SqliteStore('clinic.db');
+ */
+export class SqliteStore implements ResourceStore {
+  readonly #database: SqliteDatabase;
+  readonly #ownsDatabase: boolean;
+  readonly #feed = new ChangeFeed();
+  readonly #contents: Contents;
+  readonly #reads: Reads;
+  readonly #searches: Searches;
+  readonly #commits: Commits;
+  #closed = false;
+
+  /**
+   * @param database a file name (made if need be; `:memory:` for a store that lives with this object) or an open
+   * better-sqlite3 database, which stays open when the store closes. The database holds nothing but the store.
+   * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
+   * @throws FhirError `corrupt` - the file is no SQLite database.
+   * @throws FhirError `conflict` - the database belongs to another application.
+   */
+  constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
+    const config = resolveConfig(options);
+    this.#ownsDatabase = typeof database === 'string';
+    try {
+      this.#database = typeof database === 'string' ? openDatabase(database, config.busyTimeout) : database;
+    } catch (error) {
+      throw storeError(error);
+    }
+    try {
+      this.#database.pragma(`busy_timeout = ${config.busyTimeout}`);
+      this.#database.pragma('journal_mode = WAL');
+      this.#database.pragma(`synchronous = ${config.synchronous}`);
+      prepareSchema(this.#database);
+      registerTextTest(this.#database);
+    } catch (error) {
+      if (this.#ownsDatabase) this.#database.close();
+      throw storeError(error);
+    }
+    const statements = new Statements(this.#database);
+    const dictionaries = createDictionaries(this.#database, statements);
+    this.#contents = new Contents(statements, config.cacheBytes);
+    this.#reads = new Reads(statements, dictionaries, this.#contents);
+    this.#searches = new Searches(statements, dictionaries);
+    this.#commits = new Commits(this.#database, statements, dictionaries, this.#searches, config.clock);
+  }
+
+  async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return this.#answer(options, () => this.#reads.read(keys));
+  }
+
+  async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return this.#answer(options, () => this.#fill(this.#searches.search(query)));
+  }
+
+  async searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    return this.#answer(options, () =>
+      this.#searches.searchByReference(query, parameter, targets).map((page) => this.#fill(page)),
+    );
+  }
+
+  async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    const { results, changes } = this.#answer(options, () => this.#commits.commit(writes));
+    this.#feed.publish(changes);
+    return results;
+  }
+
+  async history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    return this.#answer(options, () => this.#reads.history(key, page));
+  }
+
+  subscribe(listener: (changes: readonly Change[]) => void): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#ownsDatabase) this.#database.close();
+  }
+
+  #fill({ keys, total }: KeyPage): SearchPage {
+    const matches = this.#contents.load(keys);
+    return total === undefined ? { matches } : { matches, total };
+  }
+
+  /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
+  #answer<Result>(options: CallOptions | undefined, work: () => Result): Result {
+    if (this.#closed || !this.#database.open) throw storeClosed();
+    assertNotAborted(options);
+    try {
+      return work();
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { Criteria } from '../../search/criteria.js';
+import { matches } from '../../search/match.js';
+import { createSubject, type SearchWorld } from '../../search/search-subject.js';
+import { parseStored } from './contents.js';
+import type { SqliteDatabase } from './driver.js';
+import { type Sql, sql } from './sql.js';
+
+/**
+ * A test that no index table can answer (`:text`): the criteria are evaluated on the stored resource.
+ *
+ * @param row the row of `resource`.
+ */
+export function textCondition(criteria: Criteria, row: Sql): Sql {
+  const text = sql`SELECT text FROM version WHERE key = ${row}.content`;
+  return sql`fhirgraph_matches((${text}), ${JSON.stringify(criteria)})`;
+}
+
+/** Gives SQLite the function behind {@link textCondition}. */
+export function registerTextTest(database: SqliteDatabase): void {
+  database.function('fhirgraph_matches', { deterministic: true, directOnly: true }, matchesText);
+}
+
+function matchesText(text: string, criteriaText: string): number {
+  const { resource, lastUpdated } = parseStored(text);
+  const criteria = JSON.parse(criteriaText) as Criteria;
+  return matches(criteria, createSubject(resource, lastUpdated), NOTHING_ELSE) ? 1 : 0;
+}
+
+/** Only criteria on the resource itself come here. */
+const NOTHING_ELSE: SearchWorld = { find: () => undefined, referencing: () => [] };
