@@ -13,7 +13,8 @@ import { requireParameter, requireResourceType } from './require-parameter.js';
  * See https://hl7.org/fhir/R4/search.html#chaining.
  *
  * @param of makes the criteria for one target type.
- * @throws FhirError `invalid` - no reference parameter, a type it cannot point to, or the first error of `of`.
+ * @throws FhirError `invalid` - no reference parameter, a type it cannot point to, or an error of `of`: rather one about
+ * a value than about a parameter that a type lacks.
  */
 export function followReference(
   type: string,
@@ -24,14 +25,14 @@ export function followReference(
 ): Criteria {
   const parameter = requireReference(type, code);
   const branches: Criteria[] = [];
-  let refusal: unknown;
+  let refusal: FhirError | undefined;
   for (const candidate of targetTypes(type, parameter, target)) {
     spend(context, 1);
     try {
       branches.push({ kind: 'chain', parameter: code, type: candidate, of: of(candidate) });
     } catch (error) {
       if (!(error instanceof FhirError) || error.code !== 'invalid') throw error;
-      refusal ??= error;
+      if (refusal === undefined || isUnknownParameter(refusal)) refusal = error;
     }
   }
   if (branches.length === 0 && refusal !== undefined) throw refusal;
@@ -84,6 +85,10 @@ export function targetTypes(
     'invalid',
     `Search parameter "${code}" of ${type} cannot point to ${target}, only to ${orList(targets)}`,
   );
+}
+
+function isUnknownParameter(error: FhirError): boolean {
+  return error.details?.['unknownParameter'] !== undefined;
 }
 
 function requireReference(type: string, code: string): SearchParameterDefinition {

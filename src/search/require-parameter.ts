@@ -10,7 +10,8 @@ const UNSUPPORTED: ReadonlySet<string> = new Set(['_text', '_content', '_query',
 /**
  * The definition of a search parameter, or a helpful error.
  *
- * @throws FhirError `invalid` - unknown type or unknown parameter; the message suggests near names.
+ * @throws FhirError `invalid` - unknown type or unknown parameter (then with `details.unknownParameter`); the message
+ * suggests near names.
  * @throws FhirError `unsupported` - known to FHIR, but not evaluated here (`_text`, type `special`).
  */
 export function requireParameter(type: string, code: string): SearchParameterDefinition {
@@ -18,7 +19,9 @@ export function requireParameter(type: string, code: string): SearchParameterDef
   if (UNSUPPORTED.has(code)) throw new FhirError('unsupported', `Search parameter "${code}" is not supported`);
   if (definition === undefined) {
     const suggestion = didYouMean(code, searchParameters(type).keys());
-    throw new FhirError('invalid', `Unknown search parameter ${quote(code)} of ${type}.${suggestion}`);
+    throw new FhirError('invalid', `Unknown search parameter ${quote(code)} of ${type}.${suggestion}`, {
+      details: { unknownParameter: code.slice(0, 40), type },
+    });
   }
   if (definition.type === 'special') {
     throw new FhirError(

@@ -1,4 +1,5 @@
 import type { AnyResource } from '../fhir/resource.js';
+import { groupEntries } from './group-entries.js';
 import type { IndexEntry } from './index-entry.js';
 import { indexEntries } from './index-resource.js';
 
@@ -36,15 +37,4 @@ export function createSubject(resource: AnyResource, lastUpdated: number | strin
     lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
     entries: groupEntries(indexEntries(resource)),
   };
-}
-
-/** Index entries by parameter, in their order. */
-export function groupEntries(entries: readonly IndexEntry[]): ReadonlyMap<string, readonly IndexEntry[]> {
-  const groups = new Map<string, IndexEntry[]>();
-  for (const entry of entries) {
-    const group = groups.get(entry.parameter);
-    if (group === undefined) groups.set(entry.parameter, [entry]);
-    else group.push(entry);
-  }
-  return groups;
 }

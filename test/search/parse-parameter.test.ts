@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest';
+import type { Criteria } from '../../src/search/criteria.js';
+import { parseParameter } from '../../src/search/parse-parameter.js';
+import { refusal } from './harness.js';
+
+const token = (parameter: string, code: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code },
+});
+
+describe('values', () => {
+  it('joins commas and several values by or', () => {
+    expect(parseParameter('Patient', 'gender', ['male,female', 'other'])).toEqual({
+      kind: 'or',
+      of: [token('gender', 'male'), token('gender', 'female'), token('gender', 'other')],
+    });
+  });
+
+  it('takes an escaped comma as part of the value', () => {
+    expect(parseParameter('Patient', 'gender', ['a\\,b'])).toEqual(token('gender', 'a,b'));
+  });
+
+  it('matches nothing when there is no value to match', () => {
+    expect(parseParameter('Patient', 'gender', [])).toEqual({ kind: 'none' });
+  });
+
+  it('reads ids and the time of the last change as criteria of their own', () => {
+    expect(parseParameter('Patient', '_id', ['a,b', 'c'])).toEqual({ kind: 'id', ids: ['a', 'b', 'c'] });
+    expect(parseParameter('Patient', '_id:not', ['a'])).toEqual({ kind: 'not', of: { kind: 'id', ids: ['a'] } });
+    expect(parseParameter('Patient', '_lastUpdated', ['ge1970'])).toEqual({
+      kind: 'last-updated',
+      test: { kind: 'date', prefix: 'ge', low: 0, high: Date.parse('1971-01-01') },
+    });
+  });
+
+  it('reads composites component by component, escapes included', () => {
+    expect(parseParameter('Observation', 'code-value-quantity', ['http://loinc.org|a\\$b$gt5.4||mg'])).toEqual({
+      kind: 'composite',
+      parameter: 'code-value-quantity',
+      tests: [
+        { kind: 'token', system: 'http://loinc.org', code: 'a$b' },
+        { kind: 'quantity', prefix: 'gt', low: 5.4, high: 5.4, code: 'mg' },
+      ],
+    });
+  });
+
+  it('takes the version of a canonical url as a search on the version', () => {
+    expect(parseParameter('ValueSet', 'url', ['http://a/v|2'])).toEqual({
+      kind: 'and',
+      of: [
+        { kind: 'match', parameter: 'url', test: { kind: 'uri', comparator: 'equals', value: 'http://a/v' } },
+        token('version', '2'),
+      ],
+    });
+  });
+
+  it('refuses more values than allowed, naming both numbers', () => {
+    expect(parseParameter('Patient', 'gender', [Array(1_000).fill('a').join()])).toMatchObject({ kind: 'or' });
+    const { code, message, details } = refusal(() =>
+      parseParameter('Patient', 'gender', [Array(1_001).fill('a').join()]),
+    );
+    expect(code).toBe('too-costly');
+    expect(message).toContain('At most 1000 values');
+    expect(message).toContain('this has 1001');
+    expect(details).toEqual({ limit: 1_000, value: 1_001 });
+  });
+
+  it('refuses an overlong value', () => {
+    expect(refusal(() => parseParameter('Patient', 'family', ['a'.repeat(10_001)])).code).toBe('too-costly');
+  });
+});
+
+describe('modifiers', () => {
+  it('negates the whole of :not, resources without value included', () => {
+    expect(parseParameter('Patient', 'gender:not', ['male,female'])).toEqual({
+      kind: 'not',
+      of: { kind: 'or', of: [token('gender', 'male'), token('gender', 'female')] },
+    });
+  });
+
+  it('asks for presence with :missing', () => {
+    const missing = { kind: 'missing', parameter: 'gender', missing: true };
+    expect(parseParameter('Patient', 'gender:missing', ['true'])).toEqual(missing);
+    expect(parseParameter('Patient', 'gender:missing', ['false'])).toEqual({ ...missing, missing: false });
+    expect(parseParameter('Patient', '_id:missing', ['false'])).toEqual({ kind: 'all' });
+    expect(parseParameter('Patient', '_lastUpdated:missing', ['true'])).toEqual({ kind: 'none' });
+  });
+
+  it('counts a reference by identifier as present', () => {
+    expect(parseParameter('Observation', 'subject:missing', ['true'])).toEqual({
+      kind: 'and',
+      of: [
+        { kind: 'missing', parameter: 'subject', missing: true },
+        { kind: 'missing', parameter: 'subject:identifier', missing: true },
+      ],
+    });
+  });
+
+  it('searches the identifier of a reference as a token', () => {
+    expect(parseParameter('Observation', 'subject:identifier', ['http://mrn|1'])).toEqual({
+      kind: 'match',
+      parameter: 'subject:identifier',
+      test: { kind: 'token', system: 'http://mrn', code: '1' },
+    });
+  });
+
+  it.each([
+    ['Patient', 'gender:in'],
+    ['Patient', 'gender:not-in'],
+    ['Observation', 'code:above'],
+    ['Observation', 'code:below'],
+    ['Patient', 'identifier:of-type'],
+    ['Patient', 'family:text'],
+    ['Encounter', 'location:below'],
+    ['Location', 'near'],
+    ['Patient', '_text'],
+  ])('%s %s is unsupported', (type, name) => {
+    expect(refusal(() => parseParameter(type, name, ['x'])).code).toBe('unsupported');
+  });
+
+  it.each([
+    ['Patient', 'family:not', '":missing", ":exact" or ":contains"'],
+    ['Patient', 'gender:exact', '":missing", ":not" or ":text"'],
+    ['Patient', 'birthdate:exact', '":missing"'],
+    ['Patient', '_id:text', '":missing" or ":not"'],
+    ['Observation', 'code-value-quantity:missing', 'none'],
+    ['Observation', 'subject:Nothing', '":missing", ":not", ":identifier" or :[resource type]'],
+    ['Patient', 'gender:type', '":missing", ":not" or ":text"'],
+    ['Patient', 'gender:constructor', '":missing", ":not" or ":text"'],
+    ['Patient', 'gender:', '":missing", ":not" or ":text"'],
+  ])('%s %s is invalid, and the message names what fits', (type, name, fitting) => {
+    const { code, message } = refusal(() => parseParameter(type, name, ['x']));
+    expect(code).toBe('invalid');
+    expect(message).toContain(`takes ${fitting}`);
+  });
+
+  it('refuses a target type that the parameter cannot point to', () => {
+    const { code, message } = refusal(() => parseParameter('Observation', 'subject:Practitioner', ['1']));
+    expect(code).toBe('invalid');
+    expect(message).toContain('Device, Group, Location or Patient');
+  });
+});
+
+describe('without modifiers', () => {
+  it.each(['family:exact', 'subject.name', 'subject:Patient.name', '_has:Observation:patient:code'])(
+    'refuses %s',
+    (name) => {
+      const { code, message } = refusal(() => parseParameter('Patient', name, ['x'], { modifiers: false }));
+      expect(code).toBe('invalid');
+      expect(message).toContain('not supported here');
+    },
+  );
+
+  it('still reads plain parameters', () => {
+    expect(parseParameter('Patient', 'gender', ['male'], { modifiers: false })).toEqual(token('gender', 'male'));
+  });
+});
+
+describe('unknown names', () => {
+  it.each([
+    ['Patient', 'famly', 'Unknown search parameter "famly" of Patient. Did you mean "family" or "name"?'],
+    ['Patient', 'birth_date', 'Unknown search parameter "birth_date" of Patient. Did you mean "birthdate"'],
+    ['Patient', 'zzzzzzzzzzzzzzzzzzzz', 'Unknown search parameter "zzzzzzzzzzzzzzzzzzzz" of Patient.'],
+    ['Patient', '__proto__', 'Unknown search parameter "__proto__" of Patient.'],
+    ['Patient', 'constructor', 'Unknown search parameter "constructor" of Patient.'],
+    ['Patient', '_sort', 'Unknown search parameter "_sort" of Patient.'],
+    ['Patien', 'name', 'Unknown resource type "Patien". Did you mean "Patient"?'],
+    ['__proto__', 'name', 'Unknown resource type "__proto__".'],
+  ])('%s %s', (type, name, beginning) => {
+    const { code, message } = refusal(() => parseParameter(type, name, ['x']));
+    expect(code).toBe('invalid');
+    expect(message.startsWith(beginning)).toBe(true);
+  });
+});
+
+describe('chains', () => {
+  const name = (text: string): Criteria => ({
+    kind: 'match',
+    parameter: 'name',
+    test: { kind: 'string', comparator: 'starts-with', text },
+  });
+
+  it('follows a reference to the type named', () => {
+    expect(parseParameter('Observation', 'subject:Patient.name', ['Eve'])).toEqual({
+      kind: 'chain',
+      parameter: 'subject',
+      type: 'Patient',
+      of: name('eve'),
+    });
+  });
+
+  it('tries every target type that has the parameter', () => {
+    expect(parseParameter('Observation', 'subject.name', ['Eve'])).toEqual({
+      kind: 'or',
+      // A Device is found by "device-name".
+      of: ['Group', 'Location', 'Patient'].map((type) => ({
+        kind: 'chain',
+        parameter: 'subject',
+        type,
+        of: name('eve'),
+      })),
+    });
+  });
+
+  it('takes several levels and a modifier at the end', () => {
+    expect(parseParameter('DiagnosticReport', 'result.subject:Patient.family:exact', ['Eve'])).toEqual({
+      kind: 'chain',
+      parameter: 'result',
+      type: 'Observation',
+      of: {
+        kind: 'chain',
+        parameter: 'subject',
+        type: 'Patient',
+        of: { kind: 'match', parameter: 'family', test: { kind: 'string', comparator: 'exact', text: 'Eve' } },
+      },
+    });
+  });
+
+  it('follows references backwards with _has, nested too', () => {
+    expect(parseParameter('Patient', '_has:Observation:patient:_has:AuditEvent:entity:agent-name', ['Eve'])).toEqual({
+      kind: 'has',
+      type: 'Observation',
+      parameter: 'patient',
+      of: {
+        kind: 'has',
+        type: 'AuditEvent',
+        parameter: 'entity',
+        of: {
+          kind: 'match',
+          parameter: 'agent-name',
+          test: { kind: 'string', comparator: 'starts-with', text: 'eve' },
+        },
+      },
+    });
+  });
+
+  it('goes on from _has by a chain, and from a chain by _has', () => {
+    expect(parseParameter('Patient', '_has:Observation:patient:encounter.status', ['planned'])).toMatchObject({
+      kind: 'has',
+      of: { kind: 'chain', type: 'Encounter', of: token('status', 'planned') },
+    });
+    expect(parseParameter('Encounter', 'subject:Patient._has:Observation:patient:code', ['x'])).toMatchObject({
+      kind: 'chain',
+      of: { kind: 'has', type: 'Observation', of: token('code', 'x') },
+    });
+  });
+
+  it.each([
+    ['Patient', 'family.name', 'of type string'],
+    ['Observation', 'subject:Patient.nme', 'Did you mean "name"'],
+    ['Observation', 'subject:Practitioner.name', 'cannot point to Practitioner'],
+    ['Observation', 'subject.birthdate.x', 'of type date'],
+    ['Observation', 'focus.name', 'can point to any type'],
+    ['Patient', '_has:Observation:code', 'look like'],
+    ['Patient', '_has', 'look like'],
+    ['Patient', '_has:Observation:encounter:code', 'cannot point to Patient'],
+    ['Patient', '_has:Observatio:patient:code', 'Did you mean "Observation"'],
+    ['Observation', 'subject.', 'Unknown search parameter ""'],
+    ['Observation', '.name', 'Unknown search parameter ""'],
+  ])('%s %s is invalid', (type, path, reason) => {
+    const { code, message } = refusal(() => parseParameter(type, path, ['x']));
+    expect(code).toBe('invalid');
+    expect(message).toContain(reason);
+  });
+
+  it('reports a malformed value rather than the types that lack the parameter', () => {
+    const { code, message } = refusal(() => parseParameter('Observation', 'subject.birthdate', ['x']));
+    expect(code).toBe('invalid');
+    expect(message).toContain('takes a date');
+  });
+
+  it('bounds the length of chains and what they fan out to', () => {
+    const long = refusal(() => parseParameter('Encounter', `${'part-of.'.repeat(9)}status`, ['planned']));
+    expect(long).toMatchObject({ code: 'too-costly', details: { limit: 8, value: 9 } });
+    expect(parseParameter('Encounter', `${'part-of.'.repeat(8)}status`, ['planned'])).toMatchObject({ kind: 'chain' });
+    // Two types of order have a requester, which may be of six types: 12 × 900 comparisons.
+    const many = [Array(900).fill('a').join()];
+    const wide = refusal(() => parseParameter('DiagnosticReport', 'based-on.requester.identifier', many));
+    expect(wide.code).toBe('too-costly');
+  });
+});

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { IndexValue } from '../../src/search/index-entry.js';
+import { parseSort } from '../../src/search/parse-sort.js';
+import type { SearchSubject } from '../../src/search/search-subject.js';
+import { compareSubjects, sortValue } from '../../src/search/sort.js';
+import { subject, text } from './harness.js';
+
+const ids = (subjects: readonly SearchSubject[]): readonly string[] => subjects.map(({ id }) => id);
+const date = (low: number, high = low + 1): IndexValue => ({ kind: 'date', low, high });
+
+describe('compareSubjects', () => {
+  const people = [
+    subject('Patient/d', { family: [text('Éclair')], birthdate: [date(3)] }),
+    subject('Patient/c', { family: [text('smith'), text('Adams')], birthdate: [date(1)] }),
+    subject('Patient/b', { birthdate: [date(2)] }),
+    subject('Patient/a', { family: [text('Smith')], birthdate: [date(1, 9)] }),
+    subject('Patient/B', {}),
+  ];
+
+  it.each([
+    [[], ['B', 'a', 'b', 'c', 'd']],
+    [['_id'], ['B', 'a', 'b', 'c', 'd']],
+    [['-_id'], ['d', 'c', 'b', 'a', 'B']],
+    // The smallest of several values counts; without accents and case; none comes last.
+    [['family'], ['c', 'd', 'a', 'B', 'b']],
+    // The largest counts; none still comes last.
+    [['-family'], ['a', 'c', 'd', 'B', 'b']],
+    [['birthdate'], ['a', 'c', 'b', 'd', 'B']],
+    [['-birthdate'], ['d', 'b', 'a', 'c', 'B']],
+    [['birthdate,-family'], ['a', 'c', 'b', 'd', 'B']],
+    [
+      ['birthdate', 'family'],
+      ['c', 'a', 'b', 'd', 'B'],
+    ],
+  ])('by %j', (texts, expected) => {
+    expect(ids(people.toSorted(compareSubjects(parseSort('Patient', texts))))).toEqual(expected);
+  });
+
+  it('orders by the time of the last change', () => {
+    const old = subject('Patient/old', {}, [], 1);
+    const fresh = subject('Patient/fresh', {}, [], 2);
+    expect(ids([old, fresh].sort(compareSubjects(parseSort('Patient', ['-_lastUpdated']))))).toEqual(['fresh', 'old']);
+  });
+
+  it('is a total order', () => {
+    const value = fc.oneof(
+      fc.integer({ min: 0, max: 3 }).map((low) => date(low)),
+      fc.constantFrom('a', 'B', 'é').map(text),
+    );
+    const some = fc.tuple(fc.constantFrom('1', '2', '3', '4'), fc.array(value, { maxLength: 3 })).map(([id, values]) =>
+      subject(`Patient/${id}`, {
+        birthdate: values.filter(({ kind }) => kind === 'date'),
+        family: values.filter(({ kind }) => kind === 'string'),
+      }),
+    );
+    const sort = fc
+      .constantFrom('birthdate', '-birthdate', 'family,-birthdate', '-family')
+      .map((key) => parseSort('Patient', [key]));
+    fc.assert(
+      fc.property(sort, some, some, some, (keys, a, b, c) => {
+        const compare = compareSubjects(keys);
+        expect(Math.sign(compare(a, b)) + Math.sign(compare(b, a))).toBe(0);
+        if (compare(a, b) <= 0 && compare(b, c) <= 0) expect(compare(a, c)).toBeLessThanOrEqual(0);
+      }),
+    );
+  });
+});
+
+describe('sortValue', () => {
+  const ascending = { parameter: 'p', descending: false };
+
+  it.each<[IndexValue, string | number | undefined]>([
+    [text("Ünal-O'Hara"), "unal-o'hara"],
+    [date(5, 9), 5],
+    [{ kind: 'number', low: 1, high: 2 }, 1],
+    [{ kind: 'quantity', low: 1, high: 2, code: 'kg' }, 1],
+    [{ kind: 'token', system: 'z', code: 'a' }, 'a'],
+    [{ kind: 'token', texts: ['only text'] }, undefined],
+    [{ kind: 'reference', type: 'Patient', id: '1' }, 'Patient/1'],
+    [{ kind: 'reference', url: 'http://x' }, 'http://x'],
+    [{ kind: 'uri', value: 'http://x' }, 'http://x'],
+  ])('of %j is %j', (value, expected) => {
+    expect(sortValue(subject('Patient/1', { p: [value] }), ascending)).toBe(expected);
+  });
+});
