@@ -51,10 +51,10 @@ export function parseParameterIn(
   name: string,
   values: readonly string[],
 ): Criteria {
-  if (!context.modifiers && /[:.]/.test(name)) {
+  if (!context.modifiers && (/[:.]/.test(name) || name === '_has')) {
     throw new FhirError(
       'invalid',
-      `Modifiers and chains are not supported here, but ${quote(name)} has one: use "_filter"`,
+      `Modifiers and chains are not supported here, but ${quote(name)} uses one: use "_filter"`,
     );
   }
   const alternatives = splitValues(name, values);

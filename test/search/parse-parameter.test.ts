@@ -143,7 +143,7 @@ describe('modifiers', () => {
 });
 
 describe('without modifiers', () => {
-  it.each(['family:exact', 'subject.name', 'subject:Patient.name', '_has:Observation:patient:code'])(
+  it.each(['family:exact', 'subject.name', 'subject:Patient.name', '_has:Observation:patient:code', '_has'])(
     'refuses %s',
     (name) => {
       const { code, message } = refusal(() => parseParameter('Patient', name, ['x'], { modifiers: false }));
