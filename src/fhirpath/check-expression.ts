@@ -1,0 +1,118 @@
+import { typeDefinition } from '../fhir/definitions.js';
+import { FhirError } from '../fhir/error.js';
+import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
+import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
+
+/** What an expression needs from outside. */
+export interface ExpressionNeeds {
+  /** Names of the `%variables` that it does not define itself. */
+  readonly variables: ReadonlySet<string>;
+}
+
+/**
+ * Checks, before it ever runs, that an expression uses only what exists and what is safe to run: the functions and
+ * types of FHIRPath, element names that cannot reach JavaScript's own properties, no network.
+ *
+ * @throws FhirError `invalid` - an unknown function, type or element, a wrong number of parameters.
+ * @throws FhirError `unsupported` - a function or variable that would reach outside.
+ */
+export function checkExpression(root: SyntaxNode): ExpressionNeeds {
+  const used = new Set<string>();
+  const defined = new Set<string>();
+  const pending = [root];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    checkNode(node, used, defined);
+    for (const child of node.children ?? []) pending.push(child);
+  }
+  return { variables: new Set([...used].filter((name) => !defined.has(name))) };
+}
+
+function checkNode(node: SyntaxNode, used: Set<string>, defined: Set<string>): void {
+  switch (node.type) {
+    case 'FunctionInvocation':
+      checkFunction(node, defined);
+      break;
+    case 'MemberInvocation':
+      checkElementName(unquote(node.text ?? ''));
+      break;
+    case 'TypeSpecifier':
+      checkTypeName(node.text ?? '');
+      break;
+    case 'ExternalConstantTerm':
+      used.add(checkVariable(unquote(node.delimitedText ?? node.text ?? '')));
+      break;
+    case 'InstanceSelectorTerm':
+    case 'InstanceSelector':
+      throw new FhirError('unsupported', 'FHIRPath cannot make new elements here (Type { … }); select existing ones');
+  }
+}
+
+function checkFunction(node: SyntaxNode, defined: Set<string>): void {
+  const name = unquote(node.text ?? '');
+  const reason = REFUSED_FUNCTIONS.get(name);
+  if (reason !== undefined) {
+    throw new FhirError('unsupported', `The FHIRPath function ${name}() is not supported: ${reason}`);
+  }
+  const arity = FUNCTIONS.get(name);
+  if (arity === undefined) throw new FhirError('invalid', `Unknown FHIRPath function: ${shorten(name)}()`);
+  const parameters = parametersOf(node);
+  const [fewest, most] = arity;
+  if (parameters.length < fewest || parameters.length > most) {
+    const expected = fewest === most ? `${fewest}` : `${fewest} to ${most}`;
+    throw new FhirError(
+      'invalid',
+      `The FHIRPath function ${name}() takes ${expected} parameters, not ${parameters.length}`,
+    );
+  }
+  if (name === 'is' || name === 'as' || name === 'ofType') checkTypeName(typeNameOf(parameters[0]!));
+  if (name === 'defineVariable') defined.add(variableName(parameters[0]!));
+}
+
+function checkElementName(name: string): void {
+  if (name in Object.prototype) {
+    throw new FhirError('invalid', `No FHIR element has the name "${name}"`);
+  }
+}
+
+/** `Patient`, `FHIR.Patient` or `System.String`. */
+function checkTypeName(text: string): void {
+  const parts = text.split('.').map(unquote);
+  const [name, namespace] = [parts.pop() ?? '', parts.join('.')];
+  const isKnown =
+    (namespace !== 'FHIR' && SYSTEM_TYPES.has(name)) || (namespace !== 'System' && typeDefinition(name) !== undefined);
+  if (!isKnown || !['', 'FHIR', 'System'].includes(namespace)) {
+    throw new FhirError('invalid', `Unknown type in a FHIRPath expression: ${shorten(text)}`);
+  }
+}
+
+const SYSTEM_TYPES: ReadonlySet<string> = new Set([
+  ...['Boolean', 'String', 'Integer', 'Long', 'Decimal', 'Date', 'DateTime', 'Time', 'Quantity'],
+]);
+
+function typeNameOf(parameter: SyntaxNode): string {
+  const inner = unwrap(parameter);
+  if (parameter.text !== undefined) return parameter.text;
+  return inner.text ?? '';
+}
+
+/** Variables through which the library offers network access. */
+const REFUSED_VARIABLES: ReadonlySet<string> = new Set(['terminologies', 'factory', 'fhirServerUrl']);
+
+function checkVariable(name: string): string {
+  if (REFUSED_VARIABLES.has(name)) {
+    throw new FhirError('unsupported', `The FHIRPath variable %${name} is not supported: it would reach outside`);
+  }
+  return name;
+}
+
+function variableName(parameter: SyntaxNode): string {
+  const literal = unwrap(parameter);
+  if (literal.type !== 'StringLiteral') {
+    throw new FhirError('unsupported', 'The FHIRPath function defineVariable() takes the name as a text in quotes');
+  }
+  return unquote(literal.text ?? '');
+}
+
+function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,172 @@
+import { LRUCache } from 'lru-cache';
+import type { Options } from 'fhirpath';
+import { isResourceType, typeDefinition } from '../fhir/definitions.js';
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject } from '../fhir/resource.js';
+import { checkExpression, type ExpressionNeeds } from './check-expression.js';
+import { COLLECTION_FUNCTIONS } from './collection-functions.js';
+import { fhirPathLibrary } from './library.js';
+import { StepBudget, tooCostly } from './step-budget.js';
+import { parseFhirPath } from './syntax-tree.js';
+import { TEXT_FUNCTIONS } from './text-functions.js';
+
+/** Values of `%variables` by name, without the percent sign. */
+export type FhirPathEnvironment = { readonly [name: string]: unknown };
+
+/** A compiled expression: the items of its result as plain JSON values. The input is not changed. */
+export type CompiledFhirPath = (input: unknown, environment?: FhirPathEnvironment) => unknown[];
+
+/** An item of a result with its FHIR type: `Quantity`, `boolean`. */
+export interface TypedValue {
+  readonly type: string;
+  readonly value: unknown;
+}
+
+/**
+ * Compiles a FHIRPath expression; the last 500 are kept.
+ *
+ * @param baseType type of the input when it is no resource: `HumanName`, `PatientContact`, `date`. A resource type
+ * may be given too.
+ * @returns a function that throws, besides the errors below, FhirError `invalid` for a variable that the environment
+ * lacks or data that an operator cannot take, and `too-costly` for unbounded work. Messages name no data. `%resource`
+ * is the input itself when the environment does not say otherwise.
+ * @throws FhirError `invalid` - a syntax error, an unknown function or type.
+ * @throws FhirError `unsupported` - a function that needs a terminology server, the network or the log.
+ * @throws FhirError `too-costly` - longer than 4096 characters or nested deeper than 40 levels.
+ *
+ * @example
+ * compileFhirPath("name.where(use = 'official').given.first()", 'Patient')(patient) // ['Ann']
+ */
+export function compileFhirPath(expression: string, baseType?: string): CompiledFhirPath {
+  return compiled(expression, baseType).values;
+}
+
+/** As {@link compileFhirPath}, with the type of each item. */
+export function compileTypedFhirPath(
+  expression: string,
+  baseType?: string,
+): (input: unknown, environment?: FhirPathEnvironment) => TypedValue[] {
+  return compiled(expression, baseType).typedValues;
+}
+
+interface Compiled {
+  readonly values: CompiledFhirPath;
+  readonly typedValues: (input: unknown, environment?: FhirPathEnvironment) => TypedValue[];
+}
+
+// A cache of pure results, shared by all callers.
+const cache = new LRUCache<string, Compiled>({ max: 500 });
+
+function compiled(expression: string, baseType: string | undefined): Compiled {
+  const key = `${baseType ?? ''} ${expression}`;
+  let found = cache.get(key);
+  if (found === undefined) {
+    found = compile(expression, baseType);
+    cache.set(key, found);
+  }
+  return found;
+}
+
+function compile(expression: string, baseType: string | undefined): Compiled {
+  const tree = parseFhirPath(expression);
+  const needs = checkExpression(tree);
+  const evaluate = compileByLibrary(expression, baseType, needs);
+  return {
+    values: (input, environment) => evaluate(input, environment).flatMap(plainValue),
+    typedValues: (input, environment) => evaluate(input, environment).flatMap(typedValue),
+  };
+}
+
+type LibraryEvaluation = (input: unknown, environment?: FhirPathEnvironment) => unknown[];
+
+const OPTIONS = {
+  // Keeps the library from writing hidden properties into the input.
+  resolveInternalTypes: false,
+  userInvocationTable: { ...TEXT_FUNCTIONS, ...COLLECTION_FUNCTIONS },
+} as unknown as Options & { async?: false };
+
+function compileByLibrary(expression: string, baseType: string | undefined, needs: ExpressionNeeds): LibraryEvaluation {
+  const { library, model } = fhirPathLibrary();
+  const base = baseType === undefined ? undefined : libraryBase(baseType);
+  const run = library.compile(base === undefined ? expression : { base, expression }, model, OPTIONS);
+  return (input, environment) => {
+    const variables = variablesFor(needs, input, environment);
+    const budget = new StepBudget();
+    try {
+      return run(input, variables, { debugger: (_, __, result, node) => budget.charge(result, node) }) as unknown[];
+    } catch (error) {
+      throw evaluationError(error);
+    }
+  };
+}
+
+/** How the library names the type of an input; undefined for resources, which tell it themselves. */
+function libraryBase(type: string): string | undefined {
+  if (isResourceType(type)) return undefined;
+  const definition = typeDefinition(type);
+  if (definition === undefined)
+    throw new FhirError('invalid', `Unknown type of a FHIRPath input: ${type.slice(0, 60)}`);
+  return definition.path ?? type;
+}
+
+/** Systems that FHIR gives a name. See https://hl7.org/fhir/R4/fhirpath.html#variables. */
+const FIXED_VARIABLES: ReadonlyMap<string, string> = new Map([
+  ['sct', 'http://snomed.info/sct'],
+  ['loinc', 'http://loinc.org'],
+]);
+
+function variablesFor(
+  needs: ExpressionNeeds,
+  input: unknown,
+  environment: FhirPathEnvironment = {},
+): Record<string, unknown> {
+  // No prototype: %constructor is no variable.
+  const variables = Object.create(null) as Record<string, unknown>;
+  for (const name of needs.variables) {
+    if (name === 'context' || name === 'ucum') continue;
+    const value = variableValue(name, input, environment);
+    if (value === undefined) throw new FhirError('invalid', `Unknown FHIRPath variable: %${name.slice(0, 60)}`);
+    variables[name] = value;
+  }
+  return variables;
+}
+
+function variableValue(name: string, input: unknown, environment: FhirPathEnvironment): unknown {
+  // A variable without value is there, and empty.
+  if (Object.hasOwn(environment, name)) return environment[name] ?? [];
+  if (FIXED_VARIABLES.has(name)) return FIXED_VARIABLES.get(name);
+  if (name.startsWith('vs-')) return `http://hl7.org/fhir/ValueSet/${name.slice(3)}`;
+  if (name.startsWith('ext-')) return `http://hl7.org/fhir/StructureDefinition/${name.slice(4)}`;
+  if (name === 'rootResource' && Object.hasOwn(environment, 'resource')) return environment.resource ?? [];
+  const isResource = isJsonObject(input) && typeof input.resourceType === 'string';
+  return isResource && (name === 'resource' || name === 'rootResource') ? input : undefined;
+}
+
+/** The library's messages quote data, so they stay behind as the cause. */
+function evaluationError(error: unknown): FhirError {
+  if (error instanceof FhirError) return error;
+  if (error instanceof RangeError) return tooCostly(error);
+  return new FhirError(
+    'invalid',
+    'The FHIRPath expression does not fit the data: an operator or function got several items, or one of a type that it does not take',
+    { cause: error },
+  );
+}
+
+/** The JSON value of a result item; nothing for an element that has extensions only. */
+function plainValue(item: unknown): unknown[] {
+  const value: unknown = fhirPathLibrary().library.util.valData(item);
+  if (value === null || value === undefined) return [];
+  if (typeof value === 'bigint') return [Number(value)];
+  const isLibraryType = typeof value === 'object' && typeof (value as { toJSON?: unknown }).toJSON === 'function';
+  return [isLibraryType ? (value as { toJSON(): unknown }).toJSON() : value];
+}
+
+function typedValue(item: unknown): TypedValue[] {
+  const [type = ''] = fhirPathLibrary().library.types([item]);
+  const name = type.slice(type.indexOf('.') + 1);
+  return plainValue(item).map((value) => ({
+    type: type.startsWith('System.') ? name[0]!.toLowerCase() + name.slice(1) : name,
+    value,
+  }));
+}

@@ -1,0 +1,104 @@
+import { FhirError } from '../fhir/error.js';
+import { fhirPathLibrary } from './library.js';
+
+/** A node of the FHIRPath library's syntax tree, as far as we look at it. */
+export interface SyntaxNode {
+  readonly type: string;
+  /** The name, operator or literal as written; names may be in backquotes, strings are in quotes. */
+  readonly text?: string;
+  /** Name of a `` %`variable` `` in quotes. */
+  readonly delimitedText?: string;
+  /** Names at the start of a path: 1, or 2 where that path is a parameter. */
+  readonly atRoot?: 1 | 2;
+  readonly children?: readonly SyntaxNode[];
+}
+
+/** Longest expression, in characters. */
+const LONGEST_EXPRESSION = 4096;
+/** Deepest nesting of parentheses, brackets and braces. */
+const DEEPEST_NESTING = 40;
+
+/**
+ * Parses an expression.
+ *
+ * @throws FhirError `invalid` - it is no FHIRPath; the message tells where.
+ * @throws FhirError `too-costly` - it is longer than 4096 characters or nested deeper than 40 levels.
+ */
+export function parseFhirPath(expression: string): SyntaxNode {
+  if (expression.length > LONGEST_EXPRESSION) {
+    const message = `The FHIRPath expression has ${expression.length} characters; at most ${LONGEST_EXPRESSION} are allowed`;
+    throw new FhirError('too-costly', message, { details: { limit: LONGEST_EXPRESSION, value: expression.length } });
+  }
+  // Nested function calls take the parser more time the deeper they are, more than in proportion.
+  if (nesting(expression) > DEEPEST_NESTING) {
+    const message = `The FHIRPath expression nests brackets deeper than ${DEEPEST_NESTING} levels; split it up`;
+    throw new FhirError('too-costly', message, { details: { limit: DEEPEST_NESTING } });
+  }
+  try {
+    return fhirPathLibrary().library.parse(expression) as SyntaxNode;
+  } catch (cause) {
+    throw new FhirError('invalid', `Not a FHIRPath expression: ${firstProblem(cause)}`, { cause });
+  }
+}
+
+/** The single inner node of nodes that only wrap another one. */
+export function unwrap(node: SyntaxNode): SyntaxNode {
+  let inner = node;
+  while (WRAPPERS.has(inner.type) && inner.children?.length === 1) inner = inner.children[0]!;
+  return inner;
+}
+
+const WRAPPERS: ReadonlySet<string> = new Set([
+  'EntireExpression',
+  'TermExpression',
+  'ParenthesizedTerm',
+  'InvocationTerm',
+  'LiteralTerm',
+]);
+
+/** The parameters of a function call. */
+export function parametersOf(invocation: SyntaxNode): readonly SyntaxNode[] {
+  const [name, ...rest] = invocation.children?.[0]?.children ?? [];
+  if (name === undefined) return [];
+  // sort() has its parameters in place of the name and the list.
+  if (name.type === 'SortDirectionArgument') return [name, ...rest];
+  return rest[0]?.children ?? [];
+}
+
+/** What a name or string in quotes or backquotes stands for. */
+export function unquote(text: string): string {
+  const quoted = /^(['`])(.*)\1$/s.exec(text);
+  if (quoted === null) return text;
+  return quoted[2]!.replace(/\\(u[0-9a-fA-F]{4}|.)/gs, (_, escape: string) => {
+    if (escape.length > 1) return String.fromCharCode(parseInt(escape.slice(1), 16));
+    return CONTROL_ESCAPES.get(escape) ?? escape;
+  });
+}
+
+const CONTROL_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['r', '\r'],
+  ['n', '\n'],
+  ['t', '\t'],
+  ['f', '\f'],
+]);
+
+/** Levels of brackets, those inside of quotes left out. */
+function nesting(expression: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [token] of expression.matchAll(/'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|[([{]|[)\]}]/gs)) {
+    if ('([{'.includes(token)) deepest = Math.max(deepest, ++depth);
+    else if (')]}'.includes(token)) depth -= 1;
+  }
+  return deepest;
+}
+
+/** The first of the parser's complaints, shortened: they quote the expression and list all tokens of the grammar. */
+function firstProblem(cause: unknown): string {
+  const [first = ''] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+  const match = /^line: (\d+); column: (\d+); message: (.*)$/.exec(first);
+  if (match === null) return 'it cannot be parsed';
+  const [, line, column, message] = match as unknown as [string, string, string, string];
+  const text = message.replace(/ expecting \{.*$/, '');
+  return `line ${line}, column ${Number(column) + 1}: ${text.length > 120 ? `${text.slice(0, 120)}…` : text}`;
+}

@@ -1,0 +1,112 @@
+import { createRequire } from 'node:module';
+import { LRUCache } from 'lru-cache';
+import type { RE2JS } from 're2js';
+import { FhirError } from '../fhir/error.js';
+import { tooCostly } from './step-budget.js';
+
+const require = createRequire(import.meta.url);
+
+/** Longest pattern, in characters. */
+const LONGEST_PATTERN = 500;
+/** Longest text that a replacement may make, in characters. */
+const LONGEST_RESULT = 1_000_000;
+
+/**
+ * The functions on regular expressions, with an engine that takes time in proportion to the text whatever the pattern
+ * (no backtracking, hence no back references and look-arounds), and `replace()` with a bound on what it makes.
+ *
+ * Entries for the library's table of functions. See https://hl7.org/fhirpath/N1/#string-manipulation.
+ */
+export const TEXT_FUNCTIONS = {
+  matches: {
+    fn: (input: readonly unknown[], pattern: unknown, flags?: unknown) =>
+      onText(input, [pattern], (text) => compilePattern(String(pattern), flags).matcher(text).find()),
+    arity: { 1: ['String'], 2: ['String', 'String'] },
+  },
+  matchesFull: {
+    fn: (input: readonly unknown[], pattern: unknown, flags?: unknown) =>
+      onText(input, [pattern], (text) =>
+        compilePattern(`^(?:${String(pattern)})$`, flags)
+          .matcher(text)
+          .find(),
+      ),
+    arity: { 1: ['String'], 2: ['String', 'String'] },
+  },
+  replaceMatches: {
+    fn: (input: readonly unknown[], pattern: unknown, substitution: unknown) =>
+      onText(input, [pattern, substitution], (text) =>
+        replaceAll(text, compilePattern(String(pattern), undefined, false), String(substitution)),
+      ),
+    arity: { 2: ['String', 'String'] },
+  },
+  replace: {
+    fn: (input: readonly unknown[], pattern: unknown, substitution: unknown) =>
+      onText(input, [pattern, substitution], (text) => replaceText(text, String(pattern), String(substitution))),
+    arity: { 2: ['String', 'String'] },
+  },
+} as const;
+
+/** Empty in, empty out; more than one item, or one that is no text, is an error. */
+function onText<Result>(
+  input: readonly unknown[],
+  parameters: readonly unknown[],
+  apply: (text: string) => Result,
+): Result | [] {
+  const [text] = input;
+  if (input.length > 1) throw new Error('expected one text');
+  if (text === undefined || text === null || parameters.some((parameter) => Array.isArray(parameter))) return [];
+  if (typeof text !== 'string') throw new Error('expected a text');
+  return apply(text);
+}
+
+const patterns = new LRUCache<string, RE2JS>({ max: 200 });
+
+function compilePattern(pattern: string, flags: unknown, dotAll = true): RE2JS {
+  const key = `${typeof flags === 'string' ? flags : ''} ${dotAll} ${pattern}`;
+  let compiled = patterns.get(key);
+  if (compiled === undefined) {
+    compiled = newPattern(pattern, typeof flags === 'string' ? flags : '', dotAll);
+    patterns.set(key, compiled);
+  }
+  return compiled;
+}
+
+function newPattern(pattern: string, flags: string, dotAll: boolean): RE2JS {
+  if (pattern.length > LONGEST_PATTERN) {
+    throw new FhirError(
+      'too-costly',
+      `A pattern in a FHIRPath expression has ${pattern.length} characters; at most ${LONGEST_PATTERN} are allowed`,
+      { details: { limit: LONGEST_PATTERN, value: pattern.length } },
+    );
+  }
+  if (!/^[im]*$/.test(flags)) {
+    throw new FhirError('invalid', 'The flags of a pattern in a FHIRPath expression are i and m');
+  }
+  const { RE2JS } = require('re2js') as typeof import('re2js');
+  const bits =
+    (dotAll ? RE2JS.DOTALL : 0) |
+    (flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0) |
+    (flags.includes('m') ? RE2JS.MULTILINE : 0);
+  try {
+    return RE2JS.compile(pattern, bits);
+  } catch (cause) {
+    throw new FhirError(
+      'invalid',
+      'A pattern in a FHIRPath expression is no regular expression, or uses back references or look-arounds',
+      { cause },
+    );
+  }
+}
+
+function replaceAll(text: string, pattern: RE2JS, substitution: string): string {
+  // Each match can grow by the substitution and, through groups, by the text it matched.
+  if ((text.length + 1) * (substitution.length + 1) > LONGEST_RESULT * 10) throw tooCostly();
+  return pattern.matcher(text).replaceAll(substitution);
+}
+
+/** An empty pattern stands before and after every character. The substitution is taken as it is, `$` included. */
+function replaceText(text: string, pattern: string, substitution: string): string {
+  const matches = pattern === '' ? text.length + 1 : text.split(pattern).length - 1;
+  if (matches * substitution.length > LONGEST_RESULT) throw tooCostly();
+  return text.replaceAll(pattern, () => substitution);
+}
