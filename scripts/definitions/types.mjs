@@ -53,7 +53,7 @@ export function compactTypes(structures, codesOf, notes) {
     if (list !== undefined) row.codes = list;
     owner.elements.push(row);
     if (parents.has(element.path)) {
-      types[backboneName(element.path)] = { kind: 'complex', short: row.short, elements: [] };
+      types[backboneName(element.path)] = { kind: 'complex', path: element.path, short: row.short, elements: [] };
     }
   }
 
@@ -103,7 +103,7 @@ export function compactTypes(structures, codesOf, notes) {
       unlisted.add(binding.valueSet.replace(/^.*\/|\|.*$/g, ''));
       return undefined;
     }
-    const key = list.join('\n');
+    const key = JSON.stringify(list);
     if (!codeNumbers.has(key)) codeNumbers.set(key, codes.push(list) - 1);
     return codeNumbers.get(key);
   }

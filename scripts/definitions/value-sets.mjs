@@ -4,8 +4,8 @@ const MOST_CODES = 400;
 /**
  * Looks up the codes of a value set, when they can be listed from the definitions at hand.
  *
- * @returns a function from a canonical URL (version ignored) to its codes; undefined where a code system is not at
- * hand, a filter is used, or the list is longer than 400.
+ * @returns a function from a canonical URL (version ignored) to its codes and, where they all are of one, their code
+ * system; undefined where a code system is not at hand, a filter is used, or the list is longer than 400.
  */
 export function createValueSets(resources) {
   const valueSets = new Map();
@@ -21,10 +21,22 @@ export function createValueSets(resources) {
     if (!cache.has(url)) {
       cache.set(url, undefined);
       const codes = expand(url, new Set());
-      if (codes !== undefined && codes.size > 0 && codes.size <= MOST_CODES) cache.set(url, [...codes]);
+      if (codes !== undefined && codes.size > 0 && codes.size <= MOST_CODES) {
+        const systems = [...new Set(systemsOf(url))];
+        cache.set(url, { codes: [...codes], system: systems.length === 1 ? systems[0] : undefined });
+      }
     }
     return cache.get(url);
   };
+
+  function systemsOf(url) {
+    return valueSets
+      .get(url)
+      .compose.include.flatMap((part) => [
+        ...(part.system === undefined ? [] : [part.system]),
+        ...(part.valueSet ?? []).flatMap((canonical) => systemsOf(withoutVersion(canonical))),
+      ]);
+  }
 
   function expand(url, visited) {
     const compose = valueSets.get(url)?.compose;

@@ -5,6 +5,8 @@ export interface TypeDefinition {
   readonly kind: 'resource' | 'complex' | 'primitive';
   /** By JSON name, in the order of the specification; inherited ones included, choices expanded (`valueQuantity`). */
   readonly elements: ReadonlyMap<string, ElementDefinition>;
+  /** Backbone elements: where they stand, `Patient.contact`; left out otherwise. */
+  readonly path?: string;
   /** One line of human text. */
   readonly short: string;
 }
@@ -25,6 +27,8 @@ export interface ElementDefinition {
   readonly targets?: readonly string[];
   /** Codes of a required binding that can be listed (for a Coding or CodeableConcept: of its codings); left out otherwise. */
   readonly codes?: readonly string[];
+  /** The code system of all `codes`; left out where they are of several. */
+  readonly codeSystem?: string;
   /** One line of human text. */
   readonly short: string;
 }

@@ -8,14 +8,14 @@ import { FhirError } from './error.js';
  * ```text
  * types       Patient: { kind: 'resource', base: 'DomainResource', short, elements: [['name', 'HumanName', 1, 'A name …'], …] }
  * targets     [['Patient'], ['Group', 'Patient'], …]           parameters and element types refer to these by number
- * codes       [['male', 'female', 'other', 'unknown'], …]      elements refer to these by number
+ * codes       [{ codes: ['male', …], system: 'http://hl7.org/fhir/administrative-gender' }, …]        elements refer to these by number
  * parameters  Patient: [{ code: 'family', type: 'string', expression: 'Patient.name.family', path: [['name', 'family']], short }]
  * ```
  */
 export interface DefinitionsFile {
   readonly types: { readonly [name: string]: TypeRow };
   readonly targets: readonly (readonly string[])[];
-  readonly codes: readonly (readonly string[])[];
+  readonly codes: readonly { readonly codes: readonly string[]; readonly system?: string }[];
   /** By resource type; those under `Resource` hold for every one. */
   readonly parameters: { readonly [resourceType: string]: readonly ParameterRow[] };
   readonly patientCompartment: { readonly [resourceType: string]: readonly string[] };
@@ -24,6 +24,8 @@ export interface DefinitionsFile {
 export interface TypeRow {
   readonly kind: 'resource' | 'complex' | 'primitive';
   readonly abstract?: boolean;
+  /** Where a backbone element stands: `Patient.contact`. */
+  readonly path?: string;
   readonly short: string;
   /** The abstract type whose elements come first. */
   readonly base?: string;

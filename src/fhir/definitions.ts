@@ -72,7 +72,7 @@ function materialiseType(name: string): TypeDefinition | undefined {
   for (const element of row.elements) {
     for (const member of materialiseElement(element)) elements.set(member.name, member);
   }
-  return { name, kind: row.kind, elements, short: row.short };
+  return { name, kind: row.kind, elements, short: row.short, ...(row.path === undefined ? {} : { path: row.path }) };
 }
 
 /** One element, or every typed form of a choice. */
@@ -87,7 +87,7 @@ function materialiseElement([name, alternatives, flags, short, codes]: ElementRo
       required: (flags & REQUIRED) !== 0,
       ...(base === undefined ? {} : { choiceOf: base }),
       ...(list === undefined ? {} : { targets: definitionsFile().targets[Number(list)]! }),
-      ...(codes === undefined || !CODED.has(type) ? {} : { codes: definitionsFile().codes[codes]! }),
+      ...(codes === undefined || !CODED.has(type) ? {} : bindingOf(codes)),
       short,
     };
   });
@@ -95,6 +95,11 @@ function materialiseElement([name, alternatives, flags, short, codes]: ElementRo
 
 /** What a binding can apply to; a choice may have other members (`medicationReference`). */
 const CODED: ReadonlySet<string> = new Set(['code', 'Coding', 'CodeableConcept', 'string', 'uri']);
+
+function bindingOf(number: number): Pick<ElementDefinition, 'codes' | 'codeSystem'> {
+  const { codes, system } = definitionsFile().codes[number]!;
+  return system === undefined ? { codes } : { codes, codeSystem: system };
+}
 
 function materialiseParameter({ targets, ...row }: ParameterRow): SearchParameterDefinition {
   return targets === undefined ? row : { ...row, targets: definitionsFile().targets[targets]! };

@@ -29,6 +29,7 @@ describe('types', () => {
       array: false,
       required: false,
       codes: ['male', 'female', 'other', 'unknown'],
+      codeSystem: 'http://hl7.org/fhir/administrative-gender',
       short: 'male | female | other | unknown',
     });
     expect(typeDefinition('Observation')!.elements.get('status')).toMatchObject({ required: true, array: false });
@@ -59,6 +60,12 @@ describe('types', () => {
     expect(typeDefinition('QuestionnaireItem')!.elements.get('item')!.type).toBe('QuestionnaireItem');
     expect(typeDefinition('BundleEntry')!.elements.get('link')!.type).toBe('BundleLink');
     expect(typeDefinition('BundleEntry')!.elements.get('resource')!.type).toBe('Resource');
+  });
+
+  it('tells where a backbone element stands', () => {
+    expect(typeDefinition('PatientContact')!.path).toBe('Patient.contact');
+    expect(typeDefinition('TimingRepeat')!.path).toBe('Timing.repeat');
+    expect(typeDefinition('HumanName')!.path).toBeUndefined();
   });
 
   it('maps the system types of FHIRPath and the profiles on types to FHIR types', () => {
