@@ -1,9 +1,10 @@
 import { FhirError } from '../fhir/error.js';
+import { findJsonFault } from './json-fault.js';
 
 /**
  * `JSON.parse` for input from outside: a byte order mark is skipped, and a fault says where it is.
  *
- * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset` where the engine tells.
+ * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`.
  * The message never quotes the text, which may be clinical data.
  */
 export function parseJson(text: string): unknown {
@@ -11,7 +12,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(json) as unknown;
   } catch (cause) {
-    const offset = offsetOf(cause, json);
+    const offset = findJsonFault(json);
     if (offset === undefined) throw new FhirError('invalid', 'Not valid JSON', { cause });
     const { line, column } = positionAt(json, offset);
     const what = offset >= json.length ? 'it ends too early' : 'unexpected character';
@@ -24,14 +25,6 @@ export function parseJson(text: string): unknown {
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
-
-/** V8 tells the position in words only. */
-function offsetOf(cause: unknown, json: string): number | undefined {
-  if (!(cause instanceof SyntaxError)) return undefined;
-  const position = /at position (\d+)/.exec(cause.message)?.[1];
-  if (position !== undefined) return Number(position);
-  return cause.message.startsWith('Unexpected end') ? json.length : undefined;
-}
 
 function positionAt(text: string, offset: number): { line: number; column: number } {
   let line = 1;
