@@ -1,0 +1,139 @@
+import { assertCaller, type Caller } from '../access/caller.js';
+import { guardStore } from '../access/guarded-store.js';
+import { FhirError, maskError } from '../fhir/error.js';
+import { isResourceType } from '../fhir/definitions.js';
+import { parseReference } from '../fhir/reference.js';
+import type { ReferenceTarget, ResourceStore } from '../store/store.js';
+import { executePlan } from './execute/execute-plan.js';
+import { documentError, fieldErrors, requestError, type ResponseError } from './execute/response-errors.js';
+import { coerceVariables, type DocumentNode, type OperationDefinitionNode } from './graphql-js.js';
+import { withDefaults, type Limits } from './limits.js';
+import { DocumentErrors, planFor, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
+import { QUERY } from './schema/fields.js';
+
+/** What a query is executed against, and on whose behalf. */
+export interface FhirGraphqlContext {
+  readonly store: ResourceStore;
+  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
+  readonly caller: Caller;
+  readonly variables?: { readonly [name: string]: unknown } | null | undefined;
+  /** Which operation of a document with several is meant. */
+  readonly operationName?: string | null | undefined;
+  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
+  readonly focus?: string | undefined;
+  /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
+  readonly baseUrl?: string | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /** Ends the work early; the answer is then one error with code `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What goes to the client. `data` is missing when the request failed before or while it was executed as a whole. */
+export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
+  readonly data?: Data | null;
+  readonly errors?: readonly ResponseError[];
+}
+
+/** A parsed document that carries the types of its result and variables, as code generators make them. */
+export type TypedDocument<Data, Variables> = DocumentNode & {
+  readonly __apiType?: ((variables: Variables) => Data) | undefined;
+};
+
+/**
+ * Answers a FHIR GraphQL query. See https://hl7.org/fhir/R4/graphql.html.
+ *
+ * Whatever is wrong with the request or the data comes back in `errors`, each with a code and an OperationOutcome in its
+ * `extensions`; a field that fails is null and leaves the others alone.
+ *
+ * @param query the text, a parsed document, or a typed document node
+ * @throws TypeError only for mistakes of the host: no store in the context
+ *
+ * @example
+ * const { data } = await executeFhirGraphql('{ Patient(id: "1") { name { family } } }', { store, caller });
+ */
+export async function executeFhirGraphql<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
+  query: string | DocumentNode | TypedDocument<Data, Variables>,
+  context: FhirGraphqlContext,
+): Promise<FhirGraphqlResult<Data>> {
+  if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
+    throw new TypeError('executeFhirGraphql needs a context with a store');
+  }
+  try {
+    return (await answer(query, context)) as FhirGraphqlResult<Data>;
+  } catch (error) {
+    if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
+    return { errors: [requestError(maskError(error))] };
+  }
+}
+
+/** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
+async function answer(query: string | DocumentNode, context: FhirGraphqlContext): Promise<FhirGraphqlResult> {
+  assertCaller(context.caller);
+  const limits = withDefaults(context.limits);
+  const focus = parseFocus(context.focus);
+  const document = prepareDocument(assertQuery(query), limits, focus?.type ?? QUERY);
+  const operation = chooseOperation(document, context.operationName);
+  const variables = coerceVariables(
+    schemaFor(document.root),
+    operation.variableDefinitions ?? [],
+    assertVariables(context.variables),
+  );
+  if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
+  const plan = planFor(document, operation, variables.values, limits);
+  const outcome = await executePlan(plan, focus, {
+    store: guardStore(context.store, context.caller),
+    variables: variables.values,
+    limits,
+    baseUrl: context.baseUrl,
+    signal: context.signal,
+    now: new Date(),
+  });
+  const errors = fieldErrors(outcome.data, outcome.faults);
+  if (outcome.data['data'] === null) return { errors };
+  const data = outcome.data['data'] as { [key: string]: unknown };
+  return errors.length === 0 ? { data } : { data, errors };
+}
+
+function assertQuery(query: unknown): string | DocumentNode {
+  if (typeof query === 'string' && query.trim() !== '') return query;
+  if (typeof query === 'object' && query !== null && (query as { kind?: unknown }).kind === 'Document') {
+    return query as DocumentNode;
+  }
+  throw new FhirError('invalid', 'A query must be given: the text of a GraphQL document');
+}
+
+function assertVariables(variables: unknown): { readonly [name: string]: unknown } {
+  if (variables === undefined || variables === null) return {};
+  if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
+  throw new FhirError('invalid', 'Variables must be an object, with the values by name');
+}
+
+function parseFocus(focus: string | undefined): ReferenceTarget | undefined {
+  if (focus === undefined) return undefined;
+  const reference = parseReference(focus);
+  if (reference?.kind === 'local' && isResourceType(reference.type)) return reference;
+  throw new FhirError('invalid', 'The focus must be Type/id, such as Patient/123');
+}
+
+/** See https://spec.graphql.org/October2021/#GetOperation(). */
+function chooseOperation(document: PreparedDocument, name: string | null | undefined): OperationDefinitionNode {
+  const { operations } = document;
+  const chosen =
+    name == null || name === ''
+      ? operations.length === 1
+        ? operations[0]
+        : undefined
+      : operations.find((operation) => operation.name?.value === name);
+  if (chosen === undefined) {
+    throw new FhirError(
+      'invalid',
+      operations.length === 0
+        ? 'The document holds no operation'
+        : name == null || name === ''
+          ? 'The document holds several operations; name one with operationName'
+          : 'The document holds no operation of the name given in operationName',
+    );
+  }
+  if (chosen.operation !== 'query') throw new FhirError('unsupported', `A ${chosen.operation} cannot be executed here`);
+  return chosen;
+}

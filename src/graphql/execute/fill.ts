@@ -1,0 +1,189 @@
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import type { ReadResult, SearchPage, StoredResource } from '../../store/store.js';
+import { LimitError } from '../limits.js';
+import { evaluate } from '../plan/arguments.js';
+import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import { projectContained, projectResource } from './project.js';
+import type { Hole, Output, ReadHole, ReferenceHole, Run, SearchHole } from './run.js';
+import { searchRequest, type SearchRequest } from './search-request.js';
+
+/** Fills all holes of one edge with one store call. */
+export async function fillEdge(edge: Edge, holes: readonly Hole[], run: Run): Promise<void> {
+  try {
+    switch (edge.kind) {
+      case 'read':
+        return await fillRead(edge, holes, run);
+      case 'search':
+        return await fillSearch(edge, holes as readonly SearchHole[], run);
+      case 'reference':
+        return await fillReferences(edge, holes as readonly ReferenceHole[], run);
+    }
+  } catch (error) {
+    for (const { out } of holes) run.fail(out, edge, error);
+  }
+}
+
+async function fillRead(edge: ReadEdge, holes: readonly ReadHole[], run: Run): Promise<void> {
+  const { store, variables, signal } = run.options;
+  const id = evaluate(edge.id, variables);
+  if (typeof id !== 'string' && typeof id !== 'number') throw new FhirError('invalid', 'Argument "id" must be given');
+  const result = isResourceId(String(id))
+    ? await call(run, async () => (await store.read([{ type: edge.type, id: String(id) }], { signal }))[0]!)
+    : MISSING;
+  for (const { out } of holes) {
+    if (result.status === 'found') {
+      run.spendRows(1);
+      out[edge.key] = projectResource(edge.selection, result.resource, run);
+    } else {
+      run.fail(out, edge, absence(result, `${edge.type}/${String(id).slice(0, 64)}`));
+    }
+  }
+}
+
+async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: Run): Promise<void> {
+  const { store, signal } = run.options;
+  const request = searchRequest(edge, run.options);
+  if (request.reference === undefined) {
+    const page = await call(run, () => store.search(request.query, { signal }));
+    for (const { out } of holes) out[edge.key] = answerSearch(edge, request, page, run);
+    return;
+  }
+  const targets = new Map<string, { readonly type: string; readonly id: string }>();
+  for (const { target } of holes) if (target !== undefined) targets.set(`${target.type}/${target.id}`, target);
+  const pages = new Map<string, SearchPage>();
+  if (targets.size > 0) {
+    const reference = request.reference;
+    const found = await call(run, () =>
+      store.searchByReference(request.query, reference, [...targets.values()], { signal }),
+    );
+    [...targets.keys()].forEach((key, index) => pages.set(key, found[index]!));
+  }
+  for (const { out, target } of holes) {
+    const page = target === undefined ? EMPTY : pages.get(`${target.type}/${target.id}`)!;
+    try {
+      out[edge.key] = answerSearch(edge, request, page, run);
+    } catch (error) {
+      run.fail(out, edge, error);
+    }
+  }
+}
+
+async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole[], run: Run): Promise<void> {
+  const { store, variables, signal } = run.options;
+  const type = evaluate(edge.type, variables);
+  const optional = evaluate(edge.optional, variables) === true;
+  const keys = new Map<string, { readonly type: string; readonly id: string; readonly version?: string }>();
+  for (const { reference } of holes) {
+    // A reference to another type than asked for is null, whether or not it leads anywhere.
+    if (reference.kind === 'local' && (type === undefined || type === reference.type)) {
+      keys.set(keyOf(reference), reference);
+    }
+  }
+  const results = new Map<string, ReadResult>();
+  if (keys.size > 0) {
+    const found = await call(run, () => store.read([...keys.values()], { signal }));
+    [...keys.keys()].forEach((key, index) => results.set(key, found[index]!));
+  }
+  for (const { out, reference, container } of holes) {
+    if (reference.kind === 'local') {
+      if (type !== undefined && type !== reference.type) continue;
+      const result = results.get(keyOf(reference))!;
+      if (result.status === 'found') {
+        run.spendRows(1);
+        out[edge.key] = projectResource(edge.selections.forType(reference.type), result.resource, run);
+      } else if (!optional) {
+        run.fail(out, edge, absence(result, `${reference.type}/${reference.id}`));
+      }
+      continue;
+    }
+    const inside = insideContainer(reference, container);
+    if (inside !== undefined) {
+      const found = inside['resourceType'];
+      if (typeof found !== 'string' || (type !== undefined && type !== found)) continue;
+      out[edge.key] = projectContained(edge.selections.forType(found), inside, container, run);
+    } else if (!optional) {
+      run.fail(out, edge, new FhirError('not-found', UNRESOLVED[reference.kind]));
+    }
+  }
+}
+
+const UNRESOLVED = {
+  contained: 'The reference names a contained resource that is not there',
+  container: 'The reference to the container leads nowhere',
+  urn: 'The reference is a URN, which leads to no resource of this service',
+  foreign: 'The reference leads outside this service',
+} as const;
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });
+const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });
+
+/** Makes a store call under the limits. */
+async function call<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
+  run.spendCall();
+  const result = await work();
+  run.checkTime();
+  return result;
+}
+
+function keyOf(reference: { readonly type: string; readonly id: string; readonly version?: string }): string {
+  const { type, id, version } = reference;
+  return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
+}
+
+function absence(result: ReadResult, name: string): FhirError {
+  return result.status === 'gone'
+    ? new FhirError('gone', `${name} was deleted`)
+    : new FhirError('not-found', `${name} was not found`);
+}
+
+/** The resource that `#id` or `#` names; contained resources do not nest, all stand in the outermost one. */
+function insideContainer(reference: ReferenceHole['reference'], container: AnyResource): JsonObject | undefined {
+  if (reference.kind === 'container') return elementsOf(container);
+  if (reference.kind !== 'contained') return undefined;
+  const contained = elementsOf(container)['contained'];
+  if (!Array.isArray(contained)) return undefined;
+  return contained.find(
+    (resource): resource is JsonObject => isJsonObject(resource) && resource['id'] === reference.id,
+  );
+}
+
+function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage, run: Run): unknown {
+  const { matches } = page;
+  const { listSize } = run.options.limits;
+  if (request.count === undefined && matches.length > listSize) {
+    throw new LimitError(
+      'listSize',
+      listSize,
+      `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
+    );
+  }
+  run.spendRows(matches.length);
+  const { keep } = request;
+  const kept = keep === undefined ? matches : matches.filter(({ resource }) => keep(resource));
+  if (edge.shape.kind === 'connection') return answerConnection(edge.shape, request, { ...page, matches: kept }, run);
+  const { selection } = edge.shape;
+  return kept.map(({ resource }) => projectResource(selection, resource, run));
+}
+
+/** See https://hl7.org/fhir/R4/graphql.html#paging. */
+function answerConnection(shape: ConnectionShape, request: SearchRequest, page: SearchPage, run: Run): Output {
+  const out: Output = {};
+  for (const field of shape.fields) {
+    if (field.part === 'typename') out[field.key] = field.value;
+    else if (field.part === 'edges') out[field.key] = page.matches.map((match) => answerEdge(field.fields, match, run));
+    else if (field.part === 'count') out[field.key] = page.total ?? null;
+    else out[field.key] = field.part === 'offset' ? request.offset : (request.count ?? null);
+  }
+  return out;
+}
+
+function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResource, run: Run): Output {
+  const out: Output = {};
+  for (const field of fields) {
+    if (field.part === 'typename') out[field.key] = field.value;
+    else if (field.part === 'resource') out[field.key] = projectResource(field.selection, match.resource, run);
+    else out[field.key] = field.part === 'mode' ? 'match' : null;
+  }
+  return out;
+}

@@ -1,0 +1,58 @@
+import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { fhirpathFilter } from '../../fhirpath/filter.js';
+import { evaluate, type Argument, type Variables } from '../plan/arguments.js';
+import type { ElementFilter } from '../plan/plan.js';
+import { asObject, type ItemFilter } from './run.js';
+
+type Predicate = (item: unknown, resource: AnyResource) => boolean;
+
+/**
+ * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then
+ * `_offset` and `_count`. See https://hl7.org/fhir/R4/graphql.html#filtering.
+ *
+ * @throws FhirError `invalid` - a malformed FHIRPath expression, a negative page
+ */
+export function compileItemFilter(filter: ElementFilter, variables: Variables): ItemFilter {
+  const predicates: Predicate[] = [];
+  for (const { name, value } of filter.equals) {
+    const wanted = evaluate(value, variables);
+    if (wanted !== undefined) predicates.push(equality(name, wanted));
+  }
+  const expression = evaluate(filter.fhirpath, variables);
+  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type));
+  const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
+  const count = pageNumber('_count', filter.count, variables);
+  return (items, resource) => {
+    const kept =
+      predicates.length === 0 ? items : items.filter((item) => predicates.every((keep) => keep(item, resource)));
+    if (offset === 0 && count === undefined) return kept;
+    return kept.slice(offset, count === undefined ? undefined : offset + count);
+  };
+}
+
+/**
+ * The value of `_count` or `_offset`.
+ *
+ * @throws FhirError `invalid` - not a whole number from 0 up
+ */
+export function pageNumber(name: string, argument: Argument | undefined, variables: Variables): number | undefined {
+  const value = evaluate(argument, variables);
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new FhirError('invalid', `Argument "${name}" must be a whole number from 0 up`);
+}
+
+/** Keeps items whose sub-element equals the value, type included; a repeating one matches if it contains the value. */
+function equality(name: string, wanted: unknown): Predicate {
+  const values = new Set(Array.isArray(wanted) ? wanted : [wanted]);
+  return (item) => {
+    const value = asObject(item)?.[name];
+    return Array.isArray(value) ? value.some((one) => values.has(one)) : values.has(value);
+  };
+}
+
+function fhirpathPredicate(expression: string, type: string): Predicate {
+  const keep = fhirpathFilter(expression, type);
+  return (item, resource) => keep(item, { resource });
+}

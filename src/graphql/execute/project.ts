@@ -1,0 +1,209 @@
+import { FhirError } from '../../fhir/error.js';
+import { parseReference } from '../../fhir/reference.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import type {
+  InlineResourceField,
+  ObjectField,
+  PlannedField,
+  ReferenceEdge,
+  SearchEdge,
+  Selection,
+} from '../plan/plan.js';
+import { compileItemFilter } from './item-filter.js';
+import { asObject, type ItemFilter, type Output, type Run } from './run.js';
+
+/**
+ * Copies what a selection asks for out of one object, leaving holes where a store call is needed.
+ *
+ * `container` is the resource of the store that the object belongs to, also for what stands inside its contained ones.
+ */
+export type Projector = (source: JsonObject, container: AnyResource, run: Run) => Output;
+
+/** Writes one field of the response. */
+type Writer = (source: JsonObject, out: Output, container: AnyResource, run: Run) => void;
+
+/** @returns the selection compiled to functions; the same ones each time. */
+export function projectorOf(selection: Selection): Projector {
+  let projector = PROJECTORS.get(selection);
+  if (projector === undefined) PROJECTORS.set(selection, (projector = compileSelection(selection)));
+  return projector;
+}
+
+/** Kept as long as the plan that holds the selection. */
+const PROJECTORS = new WeakMap<Selection, Projector>();
+
+/** A stored resource as source of a projection, standing in itself. */
+export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
+  return projectorOf(selection)(elementsOf(resource), resource, run);
+}
+
+/** A resource inside `container`, which is the one that its own references to contained resources mean. */
+export function projectContained(selection: Selection, resource: JsonObject, container: AnyResource, run: Run): Output {
+  return projectorOf(selection)(resource, container, run);
+}
+
+function compileSelection(selection: Selection): Projector {
+  const writers = selection.fields.map((field) => compileField(field, selection.type));
+  return (source, container, run) => {
+    const out: Output = {};
+    for (const write of writers) write(source, out, container, run);
+    return out;
+  };
+}
+
+function compileField(field: PlannedField, type: string): Writer {
+  const { key } = field;
+  switch (field.kind) {
+    case 'typename':
+      return (_, out) => {
+        out[key] = field.value;
+      };
+    case 'resource-type':
+      return (_, out) => {
+        out[key] = type;
+      };
+    case 'absent':
+      return (_, out) => {
+        out[key] = null;
+      };
+    case 'primitive':
+      return field.array ? primitives(key, field.name) : primitive(key, field.name);
+    case 'object':
+      return field.array ? compileObjects(field) : compileObject(field);
+    case 'inline-resource':
+      return compileInlineResource(field);
+    case 'reference':
+      return compileReference(field);
+    case 'search':
+      return compileReverse(field);
+    case 'read':
+      throw new Error('A read stands at the root only');
+  }
+}
+
+function primitive(key: string, name: string): Writer {
+  return (source, out) => {
+    const value = source[name];
+    out[key] = value === undefined || typeof value === 'object' ? null : value;
+  };
+}
+
+/** Arrays keep their null placeholders, which hold the place of values that have extensions only. */
+function primitives(key: string, name: string): Writer {
+  return (source, out) => {
+    const values = itemsOf(source[name]);
+    out[key] = values === null ? null : values.map((value) => (typeof value === 'object' ? null : value));
+  };
+}
+
+function compileObject(field: ObjectField): Writer {
+  const { key, name } = field;
+  const project = projectorOf(field.selection);
+  return (source, out, container, run) => {
+    const value = asObject(source[name]);
+    out[key] = value === null ? null : project(value, container, run);
+  };
+}
+
+function compileObjects(field: ObjectField): Writer {
+  const { key, name } = field;
+  const project = projectorOf(field.selection);
+  return (source, out, container, run) => {
+    const items = keptItems(field, source[name], out, container, run);
+    if (items === null) return;
+    const projected: (Output | null)[] = new Array<Output | null>(items.length);
+    for (let index = 0; index < items.length; index += 1) {
+      const item = asObject(items[index]);
+      projected[index] = item === null ? null : project(item, container, run);
+    }
+    out[key] = projected;
+  };
+}
+
+function compileInlineResource(field: InlineResourceField): Writer {
+  const { key, name } = field;
+  const project = (value: unknown, container: AnyResource, run: Run): Output | null => {
+    if (!isJsonObject(value) || typeof value['resourceType'] !== 'string') return null;
+    return projectorOf(field.selections.forType(value['resourceType']))(value, container, run);
+  };
+  if (!field.array) {
+    return (source, out, container, run) => {
+      out[key] = project(source[name], container, run);
+    };
+  }
+  return (source, out, container, run) => {
+    const items = keptItems(field, source[name], out, container, run);
+    if (items !== null) out[key] = items.map((item) => project(item, container, run));
+  };
+}
+
+function compileReference(edge: ReferenceEdge): Writer {
+  return (source, out, container, run) => {
+    const text = source['reference'];
+    if (typeof text !== 'string') {
+      // Only an identifier or a display: there is nothing to resolve.
+      out[edge.key] = null;
+      return;
+    }
+    const reference = parseReference(text, run.options.baseUrl);
+    if (reference === undefined) {
+      run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
+    } else {
+      run.leave(edge, { out, reference, container });
+    }
+  };
+}
+
+function compileReverse(edge: SearchEdge): Writer {
+  return (source, out, container, run) => {
+    // Contained resources have no identity of their own: nothing can refer to them, whatever their id looks like.
+    const { resourceType: type, id } = container;
+    const stored = source === elementsOf(container) && id !== undefined;
+    run.leave(edge, { out, target: stored ? { type, id } : undefined });
+  };
+}
+
+/** The items of a repeating element that its filter keeps; null (and `out` is written) where there is no list. */
+function keptItems(
+  field: ObjectField | InlineResourceField,
+  value: unknown,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): readonly unknown[] | null {
+  const items = itemsOf(value);
+  if (items === null) {
+    out[field.key] = null;
+    return null;
+  }
+  if (field.filter === undefined) return items;
+  try {
+    return filterOf(field, run)(items, container);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+/** The field's filter with this request's variables, compiled once. */
+function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilter {
+  const filter = field.filter!;
+  let compiled = run.filters.get(filter);
+  if (compiled === undefined) {
+    try {
+      compiled = compileItemFilter(filter, run.options.variables);
+    } catch (error) {
+      if (!(error instanceof FhirError)) throw error;
+      compiled = error;
+    }
+    run.filters.set(filter, compiled);
+  }
+  if (compiled instanceof FhirError) throw compiled;
+  return compiled;
+}
+
+/** Stored data may hold a single value where a list belongs; it counts as a list of one. */
+function itemsOf(value: unknown): readonly unknown[] | null {
+  if (value === undefined || value === null) return null;
+  return Array.isArray(value) ? value : [value];
+}

@@ -1,0 +1,135 @@
+import { FhirError, maskError } from '../../fhir/error.js';
+import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+import type { ParsedReference } from '../../fhir/reference.js';
+import type { GuardedStore } from '../../access/guarded-store.js';
+import { LimitError, type Limits } from '../limits.js';
+import type { Variables } from '../plan/arguments.js';
+import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+
+/** An object of the response, being filled. */
+export type Output = { [key: string]: unknown };
+
+/** A place of the response that waits for a store call: `out[edge.key]`. */
+export type Hole = ReadHole | SearchHole | ReferenceHole;
+
+export interface ReadHole {
+  readonly out: Output;
+}
+export interface SearchHole {
+  readonly out: Output;
+  /** The resource around a reverse list; undefined at the root and inside contained resources, which nothing refers to. */
+  readonly target: { readonly type: string; readonly id: string } | undefined;
+}
+export interface ReferenceHole {
+  readonly out: Output;
+  readonly reference: ParsedReference;
+  /** The resource that the reference stands in, whose contained resources it may name. */
+  readonly container: AnyResource;
+}
+
+/** A field that failed, by the object it stands in: its path is looked up only when there is an error to report. */
+export interface FieldFault {
+  readonly out: Output;
+  readonly key: string;
+  readonly location: Location | undefined;
+  readonly error: FhirError;
+}
+
+/** Keeps, drops and cuts the items of a repeating element; made once per filter and request. */
+export type ItemFilter = (items: readonly unknown[], resource: AnyResource) => readonly unknown[];
+
+/** What a request may draw on while it runs. */
+export interface RunOptions {
+  readonly store: GuardedStore;
+  readonly variables: Variables;
+  readonly limits: Limits;
+  readonly baseUrl: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly now: Date;
+}
+
+/** The state of one request while it runs: holes to fill, faults, what has been spent. */
+export class Run {
+  readonly faults: FieldFault[] = [];
+  readonly filters = new Map<ElementFilter, ItemFilter | FhirError>();
+  readonly started = performance.now();
+  storeCalls = 0;
+  rows = 0;
+  #pending = new Map<Edge, Hole[]>();
+
+  constructor(readonly options: RunOptions) {}
+
+  /** Puts off a field until its edge is called; the key keeps its place in the response. */
+  leave(edge: ReadEdge, hole: ReadHole): void;
+  leave(edge: SearchEdge, hole: SearchHole): void;
+  leave(edge: ReferenceEdge, hole: ReferenceHole): void;
+  leave(edge: Edge, hole: Hole): void {
+    hole.out[edge.key] = null;
+    const holes = this.#pending.get(edge);
+    if (holes === undefined) this.#pending.set(edge, [hole]);
+    else holes.push(hole);
+  }
+
+  /** Takes the holes of the next level. */
+  takeLevel(): ReadonlyMap<Edge, Hole[]> {
+    const level = this.#pending;
+    this.#pending = new Map();
+    return level;
+  }
+
+  /** Makes a field null and remembers why. Limits and aborts end the request instead. */
+  fail(out: Output, field: { readonly key: string; readonly location: Location | undefined }, error: unknown): void {
+    if (error instanceof LimitError) throw error;
+    const known = maskError(error);
+    if (known.code === 'aborted') throw known;
+    out[field.key] = null;
+    this.faults.push({ out, key: field.key, location: field.location, error: known });
+  }
+
+  /**
+   * Counts a store call before it is made.
+   *
+   * @throws LimitError `storeCalls`, `timeout`
+   * @throws FhirError `aborted` - the host's signal
+   */
+  spendCall(): void {
+    const { limits } = this.options;
+    this.checkTime();
+    this.storeCalls += 1;
+    if (this.storeCalls <= limits.storeCalls) return;
+    throw new LimitError(
+      'storeCalls',
+      limits.storeCalls,
+      `The query needs more than ${limits.storeCalls} calls to the store; ask for fewer lists and references`,
+    );
+  }
+
+  /** @throws LimitError `rows` */
+  spendRows(count: number): void {
+    const { limits } = this.options;
+    this.rows += count;
+    if (this.rows <= limits.rows) return;
+    throw new LimitError(
+      'rows',
+      limits.rows,
+      `The answer needs more than ${limits.rows} resources; narrow the searches or page with _count`,
+      this.rows,
+    );
+  }
+
+  checkTime(): void {
+    const { limits, signal } = this.options;
+    if (signal?.aborted === true) throw new FhirError('aborted', 'The request was aborted', { cause: signal.reason });
+    if (performance.now() - this.started <= limits.timeout) return;
+    throw new LimitError(
+      'timeout',
+      limits.timeout,
+      `The query ran longer than ${limits.timeout} ms; ask for less at once`,
+    );
+  }
+}
+
+/** An element's value as an object; null for anything else, which stored data may hold where an object belongs. */
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
+}

@@ -1,0 +1,57 @@
+import { FhirError } from '../fhir/error.js';
+
+/**
+ * What one request may cost. Every limit refuses with `too-costly`, naming the limit, the number and the way out; none
+ * cuts silently. Real dashboards (depth 15, a dozen searches) pass the defaults.
+ */
+export interface Limits {
+  /** Longest query text, in UTF-16 code units. Default 200,000. */
+  readonly queryLength: number;
+  /** Most tokens of a document. Default 10,000. */
+  readonly tokens: number;
+  /** Deepest nesting of selections, fragments opened. Default 30. */
+  readonly depth: number;
+  /** Most fields of a plan, fragments opened. Default 20,000. */
+  readonly fields: number;
+  /** Most calls to the store. Default 200. */
+  readonly storeCalls: number;
+  /** Most resources that one list may hold. Default 10,000. */
+  readonly listSize: number;
+  /** Most resources read for a request, counted as often as they appear in the answer. Default 100,000. */
+  readonly rows: number;
+  /** Longest run time, in milliseconds. Default 30,000. */
+  readonly timeout: number;
+}
+
+export const DEFAULT_LIMITS: Limits = Object.freeze({
+  queryLength: 200_000,
+  tokens: 10_000,
+  depth: 30,
+  fields: 20_000,
+  storeCalls: 200,
+  listSize: 10_000,
+  rows: 100_000,
+  timeout: 30_000,
+});
+
+/**
+ * The limits of a request: the defaults, with what the host changed.
+ *
+ * @throws FhirError `invalid` - a limit is unknown or not a positive number
+ */
+export function withDefaults(limits: Partial<Limits> | undefined): Limits {
+  if (limits === undefined) return DEFAULT_LIMITS;
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new FhirError('invalid', `There is no limit called "${name}"`);
+    if (value !== undefined && !(value > 0)) throw new FhirError('invalid', `Limit "${name}" must be a number above 0`);
+  }
+  const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+}
+
+/** The error of a limit that was passed. It ends the request: what is left of it would be as costly. */
+export class LimitError extends FhirError {
+  constructor(limit: keyof Limits, max: number, message: string, value?: number) {
+    super('too-costly', message, { details: { limit, max, ...(value === undefined ? {} : { value }) } });
+  }
+}

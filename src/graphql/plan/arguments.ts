@@ -1,0 +1,60 @@
+import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
+
+/** An argument's value before the variables are known. */
+export type Argument =
+  | { readonly kind: 'literal'; readonly value: Scalar }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'list'; readonly items: readonly Argument[] };
+
+export type Scalar = string | number | boolean | null;
+
+/** Variables by name, coerced to their declared types. */
+export type Variables = { readonly [name: string]: unknown };
+
+/** The arguments of a field by name. */
+export function argumentsOfNode(node: FieldNode): ReadonlyMap<string, Argument> {
+  return new Map(node.arguments?.map(({ name, value }) => [name.value, argumentOf(value)]));
+}
+
+/**
+ * The value of an argument: a scalar or a list of scalars.
+ *
+ * @returns undefined for an argument that is absent: not given, null, or a variable without value
+ */
+export function evaluate(argument: Argument | undefined, variables: Variables): unknown {
+  switch (argument?.kind) {
+    case undefined:
+      return undefined;
+    case 'literal':
+      return argument.value ?? undefined;
+    case 'variable':
+      return variables[argument.name] ?? undefined;
+    case 'list':
+      return argument.items.flatMap((item) => evaluate(item, variables) ?? []);
+  }
+}
+
+/** The values of a search argument as texts; undefined when it is absent. */
+export function evaluateTexts(argument: Argument | undefined, variables: Variables): string[] | undefined {
+  const value = evaluate(argument, variables);
+  if (value === undefined) return undefined;
+  return (Array.isArray(value) ? value : [value]).filter((item) => item != null).map(String);
+}
+
+function argumentOf(node: ValueNode): Argument {
+  switch (node.kind) {
+    case Kind.VARIABLE:
+      return { kind: 'variable', name: node.name.value };
+    case Kind.LIST:
+      return { kind: 'list', items: node.values.map(argumentOf) };
+    case Kind.INT:
+    case Kind.FLOAT:
+      return { kind: 'literal', value: Number(node.value) };
+    case Kind.STRING:
+    case Kind.ENUM:
+    case Kind.BOOLEAN:
+      return { kind: 'literal', value: node.value };
+    default:
+      return { kind: 'literal', value: null };
+  }
+}

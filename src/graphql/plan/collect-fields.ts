@@ -1,0 +1,111 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import {
+  Kind,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type SelectionSetNode,
+} from '../graphql-js.js';
+import { RESOURCE } from '../schema/fields.js';
+
+/** Truth of the variables in `@skip` and `@include`. */
+export type Conditions = (variable: string) => boolean;
+
+/** What planning needs to know of a document. */
+export interface DocumentParts {
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly conditions: Conditions;
+}
+
+export function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  return fragments;
+}
+
+/**
+ * The fields selected for an object of one type, by response key, in the order of the response: fragments that apply
+ * are opened, equal keys are put together. See https://spec.graphql.org/October2021/#sec-Field-Collection.
+ */
+export function collectFields(
+  type: string,
+  selectionSets: readonly SelectionSetNode[],
+  parts: DocumentParts,
+): ReadonlyMap<string, readonly [FieldNode, ...FieldNode[]]> {
+  const collected = new Map<string, [FieldNode, ...FieldNode[]]>();
+  const opened = new Set<string>();
+  for (const set of selectionSets) collectInto(collected, type, set, parts, opened);
+  return collected;
+}
+
+/** The selection sets of fields that share a response key. */
+export function selectionSetsOf(nodes: readonly FieldNode[]): readonly SelectionSetNode[] {
+  return nodes.flatMap((node) => node.selectionSet ?? []);
+}
+
+/** The resource types that fragments on a place of any type single out, however deep the fragments nest. */
+export function typesNamedIn(sets: readonly SelectionSetNode[], parts: DocumentParts): ReadonlySet<string> {
+  const types = new Set<string>();
+  const opened = new Set<string>();
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) continue;
+      const spread = selection.kind === Kind.FRAGMENT_SPREAD ? selection.name.value : undefined;
+      if (spread !== undefined && opened.has(spread)) continue;
+      if (spread !== undefined) opened.add(spread);
+      const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : parts.fragments.get(selection.name.value);
+      if (fragment === undefined) continue;
+      const type = fragment.typeCondition?.name.value;
+      if (type !== undefined && isResourceType(type)) types.add(type);
+      visit(fragment.selectionSet);
+    }
+  };
+  sets.forEach(visit);
+  return types;
+}
+
+function collectInto(
+  collected: Map<string, [FieldNode, ...FieldNode[]]>,
+  type: string,
+  set: SelectionSetNode,
+  parts: DocumentParts,
+  opened: Set<string>,
+): void {
+  for (const selection of set.selections) {
+    if (!isIncluded(selection.directives, parts.conditions)) continue;
+    if (selection.kind === Kind.FIELD) {
+      const key = selection.alias?.value ?? selection.name.value;
+      const nodes = collected.get(key);
+      if (nodes === undefined) collected.set(key, [selection]);
+      else nodes.push(selection);
+    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      if (applies(selection.typeCondition?.name.value, type)) {
+        collectInto(collected, type, selection.selectionSet, parts, opened);
+      }
+    } else {
+      const name = selection.name.value;
+      const fragment = parts.fragments.get(name);
+      if (fragment === undefined || opened.has(name) || !applies(fragment.typeCondition.name.value, type)) continue;
+      opened.add(name);
+      collectInto(collected, type, fragment.selectionSet, parts, opened);
+    }
+  }
+}
+
+function applies(condition: string | undefined, type: string): boolean {
+  return condition === undefined || condition === type || (condition === RESOURCE && isResourceType(type));
+}
+
+function isIncluded(directives: FieldNode['directives'], conditions: Conditions): boolean {
+  for (const directive of directives ?? []) {
+    const name = directive.name.value;
+    if (name !== 'skip' && name !== 'include') continue;
+    const value = directive.arguments?.find((argument) => argument.name.value === 'if')?.value;
+    const truth =
+      value?.kind === Kind.VARIABLE ? conditions(value.name.value) : value?.kind === Kind.BOOLEAN && value.value;
+    if (truth === (name === 'skip')) return false;
+  }
+  return true;
+}

@@ -1,0 +1,258 @@
+import { FhirError } from '../../fhir/error.js';
+import { typeDefinition, searchParameters } from '../../fhir/definitions.js';
+import type { FieldNode, OperationDefinitionNode, SelectionSetNode } from '../graphql-js.js';
+import { LimitError } from '../limits.js';
+import { SEARCH_CONTROLS } from '../schema/arguments.js';
+import { argumentName, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
+import { argumentsOfNode, type Argument } from './arguments.js';
+import { collectFields, selectionSetsOf, typesNamedIn, type DocumentParts } from './collect-fields.js';
+import type {
+  ConnectionEdgeField,
+  ConnectionField,
+  ConnectionShape,
+  ElementFilter,
+  Location,
+  OperationPlan,
+  PlannedField,
+  ReferenceEdge,
+  SearchEdge,
+  Selection,
+  Selections,
+} from './plan.js';
+
+/**
+ * Compiles a validated operation.
+ *
+ * @param root the type of the outermost selection: `Query`, or the type of the instance the query is about
+ * @param maxSize most fields the plan may have: fragments can make a small document stand for a huge one
+ * @throws FhirError `too-costly` - the plan would have more fields than that
+ */
+export function planOperation(
+  operation: OperationDefinitionNode,
+  root: string,
+  parts: DocumentParts,
+  maxSize: number,
+): OperationPlan {
+  const planner = new Planner(parts, maxSize);
+  const selection = planner.select(root, [operation.selectionSet], 1);
+  return { root: selection, depth: planner.depth, size: planner.size };
+}
+
+type Nodes = readonly [FieldNode, ...FieldNode[]];
+
+class Planner {
+  depth = 0;
+  size = 0;
+
+  constructor(
+    private readonly parts: DocumentParts,
+    private readonly maxSize: number,
+  ) {}
+
+  select(type: string, sets: readonly SelectionSetNode[], depth: number): Selection {
+    this.depth = Math.max(this.depth, depth);
+    const fields: PlannedField[] = [];
+    for (const [key, nodes] of collectFields(type, sets, this.parts)) {
+      this.count();
+      fields.push(this.planField(type, key, nodes, depth));
+    }
+    return { type, fields };
+  }
+
+  private count(): void {
+    this.size += 1;
+    if (this.size <= this.maxSize) return;
+    throw new LimitError(
+      'fields',
+      this.maxSize,
+      `The query stands for more than ${this.maxSize} fields once its fragments are opened; ask for less, or split it`,
+    );
+  }
+
+  private planField(type: string, key: string, nodes: Nodes, depth: number): PlannedField {
+    const node = nodes[0];
+    const location = locationOf(node);
+    if (node.name.value === '__typename') return { kind: 'typename', key, location, value: type };
+    const field = fieldsOf(type)?.get(node.name.value);
+    if (field === undefined) {
+      if (!node.name.value.startsWith('__')) return { kind: 'absent', key, location };
+      throw new FhirError('unsupported', `Introspection ("${node.name.value}") is not answered here`);
+    }
+    const sets = selectionSetsOf(nodes);
+    const args = argumentsOfNode(node);
+    switch (field.kind) {
+      case 'resource-type':
+        return { kind: 'resource-type', key, location };
+      case 'element':
+        return this.planElement(field, key, location, sets, args, depth);
+      case 'sibling':
+        return {
+          kind: 'object',
+          key,
+          location,
+          name: field.name,
+          array: field.element.array,
+          selection: this.select('Element', sets, depth + 1),
+          filter: undefined,
+        };
+      case 'read':
+        return {
+          kind: 'read',
+          key,
+          location,
+          type: field.type,
+          id: (args.get('id') ?? args.get('_id'))!,
+          selection: this.select(field.type, sets, depth + 1),
+        };
+      case 'list':
+        return this.planSearch(field, key, location, args, {
+          kind: 'list',
+          selection: this.select(field.type, sets, depth + 1),
+        });
+      case 'connection':
+        return this.planSearch(field, key, location, args, this.planConnection(field.type, sets, depth + 1));
+      case 'resolve':
+        return this.planReference(key, location, sets, args, depth);
+      case 'connection-part':
+      case 'edge-part':
+        throw new Error(`${field.kind} is planned with its connection`);
+    }
+  }
+
+  private planElement(
+    field: FieldDescriptor & { kind: 'element' },
+    key: string,
+    location: Location | undefined,
+    sets: readonly SelectionSetNode[],
+    args: ReadonlyMap<string, Argument>,
+    depth: number,
+  ): PlannedField {
+    const { element } = field;
+    const definition = typeDefinition(element.type);
+    const base = { key, location, name: element.name, array: element.array };
+    if (definition === undefined || definition.kind === 'primitive') return { kind: 'primitive', ...base };
+    const filter = elementFilter(field, args);
+    if (definition.kind === 'resource') {
+      return { kind: 'inline-resource', ...base, filter, selections: this.selectAnyType(sets, depth + 1) };
+    }
+    return { kind: 'object', ...base, filter, selection: this.select(element.type, sets, depth + 1) };
+  }
+
+  private planReference(
+    key: string,
+    location: Location | undefined,
+    sets: readonly SelectionSetNode[],
+    args: ReadonlyMap<string, Argument>,
+    depth: number,
+  ): ReferenceEdge {
+    return {
+      kind: 'reference',
+      key,
+      location,
+      type: args.get('type'),
+      optional: args.get('optional'),
+      selections: this.selectAnyType(sets, depth + 1),
+    };
+  }
+
+  private planSearch(
+    field: FieldDescriptor & { kind: 'list' | 'connection' },
+    key: string,
+    location: Location | undefined,
+    args: ReadonlyMap<string, Argument>,
+    shape: SearchEdge['shape'],
+  ): SearchEdge {
+    const parameters: { code: string; values: Argument }[] = [];
+    for (const [name, values] of args) {
+      if (!SEARCH_CONTROLS.has(name)) parameters.push({ code: parameterCode(field.type, name), values });
+    }
+    return {
+      kind: 'search',
+      key,
+      location,
+      type: field.type,
+      reverse: args.get('_reference'),
+      parameters,
+      filter: args.get('_filter'),
+      sort: args.get('_sort'),
+      count: args.get('_count'),
+      offset: args.get('_offset'),
+      fhirpath: args.get('fhirpath'),
+      shape,
+    };
+  }
+
+  private planConnection(type: string, sets: readonly SelectionSetNode[], depth: number): ConnectionShape {
+    const name = `${type}Connection`;
+    const fields: ConnectionField[] = [];
+    for (const [key, nodes] of collectFields(name, sets, this.parts)) {
+      this.count();
+      const part = nodes[0].name.value;
+      if (part === '__typename') fields.push({ key, part: 'typename', value: name });
+      else if (part === 'edges') {
+        fields.push({ key, part, fields: this.planEdges(type, selectionSetsOf(nodes), depth + 1) });
+      } else {
+        fields.push({ key, part: part === 'pageSize' ? 'pagesize' : (part as 'count' | 'offset' | 'pagesize') });
+      }
+    }
+    return {
+      kind: 'connection',
+      fields,
+      total: fields.some(({ part }) => part === 'count'),
+      matches: fields.some(({ part }) => part === 'edges'),
+    };
+  }
+
+  private planEdges(type: string, sets: readonly SelectionSetNode[], depth: number): ConnectionEdgeField[] {
+    const name = `${type}ConnectionEdge`;
+    return [...collectFields(name, sets, this.parts)].map(([key, nodes]): ConnectionEdgeField => {
+      this.count();
+      const part = nodes[0].name.value;
+      if (part === '__typename') return { key, part: 'typename', value: name };
+      if (part !== 'resource') return { key, part: part as 'mode' | 'score' };
+      return { key, part, selection: this.select(type, selectionSetsOf(nodes), depth + 1) };
+    });
+  }
+
+  /** Selections per type: those that fragments name at once, others when the first resource of the type turns up. */
+  private selectAnyType(sets: readonly SelectionSetNode[], depth: number): Selections {
+    const selections = new Map<string, Selection>();
+    const forType = (type: string): Selection => {
+      let selection = selections.get(type);
+      if (selection === undefined) selections.set(type, (selection = this.select(type, sets, depth)));
+      return selection;
+    };
+    for (const type of typesNamedIn(sets, this.parts)) forType(type);
+    return { forType };
+  }
+}
+
+function elementFilter(
+  field: FieldDescriptor & { kind: 'element' },
+  args: ReadonlyMap<string, Argument>,
+): ElementFilter | undefined {
+  if (args.size === 0) return undefined;
+  const equals = [...args].flatMap(([name, value]) =>
+    name === 'fhirpath' || name === '_offset' || name === '_count' ? [] : [{ name, value }],
+  );
+  return {
+    element: field.element,
+    equals,
+    fhirpath: args.get('fhirpath'),
+    offset: args.get('_offset'),
+    count: args.get('_count'),
+  };
+}
+
+/** The search parameter that an argument spells: `address_city` is `address-city`. */
+function parameterCode(type: string, name: string): string {
+  const parameters = searchParameters(type);
+  if (parameters.has(name)) return name;
+  for (const code of parameters.keys()) if (argumentName(code) === name) return code;
+  return name;
+}
+
+function locationOf(node: FieldNode): Location | undefined {
+  const token = node.loc?.startToken;
+  return token === undefined ? undefined : { line: token.line, column: token.column };
+}

@@ -1,0 +1,165 @@
+import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { Argument } from './arguments.js';
+
+/**
+ * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
+ *
+ * Plain frozen data. Arguments stay symbolic, so one plan serves all variables, save those of `@skip` and `@include`:
+ * there is one plan per combination of their truth values.
+ *
+ * ```text
+ * { Patient(id: "1") { name { family } ObservationList(_reference: subject) { code { text } } } }
+ *   root ─ read Patient ─┬─ object name ── primitive family
+ *                        └─ search Observation (reverse subject) ── object code ── primitive text
+ * ```
+ */
+export interface OperationPlan {
+  readonly root: Selection;
+  /** Deepest nesting of selections. */
+  readonly depth: number;
+  /** Number of planned fields. */
+  readonly size: number;
+}
+
+/** The fields to produce for objects of one concrete type, in response order. */
+export interface Selection {
+  readonly type: string;
+  readonly fields: readonly PlannedField[];
+}
+
+/** The selections of a place that holds resources of any type. */
+export interface Selections {
+  /** What to produce for a resource of this type; the same object each time. */
+  forType(type: string): Selection;
+}
+
+export type PlannedField =
+  | TypenameField
+  | ResourceTypeField
+  | AbsentField
+  | PrimitiveField
+  | ObjectField
+  | InlineResourceField
+  | ReadEdge
+  | SearchEdge
+  | ReferenceEdge;
+
+/** One store call for all its holes, wherever they are in the data: the edges of the plan are the calls of a request. */
+export type Edge = ReadEdge | SearchEdge | ReferenceEdge;
+
+interface Keyed {
+  /** Response key: the alias or the name. */
+  readonly key: string;
+  readonly location: Location | undefined;
+}
+
+/** 1-based position in the document. */
+export interface Location {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface TypenameField extends Keyed {
+  readonly kind: 'typename';
+  readonly value: string;
+}
+
+export interface ResourceTypeField extends Keyed {
+  readonly kind: 'resource-type';
+}
+
+/** Selected on `resource` for the sake of another type that the reference may lead to; null for this one. */
+export interface AbsentField extends Keyed {
+  readonly kind: 'absent';
+}
+
+export interface PrimitiveField extends Keyed {
+  readonly kind: 'primitive';
+  readonly name: string;
+  readonly array: boolean;
+}
+
+/** A complex element, or (`sibling`) the `id` and `extension` beside a primitive. */
+export interface ObjectField extends Keyed {
+  readonly kind: 'object';
+  readonly name: string;
+  readonly array: boolean;
+  readonly selection: Selection;
+  readonly filter: ElementFilter | undefined;
+}
+
+/** A resource inside a resource: `contained`, `Bundle.entry.resource`. */
+export interface InlineResourceField extends Keyed {
+  readonly kind: 'inline-resource';
+  readonly name: string;
+  readonly array: boolean;
+  readonly selections: Selections;
+  readonly filter: ElementFilter | undefined;
+}
+
+/** What the arguments of a repeating element say; see https://hl7.org/fhir/R4/graphql.html#filtering. */
+export interface ElementFilter {
+  readonly element: ElementDefinition;
+  readonly equals: readonly { readonly name: string; readonly value: Argument }[];
+  readonly fhirpath: Argument | undefined;
+  readonly offset: Argument | undefined;
+  readonly count: Argument | undefined;
+}
+
+/** `Patient(id:)`. */
+export interface ReadEdge extends Keyed {
+  readonly kind: 'read';
+  readonly type: string;
+  readonly id: Argument;
+  readonly selection: Selection;
+}
+
+/** `XList(...)` and `XConnection(...)`, at the root or (with `reverse`) inside a resource. */
+export interface SearchEdge extends Keyed {
+  readonly kind: 'search';
+  readonly type: string;
+  /** `_reference`; undefined at the root. */
+  readonly reverse: Argument | undefined;
+  readonly parameters: readonly { readonly code: string; readonly values: Argument }[];
+  readonly filter: Argument | undefined;
+  readonly sort: Argument | undefined;
+  readonly count: Argument | undefined;
+  readonly offset: Argument | undefined;
+  readonly fhirpath: Argument | undefined;
+  readonly shape: ListShape | ConnectionShape;
+}
+
+export interface ListShape {
+  readonly kind: 'list';
+  readonly selection: Selection;
+}
+
+/** See https://hl7.org/fhir/R4/graphql.html#paging. */
+export interface ConnectionShape {
+  readonly kind: 'connection';
+  readonly fields: readonly ConnectionField[];
+  /** Whether the number of all matches is asked for. */
+  readonly total: boolean;
+  /** Whether any match itself is asked for. */
+  readonly matches: boolean;
+}
+
+export type ConnectionField =
+  | { readonly key: string; readonly part: 'typename'; readonly value: string }
+  | { readonly key: string; readonly part: 'count' | 'offset' | 'pagesize' }
+  | { readonly key: string; readonly part: 'edges'; readonly fields: readonly ConnectionEdgeField[] };
+
+export type ConnectionEdgeField =
+  | { readonly key: string; readonly part: 'typename'; readonly value: string }
+  | { readonly key: string; readonly part: 'mode' | 'score' }
+  | { readonly key: string; readonly part: 'resource'; readonly selection: Selection };
+
+/** `resource` under a reference. */
+export interface ReferenceEdge extends Keyed {
+  readonly kind: 'reference';
+  /** `type:`; null for a reference that leads to another type. */
+  readonly type: Argument | undefined;
+  /** `optional:`; no error where the reference leads nowhere. */
+  readonly optional: Argument | undefined;
+  readonly selections: Selections;
+}

@@ -1,0 +1,98 @@
+import { searchParameters, typeDefinition } from '../../fhir/definitions.js';
+import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull } from '../graphql-js.js';
+import type { GraphQLArgumentConfig, GraphQLInputType } from '../graphql-js.js';
+import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
+import { LENIENT_ID, LENIENT_STRING, RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
+
+type Arguments = { [name: string]: GraphQLArgumentConfig };
+
+/** Arguments of a search that are no search parameters. */
+export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
+  '_count',
+  '_offset',
+  '_sort',
+  '_filter',
+  '_reference',
+  'fhirpath',
+]);
+
+/** Search parameters that GraphQL leaves out: they need a full-text index or page geometry this service does not have. */
+const NOT_OFFERED: ReadonlySet<string> = new Set(['special']);
+
+/** The arguments a field takes. See https://hl7.org/fhir/R4/graphql.html#fields and #searching. */
+export function argumentsOf(field: FieldDescriptor): Arguments {
+  switch (field.kind) {
+    case 'read':
+      return {
+        id: argument(LENIENT_ID, 'The id of the resource'),
+        _id: argument(LENIENT_ID, 'The same as id'),
+      };
+    case 'list':
+    case 'connection':
+      return searchArguments(field.type, field.reverse);
+    case 'resolve':
+      return {
+        type: argument(RESOURCE_TYPE_NAME, 'Only a resource of this type; null otherwise'),
+        optional: argument(GraphQLBoolean, 'No error where the reference leads nowhere'),
+      };
+    case 'element':
+      return field.element.array ? elementArguments(field.element.type) : {};
+    default:
+      return {};
+  }
+}
+
+/** Search parameters in snake_case (values combined with OR, parameters with AND), then the controls. */
+function searchArguments(type: string, reverse: boolean): Arguments {
+  const found: Arguments = {};
+  if (reverse) {
+    found['_reference'] = argument(
+      new GraphQLNonNull(SEARCH_PARAMETER_NAME),
+      'The search parameter that points back to the resource around this field',
+    );
+  }
+  for (const parameter of searchParameters(type).values()) {
+    if (NOT_OFFERED.has(parameter.type)) continue;
+    found[argumentName(parameter.code)] = argument(STRINGS, parameter.short);
+  }
+  found['_filter'] = argument(STRINGS, 'A _filter expression');
+  found['_sort'] = argument(STRINGS, 'Parameters to sort by, with - for descending');
+  found['_count'] = argument(GraphQLInt, 'Page size; without it all matches are given');
+  found['_offset'] = argument(GraphQLInt, 'Matches to leave out at the start');
+  found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the matches of the page for which this FHIRPath is true');
+  return found;
+}
+
+/** Filters of a repeating complex element; primitives take none. */
+function elementArguments(type: string): Arguments {
+  const definition = typeDefinition(type);
+  if (definition === undefined || definition.kind === 'primitive') return {};
+  const found: Arguments = {};
+  for (const field of fieldsOf(type)!.values()) {
+    const primitive = filterablePrimitive(field);
+    if (primitive !== undefined)
+      found[field.name] = argument(filterType(primitive), 'Keeps the items that have this value');
+  }
+  found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the items for which this FHIRPath is true');
+  found['_offset'] = argument(GraphQLInt, 'Items to leave out at the start, after the filters');
+  found['_count'] = argument(GraphQLInt, 'Most items to keep, after the filters');
+  return found;
+}
+
+/** @returns the primitive type that an equality filter on the field compares; undefined where none is offered. */
+export function filterablePrimitive(field: FieldDescriptor): string | undefined {
+  if (field.kind === 'resource-type') return 'code';
+  if (field.kind !== 'element') return undefined;
+  return typeDefinition(field.element.type)?.kind === 'primitive' ? field.element.type : undefined;
+}
+
+function filterType(primitive: string): GraphQLInputType {
+  const scalar = scalarOf(primitive);
+  return scalar === GraphQLBoolean || scalar === GraphQLInt || scalar === GraphQLFloat ? scalar : LENIENT_STRING;
+}
+
+const STRINGS = new GraphQLList(LENIENT_STRING);
+
+function argument(type: GraphQLInputType, description: string): GraphQLArgumentConfig {
+  return { type, description };
+}

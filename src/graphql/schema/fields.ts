@@ -1,0 +1,133 @@
+import type { ElementDefinition } from '../../fhir/definition-types.js';
+import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
+
+/**
+ * What a field of the FHIR GraphQL schema stands for. Schema, planner and executor all read these, so that they cannot
+ * disagree. See https://hl7.org/fhir/R4/graphql.html.
+ *
+ * | on | field | kind |
+ * |---|---|---|
+ * | Query | `Patient(id:)` | read |
+ * | Query | `PatientList(...)`, `PatientConnection(...)` | list, connection |
+ * | any type | `birthDate`, `name` | element |
+ * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
+ * | resources | `resourceType` | resource-type |
+ * | Reference | `resource` | resolve |
+ * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
+ * | XConnection | `count offset pagesize edges` | connection-part |
+ * | XConnectionEdge | `mode score resource` | edge-part |
+ */
+export type FieldDescriptor =
+  | { readonly kind: 'element'; readonly name: string; readonly element: ElementDefinition }
+  | { readonly kind: 'sibling'; readonly name: string; readonly element: ElementDefinition }
+  | { readonly kind: 'resource-type'; readonly name: 'resourceType' }
+  | { readonly kind: 'resolve'; readonly name: 'resource' }
+  | { readonly kind: 'read'; readonly name: string; readonly type: string }
+  | { readonly kind: 'list' | 'connection'; readonly name: string; readonly type: string; readonly reverse: boolean }
+  | { readonly kind: 'connection-part'; readonly name: ConnectionPart; readonly type: string }
+  | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string };
+
+export type ConnectionPart = 'count' | 'offset' | 'pagesize' | 'pageSize' | 'edges';
+
+/** Name of the root type of queries. */
+export const QUERY = 'Query';
+/** Name of the interface that every resource type implements. */
+export const RESOURCE = 'Resource';
+
+const CONNECTION_PARTS: readonly ConnectionPart[] = ['count', 'offset', 'pagesize', 'pageSize', 'edges'];
+const EDGE_PARTS = ['mode', 'score', 'resource'] as const;
+
+/**
+ * The fields of a composite type of the schema, by name, in the order tools show them.
+ *
+ * @returns undefined for a name that is no composite type of the schema
+ */
+export function fieldsOf(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
+  let fields = CACHE.get(typeName);
+  if (fields === undefined) {
+    fields = describeType(typeName);
+    if (fields !== undefined) CACHE.set(typeName, fields);
+  }
+  return fields;
+}
+
+/** Bounded by the number of types in the definitions. */
+const CACHE = new Map<string, ReadonlyMap<string, FieldDescriptor>>();
+
+/** @returns the resource type that a connection or edge type belongs to; undefined for other names. */
+export function connectionOf(typeName: string): { readonly type: string; readonly edge: boolean } | undefined {
+  const match = /^(.+)Connection(Edge)?$/.exec(typeName);
+  if (match === null || !isResourceType(match[1]!)) return undefined;
+  return { type: match[1]!, edge: match[2] !== undefined };
+}
+
+/** @returns the search parameters of `type` that can point to a `target`. */
+export function reverseParameters(type: string, target: string): string[] {
+  const codes: string[] = [];
+  for (const parameter of searchParameters(type).values()) {
+    if (parameter.type !== 'reference') continue;
+    if (parameter.targets === undefined || parameter.targets.includes(target)) codes.push(parameter.code);
+  }
+  return codes;
+}
+
+/** The GraphQL spelling of a search parameter: `address-city` becomes `address_city`. */
+export function argumentName(code: string): string {
+  return code.replaceAll('-', '_');
+}
+
+function describeType(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
+  if (typeName === QUERY) return describeQuery();
+  const connection = connectionOf(typeName);
+  if (connection !== undefined) return describeConnection(connection);
+  const definition = typeDefinition(typeName);
+  if (definition === undefined || definition.kind === 'primitive') return undefined;
+  const fields: FieldDescriptor[] = [];
+  if (definition.kind === 'resource') fields.push({ kind: 'resource-type', name: 'resourceType' });
+  for (const element of definition.elements.values()) {
+    fields.push({ kind: 'element', name: element.name, element });
+    if (hasSibling(element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });
+  }
+  if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
+  if (isResourceType(typeName)) fields.push(...describeReverse(typeName));
+  return byName(fields);
+}
+
+function describeQuery(): ReadonlyMap<string, FieldDescriptor> {
+  return byName(
+    resourceTypes().flatMap((type): FieldDescriptor[] => [
+      { kind: 'read', name: type, type },
+      { kind: 'list', name: `${type}List`, type, reverse: false },
+      { kind: 'connection', name: `${type}Connection`, type, reverse: false },
+    ]),
+  );
+}
+
+function describeReverse(target: string): FieldDescriptor[] {
+  return resourceTypes()
+    .filter((type) => reverseParameters(type, target).length > 0)
+    .flatMap((type): FieldDescriptor[] => [
+      { kind: 'list', name: `${type}List`, type, reverse: true },
+      { kind: 'connection', name: `${type}Connection`, type, reverse: true },
+    ]);
+}
+
+function describeConnection(of: {
+  readonly type: string;
+  readonly edge: boolean;
+}): ReadonlyMap<string, FieldDescriptor> {
+  return byName(
+    of.edge
+      ? EDGE_PARTS.map((name): FieldDescriptor => ({ kind: 'edge-part', name, type: of.type }))
+      : CONNECTION_PARTS.map((name): FieldDescriptor => ({ kind: 'connection-part', name, type: of.type })),
+  );
+}
+
+/** Primitives may carry an id and extensions beside their value, except ids and urls, which JSON gives no sibling. */
+function hasSibling(element: ElementDefinition): boolean {
+  return typeDefinition(element.type)?.kind === 'primitive' && element.name !== 'id' && element.type !== 'xhtml';
+}
+
+function byName(fields: readonly FieldDescriptor[]): ReadonlyMap<string, FieldDescriptor> {
+  return new Map(fields.map((field) => [field.name, field]));
+}

@@ -1,0 +1,83 @@
+import {
+  GraphQLBoolean,
+  GraphQLError,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInt,
+  GraphQLScalarType,
+  GraphQLString,
+  Kind,
+  type ValueNode,
+} from '../graphql-js.js';
+
+/**
+ * How FHIR primitives look in GraphQL: only the five scalars every tool knows, so that one selection fits elements of
+ * several types and generated types need no configuration. See https://hl7.org/fhir/R4/datatypes.html#primitive.
+ */
+export function scalarOf(primitive: string): GraphQLScalarType {
+  return SCALARS[primitive] ?? GraphQLString;
+}
+
+const SCALARS: { readonly [primitive: string]: GraphQLScalarType } = Object.assign(
+  Object.create(null) as Record<string, GraphQLScalarType>,
+  {
+    boolean: GraphQLBoolean,
+    integer: GraphQLInt,
+    positiveInt: GraphQLInt,
+    unsignedInt: GraphQLInt,
+    decimal: GraphQLFloat,
+    id: GraphQLID,
+  },
+);
+
+/**
+ * `String` and `ID` as arguments: tokens, booleans and numbers serve as well as strings, as FHIR GraphQL's own examples
+ * write them (`Patient(id: example)`, `name(use: official)`, `PatientList(active: true)`).
+ */
+export const LENIENT_STRING = lenient('String', ['string', 'token', 'boolean', 'number']);
+export const LENIENT_ID = lenient('ID', ['string', 'token', 'number']);
+/** Names of search parameters in `_reference`, with `-` or `_`. */
+export const SEARCH_PARAMETER_NAME = lenient('SearchParameterName', ['string', 'token']);
+/** Names of resource types in `resource(type:)`. */
+export const RESOURCE_TYPE_NAME = lenient('ResourceTypeName', ['string', 'token']);
+
+/** True for the scalars above: their positions also take variables of any built-in scalar type. */
+export function isLenientScalar(type: unknown): boolean {
+  return (
+    type === LENIENT_STRING || type === LENIENT_ID || type === SEARCH_PARAMETER_NAME || type === RESOURCE_TYPE_NAME
+  );
+}
+
+type LiteralKind = 'string' | 'token' | 'boolean' | 'number';
+
+function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarType {
+  return new GraphQLScalarType({
+    name,
+    parseValue: (value) => value,
+    parseLiteral: (node) => {
+      const kind = literalKind(node);
+      if (kind === undefined || !accepted.includes(kind)) {
+        throw new GraphQLError(`${name} cannot represent this value; expected one of: ${accepted.join(', ')}.`, {
+          nodes: node,
+        });
+      }
+      return 'value' in node ? node.value : null;
+    },
+  });
+}
+
+function literalKind(node: ValueNode): LiteralKind | undefined {
+  switch (node.kind) {
+    case Kind.STRING:
+      return 'string';
+    case Kind.ENUM:
+      return 'token';
+    case Kind.BOOLEAN:
+      return 'boolean';
+    case Kind.INT:
+    case Kind.FLOAT:
+      return 'number';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,261 @@
+import type { ElementDefinition } from '../../fhir/definition-types.js';
+import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
+import {
+  GraphQLFloat,
+  GraphQLInt,
+  GraphQLInterfaceType,
+  GraphQLList,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+  GraphQLID,
+  GraphQLBoolean,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+} from '../graphql-js.js';
+import { argumentsOf } from './arguments.js';
+import { connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
+
+type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
+
+/**
+ * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
+ *
+ * graphql-js builds a schema by walking every reachable type. Here that would be some 1,500 types and 60,000 fields for
+ * a query that needs five, so this one answers `getType` and its like from the definitions and completes a type, and each
+ * field of it, at first use. It serves validation; execution never walks it.
+ */
+export class FhirSchema extends GraphQLSchema {
+  readonly #root: string;
+  readonly #types = new Map<string, GraphQLNamedType>();
+  readonly #references = new Map<string, GraphQLObjectType>();
+  readonly #typeMap: { [name: string]: GraphQLNamedType };
+
+  /** @param root `Query`, or a resource type for queries about one instance (https://hl7.org/fhir/R4/graphql.html#instance). */
+  constructor(root: string = QUERY) {
+    // The definitions are the schema's proof of validity; graphql-js need not look for itself.
+    super({ assumeValid: true });
+    this.#root = root;
+    for (const type of [GraphQLString, GraphQLBoolean, GraphQLInt, GraphQLFloat, GraphQLID]) {
+      this.#types.set(type.name, type);
+    }
+    this.#types.set(SEARCH_PARAMETER_NAME.name, SEARCH_PARAMETER_NAME);
+    this.#types.set(RESOURCE_TYPE_NAME.name, RESOURCE_TYPE_NAME);
+    this.#typeMap = lazyTypeMap((name) => this.getType(name));
+  }
+
+  override getQueryType(): GraphQLObjectType {
+    return this.getType(this.#root) as GraphQLObjectType;
+  }
+
+  override getMutationType(): undefined {
+    return undefined;
+  }
+
+  override getType(name: string): GraphQLNamedType | undefined {
+    let type = this.#types.get(name);
+    if (type === undefined) {
+      type = this.#createType(name) ?? super.getTypeMap()?.[name];
+      if (type !== undefined) this.#types.set(name, type);
+    }
+    return type;
+  }
+
+  override getTypeMap(): { [name: string]: GraphQLNamedType } {
+    // The constructor of the base class asks before the fields of this one exist.
+    return this.#typeMap;
+  }
+
+  override getPossibleTypes(): GraphQLObjectType[] {
+    return resourceTypes().map((name) => this.getType(name) as GraphQLObjectType);
+  }
+
+  override getImplementations(): { objects: GraphQLObjectType[]; interfaces: GraphQLInterfaceType[] } {
+    return { objects: this.getPossibleTypes(), interfaces: [] };
+  }
+
+  override isSubType(_abstractType: unknown, maybeSubType: GraphQLNamedType): boolean {
+    return isResourceType(maybeSubType.name);
+  }
+
+  #createType(name: string): GraphQLNamedType | undefined {
+    if (name === RESOURCE) return this.#createResource(undefined);
+    if (name === QUERY || connectionOf(name) !== undefined) return this.#createObject(name);
+    const definition = typeDefinition(name);
+    if (definition === undefined || definition.kind === 'primitive') return undefined;
+    if (definition.kind === 'resource' && !isResourceType(name)) return undefined;
+    return this.#createObject(name);
+  }
+
+  #createObject(name: string, targets?: readonly string[]): GraphQLObjectType {
+    const type = new LazyObjectType({
+      name,
+      description: typeDefinition(name)?.short ?? null,
+      interfaces: () => (isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
+      fields: {},
+    });
+    type.fieldMap = lazyFields(fieldsOf(name)!, (field) => this.#createField(type, field, targets));
+    return type;
+  }
+
+  /**
+   * The interface behind a reference that allows `targets`. Beside the elements all resources share it has those of the
+   * targets, so that they can be selected without a fragment, as FHIR GraphQL allows.
+   */
+  #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
+    const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
+    const own = lazyFields(fieldsOf(RESOURCE)!, (field) => this.#createField(type, field));
+    type.fieldMap = new Proxy(own, {
+      get: (fields, name) => {
+        if (typeof name !== 'string') return undefined;
+        const common = fields[name];
+        if (common !== undefined) return common;
+        const field = sharedField(name, targets ?? resourceTypes());
+        return field === undefined ? undefined : (fields[name] = this.#createField(type, field));
+      },
+    });
+    return type;
+  }
+
+  #createField(
+    parent: GraphQLObjectType | GraphQLInterfaceType,
+    field: FieldDescriptor,
+    targets?: readonly string[],
+  ): GraphQLField<unknown, unknown> {
+    return createField(parent.name, field, this.#typeOf(field, targets));
+  }
+
+  #typeOf(field: FieldDescriptor, targets: readonly string[] | undefined): GraphQLOutputType {
+    switch (field.kind) {
+      case 'element':
+        return this.#elementType(field.element);
+      case 'sibling':
+        return listIf(field.element.array, this.#output('Element'));
+      case 'resource-type':
+        return GraphQLString;
+      case 'resolve':
+        return targets === undefined ? this.#output(RESOURCE) : this.#createResource(targets);
+      case 'read':
+        return this.#output(field.type);
+      case 'list':
+        return new GraphQLList(this.#output(field.type));
+      case 'connection':
+        return this.#output(`${field.type}Connection`);
+      case 'connection-part':
+        return field.name === 'edges' ? new GraphQLList(this.#output(`${field.type}ConnectionEdge`)) : GraphQLInt;
+      case 'edge-part':
+        return field.name === 'resource'
+          ? this.#output(field.type)
+          : field.name === 'score'
+            ? GraphQLFloat
+            : GraphQLString;
+    }
+  }
+
+  #elementType(element: ElementDefinition): GraphQLOutputType {
+    const definition = typeDefinition(element.type);
+    if (definition?.kind === 'primitive') return listIf(element.array, scalarOf(element.type));
+    if (element.type === 'Reference') return listIf(element.array, this.#referenceTo(element.targets));
+    return listIf(element.array, this.#output(element.type));
+  }
+
+  /** `Reference`, knowing what it may lead to. One object per set of targets. */
+  #referenceTo(targets: readonly string[] | undefined): GraphQLObjectType {
+    if (targets === undefined) return this.#output('Reference') as GraphQLObjectType;
+    const key = targets.join();
+    let type = this.#references.get(key);
+    if (type === undefined) this.#references.set(key, (type = this.#createObject('Reference', targets)));
+    return type;
+  }
+
+  #output(name: string): GraphQLOutputType {
+    return this.getType(name) as GraphQLOutputType;
+  }
+}
+
+class LazyObjectType extends GraphQLObjectType {
+  fieldMap: FieldMap = {};
+  override getFields(): FieldMap {
+    return this.fieldMap;
+  }
+}
+
+class LazyInterfaceType extends GraphQLInterfaceType {
+  fieldMap: FieldMap = {};
+  override getFields(): FieldMap {
+    return this.fieldMap;
+  }
+}
+
+/** @returns the field that all of the types which have it agree on; undefined when there is none or they differ. */
+function sharedField(name: string, types: readonly string[]): FieldDescriptor | undefined {
+  let shared: FieldDescriptor | undefined;
+  for (const type of types) {
+    const field = fieldsOf(type)?.get(name);
+    if (field === undefined) continue;
+    if (shared !== undefined && signature(shared) !== signature(field)) return undefined;
+    shared ??= field;
+  }
+  return shared;
+}
+
+function signature(field: FieldDescriptor): string {
+  if (field.kind === 'element' || field.kind === 'sibling') {
+    return `${field.kind} ${field.element.type} ${field.element.array}`;
+  }
+  return `${field.kind} ${'type' in field ? field.type : ''}`;
+}
+
+function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
+  return array ? new GraphQLList(type) : type;
+}
+
+/** A field object as this version of graphql-js makes them: through a type that has only this field. */
+function createField(parent: string, field: FieldDescriptor, type: GraphQLOutputType): GraphQLField<unknown, unknown> {
+  const holder = new GraphQLObjectType({
+    name: parent,
+    fields: {
+      [field.name]: {
+        type,
+        args: argumentsOf(field),
+        description: 'element' in field ? field.element.short : null,
+      },
+    },
+  });
+  return holder.getFields()[field.name]!;
+}
+
+/** A field map whose entries come into being when they are read, and are then kept. */
+function lazyFields(
+  descriptors: ReadonlyMap<string, FieldDescriptor>,
+  create: (field: FieldDescriptor) => GraphQLField<unknown, unknown>,
+): FieldMap {
+  const fields = Object.create(null) as FieldMap;
+  for (const field of descriptors.values()) {
+    Object.defineProperty(fields, field.name, {
+      enumerable: true,
+      configurable: true,
+      get() {
+        const created = create(field);
+        Object.defineProperty(fields, field.name, { enumerable: true, writable: true, value: created });
+        return created;
+      },
+    });
+  }
+  return fields;
+}
+
+/** Answers for every known name; lists only what suggestions should offer: the resource types. */
+function lazyTypeMap(find: (name: string) => GraphQLNamedType | undefined): { [name: string]: GraphQLNamedType } {
+  return new Proxy(Object.create(null) as { [name: string]: GraphQLNamedType }, {
+    get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
+    has: (_, name) => typeof name === 'string' && find(name) !== undefined,
+    ownKeys: () => [...resourceTypes()],
+    getOwnPropertyDescriptor: (_, name) => {
+      const value = typeof name === 'string' ? find(name) : undefined;
+      return value === undefined ? undefined : { enumerable: true, configurable: true, value };
+    },
+  });
+}

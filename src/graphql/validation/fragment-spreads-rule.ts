@@ -1,0 +1,45 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import {
+  GraphQLError,
+  isCompositeType,
+  typeFromAST,
+  type ASTNode,
+  type GraphQLType,
+  type ValidationContext,
+  type ValidationRule,
+} from '../graphql-js.js';
+import { RESOURCE } from '../schema/fields.js';
+
+/**
+ * graphql-js's rule "Fragment Spread Is Possible", comparing types by name: the schema has one `Reference` and one
+ * `Resource` per set of reference targets, and they are the same type to whoever writes a query.
+ * See https://spec.graphql.org/October2021/#sec-Fragment-spread-is-possible.
+ */
+export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) => {
+  const check = (node: ASTNode, fragment: GraphQLType | null | undefined, what: string) => {
+    const parent = context.getParentType();
+    if (!isCompositeType(fragment) || !isCompositeType(parent) || overlap(fragment.name, parent.name)) return;
+    context.reportError(
+      new GraphQLError(
+        `${what} cannot be spread here as objects of type "${parent.name}" can never be of type "${fragment.name}".`,
+        { nodes: node },
+      ),
+    );
+  };
+  return {
+    InlineFragment(node) {
+      check(node, context.getType(), 'Fragment');
+    },
+    FragmentSpread(node) {
+      const fragment = context.getFragment(node.name.value);
+      if (fragment == null) return;
+      check(node, typeFromAST(context.getSchema(), fragment.typeCondition), `Fragment "${node.name.value}"`);
+    },
+  };
+};
+
+/** True if some object can be of both types: the same type, or a resource type and the interface of all. */
+function overlap(one: string, other: string): boolean {
+  if (one === other) return true;
+  return (one === RESOURCE && isResourceType(other)) || (other === RESOURCE && isResourceType(one));
+}

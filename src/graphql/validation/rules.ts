@@ -1,0 +1,23 @@
+import {
+  PossibleFragmentSpreadsRule,
+  specifiedRules,
+  VariablesInAllowedPositionRule,
+  type ValidationRule,
+} from '../graphql-js.js';
+import { ReadByIdRule, ReferenceParameterRule, ReservedAliasRule, ResourceTypeRule } from './fhir-rules.js';
+import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
+import { LenientVariablesRule } from './variables-rule.js';
+
+const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
+  [VariablesInAllowedPositionRule, LenientVariablesRule],
+  [PossibleFragmentSpreadsRule, FragmentSpreadsRule],
+]);
+
+/** GraphQL's own rules, two of them in FHIR's more liberal reading, and the rules FHIR adds. */
+export const VALIDATION_RULES: readonly ValidationRule[] = [
+  ...specifiedRules.map((rule) => REPLACED.get(rule) ?? rule),
+  ReadByIdRule,
+  ReferenceParameterRule,
+  ResourceTypeRule,
+  ReservedAliasRule,
+];

@@ -1,0 +1,64 @@
+import {
+  getNullableType,
+  GraphQLError,
+  isListType,
+  isNonNullType,
+  isScalarType,
+  isTypeSubTypeOf,
+  typeFromAST,
+  Kind,
+  type GraphQLType,
+  type ValidationContext,
+  type ValidationRule,
+  type VariableDefinitionNode,
+} from '../graphql-js.js';
+import { isLenientScalar } from '../schema/scalars.js';
+
+/**
+ * graphql-js's rule "All Variable Usages Are Allowed", with one addition: a position that takes FHIR search values or
+ * tokens takes variables of any scalar type, single or in a list, since search parameters have no GraphQL types of
+ * their own. See https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
+ */
+export const LenientVariablesRule: ValidationRule = (context: ValidationContext) => ({
+  OperationDefinition: {
+    leave(operation) {
+      const definitions = new Map<string, VariableDefinitionNode>(
+        operation.variableDefinitions?.map((definition) => [definition.variable.name.value, definition]),
+      );
+      for (const { node, type, defaultValue } of context.getRecursiveVariableUsages(operation)) {
+        const definition = definitions.get(node.name.value);
+        if (definition === undefined || type == null) continue;
+        const variableType = typeFromAST(context.getSchema(), definition.type);
+        if (variableType === undefined || isAllowed(context, variableType, definition, type, defaultValue)) continue;
+        context.reportError(
+          new GraphQLError(
+            `Variable "$${node.name.value}" of type "${variableType.toString()}" used in position expecting type "${type.toString()}".`,
+            { nodes: [definition, node] },
+          ),
+        );
+      }
+    },
+  },
+});
+
+function isAllowed(
+  context: ValidationContext,
+  variable: GraphQLType,
+  definition: VariableDefinitionNode,
+  location: GraphQLType,
+  locationDefault: unknown,
+): boolean {
+  if (isLenientScalar(itemType(location))) return isScalarType(itemType(variable));
+  if (isNonNullType(location) && !isNonNullType(variable)) {
+    const hasDefault = definition.defaultValue !== undefined && definition.defaultValue.kind !== Kind.NULL;
+    if (!hasDefault && locationDefault === undefined) return false;
+    return isTypeSubTypeOf(context.getSchema(), variable, location.ofType);
+  }
+  return isTypeSubTypeOf(context.getSchema(), variable, location);
+}
+
+/** The scalar inside at most one list: `[String!]!` gives `String`. */
+function itemType(type: GraphQLType): GraphQLType {
+  const nullable = getNullableType(type);
+  return isListType(nullable) ? (getNullableType(nullable.ofType) as GraphQLType) : nullable;
+}

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { importBundle } from '../../src/import/import-bundle.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { hasShared, sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
+import { difference, subsetDifference, unorderedKeys, withoutPages, type Order } from './compare-corpus.js';
+
+interface CorpusQuery {
+  readonly name: string;
+  readonly variables?: { readonly [name: string]: unknown };
+  readonly operationName?: string;
+  readonly focus?: string;
+  readonly order: Order;
+  readonly expect: 'data' | 'error';
+  readonly bubbleOk?: boolean;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-corpus-'));
+const stores: readonly [string, () => ResourceStore][] = [
+  ['MemoryStore', () => new MemoryStore()],
+  ['SqliteStore', () => new SqliteStore(join(folder, 'corpus.db'), { synchronous: 'off' })],
+];
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+if (!hasShared) console.warn('The shared corpus is not beside the repository: its queries are skipped.');
+
+describe.skipIf(!hasShared).each(stores)('the shared corpus on %s', (_, createStore) => {
+  const caller = systemCaller('corpus');
+  const queries = hasShared ? sharedJson<CorpusQuery[]>('corpus/index.json') : [];
+  let store: ResourceStore;
+
+  beforeAll(async () => {
+    store = createStore();
+    const bundles = [...syntheaBundles(20), sharedJson<TransactionBundle>('corpus/supplement.json')];
+    for (const bundle of bundles) await importBundle(bundle, { store, caller });
+  }, 120_000);
+  afterAll(() => store.close());
+
+  test.each(queries)('$name', async (entry) => {
+    const text = sharedText(`corpus/${entry.name}.graphql`);
+    const expected = sharedJson<{ data?: unknown; errors: boolean }>(`corpus/expected/${entry.name}.json`);
+    const context = {
+      store,
+      caller,
+      variables: entry.variables,
+      operationName: entry.operationName,
+      focus: entry.focus,
+    };
+    const actual = await executeFhirGraphql(text, context);
+    if (entry.expect === 'error') {
+      expect(actual.errors?.length).toBeGreaterThan(0);
+      expect(actual.data ?? null).toBeNull();
+      return;
+    }
+    expect(actual.errors !== undefined, JSON.stringify(actual.errors)).toBe(expected.errors);
+    const unordered = entry.order === 'exact' ? new Set<string>() : unorderedKeys(text);
+    if (entry.order === 'subset') {
+      const all = await executeFhirGraphql(withoutPages(text), context);
+      expect(subsetDifference(expected.data, actual.data, all.data, unordered)).toBeUndefined();
+    } else {
+      expect(difference(expected.data, actual.data, unordered)).toBeUndefined();
+    }
+  });
+});
