@@ -1,25 +1,28 @@
-import { ALL, type Criteria } from '../search/criteria.js';
 import type { Caller } from './caller.js';
-
-/** What can be done to a resource. See https://hl7.org/fhir/R4/http.html. */
-export type Interaction = 'read' | 'vread' | 'search' | 'history' | 'create' | 'update' | 'delete';
-
-/** What a caller may do with resources of one type. */
-export interface Decision {
-  /** The resources this holds for; joined to whatever is asked for, so that counts and pages are right. */
-  readonly criteria: Criteria;
-}
+import { isProtected, secretFields } from './policy/administrative-types.js';
+import { unrestrictedRule, type AccessRule, type Interaction } from './policy/rule.js';
 
 /**
- * The one decision about access. Every path (root, list, reverse, reference, count, write) asks here and nowhere else.
+ * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,
+ * list, reverse, reference, count, write) asks here and nowhere else.
  *
  * @returns null when nothing of that type is allowed, and then no query is sent
  */
-export function decide(caller: Caller, _type: string, _interaction: Interaction): Decision | null {
-  switch (caller.kind) {
-    case 'system':
-      return UNRESTRICTED;
-  }
+export function decide(caller: Caller, type: string, interaction: Interaction): readonly AccessRule[] | null {
+  if (caller.kind === 'system') return systemRules(type);
+  if (isProtected(type)) return null;
+  const rules = caller.rules.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
+  return rules.length === 0 ? null : rules;
 }
 
-const UNRESTRICTED: Decision = Object.freeze({ criteria: ALL });
+/** True where the rules grant everything and hide nothing: the store's answers need no second look. */
+export function isUnrestricted(rules: readonly AccessRule[]): boolean {
+  return rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
+}
+
+function systemRules(type: string): readonly AccessRule[] {
+  const secrets = secretFields(type);
+  return secrets.length === 0 ? TRUSTED : [unrestrictedRule('trusted code', secrets)];
+}
+
+const TRUSTED: readonly AccessRule[] = [unrestrictedRule('trusted code')];

@@ -1,11 +1,10 @@
-import { FhirError } from '../fhir/error.js';
-import { and, type Criteria } from '../search/criteria.js';
+import { and, ALL, type Criteria } from '../search/criteria.js';
 import {
   ABOVE_PROJECTS,
   type CallOptions,
+  type DeleteWrite,
   type HistoryPage,
   type PutWrite,
-  type DeleteWrite,
   type ReadResult,
   type ReferenceTarget,
   type ResourceKey,
@@ -13,11 +12,17 @@ import {
   type SearchPage,
   type SearchQuery,
   type UnmatchedCheck,
-  type Write,
   type WriteResult,
 } from '../store/store.js';
 import { assertCaller, type Caller } from './caller.js';
-import { decide, type Interaction } from './decide.js';
+import { decide, isUnrestricted } from './decide.js';
+import { commitGuarded } from './guard-writes.js';
+import { maskResource } from './mask-resource.js';
+import { isAboveProjects } from './policy/administrative-types.js';
+import { readsHidden } from './policy/hidden-fields.js';
+import { restrict } from './policy/restrict.js';
+import type { AccessRule, AccessRules, Interaction } from './policy/rule.js';
+import { grantsOf, maskFound } from './visible-rows.js';
 
 /** A key inside the caller's project. */
 export type GuardedKey = Omit<ResourceKey, 'project'>;
@@ -34,7 +39,8 @@ export type GuardedWrite =
 /**
  * A store as one caller sees it: the caller's project only, and of that what {@link decide} allows.
  *
- * What a caller may not see does not exist for it: the same answers as for a missing resource.
+ * What a caller may not see does not exist for it: the same answers as for a missing resource. Fields that are hidden are
+ * absent from results, and have no values for searches and sorts.
  */
 export interface GuardedStore {
   readonly caller: Caller;
@@ -46,13 +52,23 @@ export interface GuardedStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]>;
+  /**
+   * Writes what the caller may write, all or nothing. Stamps `meta.project` and `meta.author`.
+   *
+   * @throws FhirError `forbidden` - a write, or a field of it, that is not allowed; `details.index` is its position
+   * @throws FhirError `not-found` - an update of what the caller cannot see
+   * @throws FhirError `conflict` - the deletion of a profile that a membership needs, besides the store's own reasons
+   */
   commit(writes: readonly GuardedWrite[], options?: CallOptions): Promise<readonly WriteResult[]>;
+  /** The versions that the caller may see; none for a resource that it may not. */
   history(
     key: GuardedKey,
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage>;
 }
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });
 
 /**
  * Puts a caller's rights between the engine and a store.
@@ -61,65 +77,235 @@ export interface GuardedStore {
  */
 export function guardStore(store: ResourceStore, caller: Caller): GuardedStore {
   assertCaller(caller);
-
-  const keyOf = (key: GuardedKey): ResourceKey => ({ ...key, project: homeOf(key.type, caller) });
-
-  /** The query with the project and the criteria of the decision joined in; null when nothing is allowed. */
-  const restrict = (query: GuardedQuery, interaction: Interaction): SearchQuery | null => {
-    const decision = decide(caller, query.type, interaction);
-    if (decision === null) return null;
-    const criteria: Criteria = and([query.criteria, decision.criteria]);
-    return { ...query, criteria, project: homeOf(query.type, caller) };
-  };
-
-  const guardWrite = (write: GuardedWrite): Write => {
-    if (write.kind === 'unmatched') {
-      const query = restrict(write.query, 'search');
-      if (query === null) throw forbidden(write.query.type);
-      return { kind: 'unmatched', query };
-    }
-    const interaction = write.kind === 'delete' ? 'delete' : 'update';
-    if (decide(caller, write.key.type, interaction) === null) throw forbidden(write.key.type);
-    return { ...write, key: keyOf(write.key) };
-  };
-
+  const guard = new Guard(store, caller);
   return {
     caller,
-
-    async read(keys, options) {
-      return store.read(keys.map(keyOf), options);
-    },
-
-    async search(query, options) {
-      const restricted = restrict(query, 'search');
-      return restricted === null ? emptyPage(query) : store.search(restricted, options);
-    },
-
-    async searchByReference(query, parameter, targets, options) {
-      const restricted = restrict(query, 'search');
-      if (restricted === null) return targets.map(() => emptyPage(query));
-      return store.searchByReference(restricted, parameter, targets, options);
-    },
-
-    async commit(writes, options) {
-      return store.commit(writes.map(guardWrite), options);
-    },
-
-    async history(key, page, options) {
-      return store.history(keyOf(key), page, options);
-    },
+    read: (keys, options) => guard.read(keys, options),
+    search: (query, options) => guard.search(query, options),
+    searchByReference: (query, parameter, targets, options) =>
+      guard.searchByReference(query, parameter, targets, options),
+    commit: (writes, options) => commitGuarded(store, caller, writes, options),
+    history: (key, page, options) => guard.history(key, page, options),
   };
 }
 
-/** Users and Projects live above projects, everything else in the caller's. */
-function homeOf(type: string, caller: Caller): string {
-  return type === 'User' || type === 'Project' ? ABOVE_PROJECTS : caller.project;
+/** The project in which resources of a type live for a caller. */
+export function homeOf(type: string, caller: Caller): string {
+  return isAboveProjects(type) ? ABOVE_PROJECTS : caller.project;
+}
+
+class Guard {
+  readonly #allRules: AccessRules | undefined;
+
+  constructor(
+    private readonly store: ResourceStore,
+    private readonly caller: Caller,
+  ) {
+    this.#allRules = caller.kind === 'member' ? caller.rules : undefined;
+  }
+
+  async read(keys: readonly GuardedKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    const decided = keys.map((key) => this.#rules(key.type, key.version === undefined ? 'read' : 'vread'));
+    const allowed = keys.filter((_, index) => decided[index] !== null);
+    if (allowed.length === 0) return keys.map(() => MISSING);
+    const asked = allowed.map((key) => this.#key(key));
+    // Who may see an old version is decided by the resource as it is now.
+    const current = asked
+      .filter(({ version }) => version !== undefined)
+      .map(({ project, type, id }) => ({ project, type, id }));
+    const found = await this.store.read([...asked, ...current], options);
+    const results = new Map(allowed.map((key, index) => [key, found[index]!]));
+    const currents = new Map(current.map((key, index) => [`${key.type}/${key.id}`, found[asked.length + index]!]));
+    return this.#visible(keys, decided, results, currents, options);
+  }
+
+  async search(query: GuardedQuery, options?: CallOptions): Promise<SearchPage> {
+    const rules = this.#rules(query.type, 'search');
+    const restricted = await this.#restrict(query, rules, undefined, options);
+    if (rules === null || restricted === null) return emptyPage(query);
+    return this.#mask(query.type, rules, await this.store.search(restricted, options), options);
+  }
+
+  async searchByReference(
+    query: GuardedQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    const rules = this.#rules(query.type, 'search');
+    const restricted = await this.#restrict(query, rules, parameter, options);
+    if (rules === null || restricted === null) return targets.map(() => emptyPage(query));
+    const pages = await this.store.searchByReference(restricted, parameter, targets, options);
+    return Promise.all(pages.map((page) => this.#mask(query.type, rules, page, options)));
+  }
+
+  async history(
+    key: GuardedKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    const rules = this.#rules(key.type, 'history');
+    if (rules === null) return { entries: [], total: 0 };
+    const full = this.#key(key);
+    const [now] = (await this.store.read([full], options)) as [ReadResult];
+    const grants = await this.#grants(key.type, rules, now, options);
+    if (grants.length === 0) return { entries: [], total: 0 };
+    const { entries, total } = await this.store.history(full, page, options);
+    return {
+      total,
+      entries: entries.map((entry) =>
+        entry.kind === 'put' ? { ...entry, resource: maskResource(entry.resource, grants, this.#allRules) } : entry,
+      ),
+    };
+  }
+
+  #key(key: GuardedKey): ResourceKey {
+    return { ...key, project: homeOf(key.type, this.caller) };
+  }
+
+  #rules(type: string, interaction: Interaction): readonly AccessRule[] | null {
+    return decide(this.caller, type, interaction);
+  }
+
+  /** The query that the store may be asked; null when its answer is known to be nothing. */
+  async #restrict(
+    query: GuardedQuery,
+    rules: readonly AccessRule[] | null,
+    reference: string | undefined,
+    options: CallOptions | undefined,
+  ): Promise<SearchQuery | null> {
+    if (rules === null) return null;
+    const project = homeOf(query.type, this.caller);
+    if (this.caller.kind === 'system') return { ...query, project };
+    const joined = restrict(query.criteria, query.type, rules, (type) => this.#rules(type, 'search'), reference);
+    const criteria = await resolveMembers(this.store, this.caller, joined, options);
+    if (criteria.kind === 'none') return null;
+    // A sort by a field that some rule hides would tell its order.
+    const sort = query.sort?.filter(({ parameter }) =>
+      rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
+    );
+    return { ...query, project, criteria, sort };
+  }
+
+  async #mask(
+    type: string,
+    rules: readonly AccessRule[],
+    page: SearchPage,
+    options: CallOptions | undefined,
+  ): Promise<SearchPage> {
+    if (this.caller.kind === 'system' && isUnrestricted(rules)) return page;
+    const project = homeOf(type, this.caller);
+    const matches = await maskFound(this.store, project, type, rules, this.#allRules, page.matches, options);
+    return { ...page, matches };
+  }
+
+  /** The answers to a read, with what may not be seen turned into what is missing. */
+  async #visible(
+    keys: readonly GuardedKey[],
+    decided: readonly (readonly AccessRule[] | null)[],
+    results: ReadonlyMap<GuardedKey, ReadResult>,
+    currents: ReadonlyMap<string, ReadResult>,
+    options: CallOptions | undefined,
+  ): Promise<readonly ReadResult[]> {
+    if (this.caller.kind === 'system' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
+      return keys.map((key) => results.get(key) ?? MISSING);
+    }
+    const answers = new Map<GuardedKey, ReadResult>();
+    // Keys of one type are decided together, so that rules with chains cost one query per type.
+    for (const [type, group] of Map.groupBy(keys.keys(), (index) => keys[index]!.type)) {
+      const rules = decided[group[0]!] ?? null;
+      if (rules === null) continue;
+      const rows = group.map((index) => {
+        const key = keys[index]!;
+        return (key.version === undefined ? results.get(key) : currents.get(`${type}/${key.id}`)) ?? MISSING;
+      });
+      const found = rows.filter((row) => row.status === 'found');
+      const grants = await this.#grantsOf(type, rules, found, options);
+      const byRow = new Map<ReadResult, readonly AccessRule[]>(found.map((row, index) => [row, grants[index]!]));
+      group.forEach((index, at) => {
+        const result = results.get(keys[index]!) ?? MISSING;
+        const granted = byRow.get(rows[at]!) ?? (isOpen(rules) ? rules : []);
+        answers.set(keys[index]!, granted.length === 0 ? MISSING : this.#maskResult(result, granted));
+      });
+    }
+    return keys.map((key) => answers.get(key) ?? MISSING);
+  }
+
+  async #grants(
+    type: string,
+    rules: readonly AccessRule[],
+    now: ReadResult,
+    options: CallOptions | undefined,
+  ): Promise<readonly AccessRule[]> {
+    if (now.status !== 'found') return isOpen(rules) ? rules : [];
+    const [grants] = await this.#grantsOf(type, rules, [now], options);
+    return grants!;
+  }
+
+  async #grantsOf(
+    type: string,
+    rules: readonly AccessRule[],
+    rows: readonly (ReadResult & { status: 'found' })[],
+    options: CallOptions | undefined,
+  ): Promise<readonly (readonly AccessRule[])[]> {
+    const resolved = await Promise.all(
+      rules.map(async (rule) => ({
+        ...rule,
+        criteria: await resolveMembers(this.store, this.caller, rule.criteria, options),
+      })),
+    );
+    return grantsOf(this.store, homeOf(type, this.caller), type, resolved, rows, options);
+  }
+
+  #maskResult(result: ReadResult, grants: readonly AccessRule[]): ReadResult {
+    if (result.status !== 'found') return result;
+    const resource = maskResource(result.resource, grants, this.#allRules);
+    return resource === result.resource ? result : { ...result, resource };
+  }
+}
+
+/** True where the type is open as a whole, so that even a deletion may be told. */
+function isOpen(rules: readonly AccessRule[]): boolean {
+  return rules.some(({ criteria }) => criteria.kind === 'all');
+}
+
+/** Criteria that stand for "Users who are members of the caller's project"; see {@link resolveMembers}. */
+export const MEMBER_USERS: Criteria = Object.freeze({
+  kind: 'has',
+  type: 'ProjectMembership',
+  parameter: 'user',
+  of: ALL,
+});
+
+/**
+ * Replaces {@link MEMBER_USERS} by the Users' ids: Users live above projects and memberships inside them, and no store
+ * looks across.
+ */
+async function resolveMembers(
+  store: ResourceStore,
+  caller: Caller,
+  criteria: Criteria,
+  options: CallOptions | undefined,
+): Promise<Criteria> {
+  if (criteria === MEMBER_USERS) {
+    const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
+    const ids = page.matches.flatMap(({ resource }) => {
+      const user = (resource as { readonly user?: { readonly reference?: string } }).user?.reference;
+      return user?.startsWith('User/') === true ? user.slice('User/'.length) : [];
+    });
+    return { kind: 'id', ids };
+  }
+  if (criteria.kind === 'and' || criteria.kind === 'or') {
+    const of = await Promise.all(criteria.of.map((one) => resolveMembers(store, caller, one, options)));
+    return of.every((one, index) => one === criteria.of[index])
+      ? criteria
+      : criteria.kind === 'and'
+        ? and(of)
+        : { ...criteria, of };
+  }
+  return criteria;
 }
 
 function emptyPage(query: GuardedQuery): SearchPage {
   return query.total === true ? { matches: [], total: 0 } : { matches: [] };
-}
-
-function forbidden(type: string): FhirError {
-  return new FhirError('forbidden', `Not allowed to write ${type}`);
 }

@@ -15,6 +15,24 @@ export const ERROR_CODES = {
   unauthenticated: { status: 401, issue: 'login' },
   /** The caller may not do this. */
   forbidden: { status: 403, issue: 'forbidden' },
+  /** Sign-in: the user has several memberships in the project; `details.memberships` lists them. */
+  'membership-ambiguous': { status: 400, issue: 'multiple-matches' },
+  /** Sign-in: there is no such membership, or none of that user or client in the project. */
+  'membership-missing': { status: 403, issue: 'login' },
+  /** Sign-in: the membership was made inactive. */
+  'membership-inactive': { status: 403, issue: 'login' },
+  /** Sign-in: the membership's profile was deleted or never existed. */
+  'profile-missing': { status: 403, issue: 'login' },
+  /** Sign-in: the membership's User, ClientApplication or Bot is gone. */
+  'user-missing': { status: 403, issue: 'login' },
+  /** Sign-in: there is no such project, or it is inactive. */
+  'project-missing': { status: 403, issue: 'login' },
+  /** Sign-in: an access policy that the membership names is gone. */
+  'policy-missing': { status: 403, issue: 'login' },
+  /** Sign-in: an access policy of the membership cannot be understood; `details` names it. */
+  'policy-invalid': { status: 403, issue: 'login' },
+  /** Sign-in: the host demands an explicit access policy and the membership has none. */
+  'policy-required': { status: 403, issue: 'login' },
   /** No such resource, or none that this caller may see. */
   'not-found': { status: 404, issue: 'not-found' },
   /** The resource was deleted. */

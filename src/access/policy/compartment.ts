@@ -1,0 +1,27 @@
+import { patientCompartment, searchParameters } from '../../fhir/definitions.js';
+import { NONE, or, type Criteria } from '../../search/criteria.js';
+
+/**
+ * The resources of a type that belong to the compartment of another resource.
+ *
+ * For a Patient this is HL7's compartment (https://hl7.org/fhir/R4/compartmentdefinition-patient.html) and the Patient
+ * itself. HL7 defines no compartment of an Organization or a CareTeam, say; there it is the resource itself and whatever
+ * refers to it through any reference parameter.
+ */
+export function compartmentCriteria(type: string, owner: { readonly type: string; readonly id: string }): Criteria {
+  const codes = owner.type === 'Patient' ? patientCompartment(type) : referenceCodes(type, owner.type);
+  const references = codes.map((parameter): Criteria => ({
+    kind: 'match',
+    parameter,
+    test: { kind: 'reference', types: [owner.type], id: owner.id },
+  }));
+  const itself: Criteria = type === owner.type ? { kind: 'id', ids: [owner.id] } : NONE;
+  // A Patient's links to others do not bring those others into its compartment.
+  return type === 'Patient' && owner.type === 'Patient' ? itself : or([itself, ...references]);
+}
+
+function referenceCodes(type: string, target: string): string[] {
+  return [...searchParameters(type).values()]
+    .filter(({ type, targets }) => type === 'reference' && (targets === undefined || targets.includes(target)))
+    .map(({ code }) => code);
+}

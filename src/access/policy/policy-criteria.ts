@@ -1,0 +1,119 @@
+import { FhirError } from '../../fhir/error.js';
+import { parseReference } from '../../fhir/reference.js';
+import { and, NONE, or, type Criteria } from '../../search/criteria.js';
+import { parseSearch } from '../../search/parse-search.js';
+import { compartmentCriteria } from './compartment.js';
+import { mentionsParameter, placeholderValues, type PolicyParameters } from './parameters.js';
+
+/**
+ * The criteria of a policy rule: `Observation?status=final&subject=%patient`, as a search of `type`.
+ *
+ * Parameters take the place of whole values only, and are escaped there: a value can never add a value, a parameter or
+ * an operator to the search, whatever it holds. A placeholder without value makes its search parameter match nothing.
+ *
+ * @throws FhirError `invalid`, `unsupported` - the text is no search that this library can carry out
+ */
+export function policyCriteria(type: string, text: string, parameters: PolicyParameters): Criteria {
+  const query = queryOf(type, text);
+  const criteria: Criteria[] = [];
+  for (const part of query.split('&')) {
+    if (part === '') continue;
+    const equals = part.indexOf('=');
+    if (equals < 0) throw new FhirError('invalid', 'Each parameter of policy criteria needs "=" and a value');
+    const name = decode(part.slice(0, equals));
+    const raw = part.slice(equals + 1);
+    if (name === '_compartment') criteria.push(compartmentOf(type, raw, parameters));
+    else if (name === '_filter')
+      criteria.push(parseOne(type, name, substituteInFilter(decodeOutside(raw, parameters), parameters)));
+    else criteria.push(parameterCriteria(type, name, raw, parameters));
+  }
+  return and(criteria);
+}
+
+function queryOf(type: string, text: string): string {
+  const mark = text.indexOf('?');
+  const named = mark < 0 ? text : text.slice(0, mark);
+  if (mark < 0 && text.includes('=')) throw new FhirError('invalid', `Policy criteria begin with "${type}?"`);
+  if (named !== type && named !== '*' && named !== '') {
+    throw new FhirError('invalid', `The criteria search another type than ${type}, which the rule is about`);
+  }
+  return mark < 0 ? '' : text.slice(mark + 1);
+}
+
+function parameterCriteria(type: string, name: string, raw: string, parameters: PolicyParameters): Criteria {
+  const values: string[] = [];
+  for (const piece of splitCommas(raw)) {
+    const found = placeholderValues(piece, parameters);
+    if (found !== undefined) values.push(...found.map(escape));
+    else if (mentionsParameter(piece, parameters)) throw embedded(name);
+    else values.push(decode(piece));
+  }
+  return values.length === 0 ? NONE : parseOne(type, name, values.join(','));
+}
+
+function compartmentOf(type: string, raw: string, parameters: PolicyParameters): Criteria {
+  return or(
+    splitCommas(raw).flatMap((piece) =>
+      (placeholderValues(piece, parameters) ?? [decode(piece)]).map((text) => {
+        const owner = parseReference(text);
+        if (owner?.kind !== 'local') throw new FhirError('invalid', '_compartment needs a reference such as Patient/1');
+        return compartmentCriteria(type, owner);
+      }),
+    ),
+  );
+}
+
+/** In `_filter` a placeholder stands for a whole value, outside string literals; it becomes a literal of its own. */
+function substituteInFilter(text: string, parameters: PolicyParameters): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|[^\s()"]+/g, (token) => {
+    if (token.startsWith('"')) {
+      if (mentionsParameter(token, parameters)) throw embedded('_filter');
+      return token;
+    }
+    const found = placeholderValues(token, parameters);
+    if (found === undefined) {
+      if (mentionsParameter(token, parameters)) throw embedded('_filter');
+      return token;
+    }
+    if (found.length !== 1) {
+      throw new FhirError('invalid', 'A parameter inside _filter must have exactly one value');
+    }
+    return JSON.stringify(found[0]);
+  });
+}
+
+function parseOne(type: string, name: string, value: string): Criteria {
+  const { criteria, ...rest } = parseSearch(type, new URLSearchParams([[name, value]]));
+  if (Object.keys(rest).length > 0) throw new FhirError('invalid', `"${name}" has no meaning in policy criteria`);
+  return criteria;
+}
+
+function embedded(name: string): FhirError {
+  return new FhirError('invalid', `A parameter in "${name}" must stand as a whole value, not inside other text`);
+}
+
+/** Splits at commas that are not escaped; the pieces keep their escapes. */
+function splitCommas(raw: string): string[] {
+  return raw.match(/(?:\\.|[^,\\])+/g) ?? [];
+}
+
+function escape(text: string): string {
+  return text.replace(/[\\,|$]/g, '\\$&');
+}
+
+/** Percent-decoding that keeps the placeholders of known parameters, some of which look like escapes (`%facility`). */
+function decodeOutside(raw: string, parameters: PolicyParameters): string {
+  return raw
+    .split(/(%[A-Za-z_][A-Za-z0-9_-]*(?:\.id)?)/)
+    .map((piece) => (mentionsParameter(piece, parameters) ? piece : decode(piece)))
+    .join('');
+}
+
+function decode(text: string): string {
+  const plain = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(plain);
+  } catch {
+    return plain;
+  }
+}
