@@ -1,5 +1,6 @@
 import { parseReference } from '../fhir/reference.js';
 import { isJsonObject, isResourceId } from '../fhir/resource.js';
+import { isA } from '../fhir/type-hierarchy.js';
 import { identifierToken } from './index-token.js';
 import type { ValueIndexer } from './index-values.js';
 import type { IndexWriter } from './index-writer.js';
@@ -11,12 +12,11 @@ import type { IndexWriter } from './index-writer.js';
  * See https://hl7.org/fhir/R4/search.html#reference.
  */
 export function indexReference(type: string): ValueIndexer | undefined {
-  return INDEXERS.get(type);
+  return INDEXERS.get(type) ?? (isA(type, 'Resource') ? indexResource : undefined);
 }
 
 const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer>([
   ['Reference', indexReferenceElement],
-  ['Resource', indexResource],
   ...['canonical', 'uri', 'url'].map((type): [string, ValueIndexer] => [type, indexUrl]),
 ]);
 

@@ -1,0 +1,67 @@
+import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/definition-types.js';
+import { searchParameters } from '../../src/fhir/definitions.js';
+import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
+import { compileTypedFhirPath, type TypedValue } from '../../src/fhirpath/compile.js';
+import { indexEntries } from '../../src/search/index-resource.js';
+import type { IndexEntry } from '../../src/search/index-entry.js';
+import { valueIndexer } from '../../src/search/index-values.js';
+import { IndexWriter } from '../../src/search/index-writer.js';
+
+/** The entries of a resource when every expression is evaluated by the FHIRPath library: what {@link indexEntries} must equal. */
+export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
+  const writer = new IndexWriter(elementsOf(resource));
+  for (const parameter of searchParameters(resource.resourceType).values()) {
+    if (parameter.code === '_id' || parameter.code === '_lastUpdated') continue;
+    if (parameter.components === undefined) {
+      writer.begin(parameter.code, 0);
+      addValues(evaluate(parameter.expression, undefined, resource, writer.resource), parameter.type, writer);
+    } else {
+      addComposite(parameter, writer);
+    }
+  }
+  return writer.entries;
+}
+
+function addComposite(parameter: SearchParameterDefinition, writer: IndexWriter): void {
+  writer.resetGroups();
+  for (const outer of evaluate(parameter.expression, undefined, writer.resource, writer.resource)) {
+    const start = writer.entries.length;
+    const group = writer.nextGroup();
+    const type = baseType(parameter, outer, writer.resource);
+    for (const [index, component] of parameter.components!.entries()) {
+      const before = writer.entries.length;
+      writer.begin(`${parameter.code}$${index}`, group);
+      addValues(evaluate(component.expression, type, outer.value, writer.resource), component.type, writer);
+      if (writer.entries.length > before) continue;
+      writer.dropGroup(start);
+      break;
+    }
+  }
+}
+
+/** `Observation.component` is a BackboneElement to the library; its expressions start at ObservationComponent. */
+function baseType(parameter: SearchParameterDefinition, outer: TypedValue, resource: JsonObject): string {
+  if (outer.type !== 'BackboneElement') return outer.type;
+  const names = parameter.path!.at(-1)!.map((step) => step as string);
+  return [resource.resourceType as string, ...names].map((name) => name[0]!.toUpperCase() + name.slice(1)).join('');
+}
+
+function addValues(values: readonly TypedValue[], type: SearchParameterType, writer: IndexWriter): void {
+  for (const { value, type: fhirType } of values) valueIndexer(type, fhirType)?.(value, writer);
+}
+
+function evaluate(expression: string, type: string | undefined, input: unknown, resource: JsonObject): TypedValue[] {
+  return compileTypedFhirPath(expression, type)(input, { resource });
+}
+
+/** Without what only static types tell: the system of a bound `code`. */
+export function withoutBoundSystems(resource: AnyResource): IndexEntry[] {
+  const entries = indexEntries(resource);
+  return entries.filter((entry, index) => !isSystemTwin(entry, entries[index - 1]));
+}
+
+function isSystemTwin(entry: IndexEntry, before: IndexEntry | undefined): boolean {
+  const [left, right] = [before?.value, entry.value];
+  if (left?.kind !== 'token' || right.kind !== 'token' || before?.parameter !== entry.parameter) return false;
+  return left.system === undefined && left.code === right.code && left.texts === undefined && right.texts === undefined;
+}
