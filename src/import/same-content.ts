@@ -1,17 +1,20 @@
 import type { AnyResource } from '../fhir/resource.js';
 
-/** True when two resources say the same, whatever version and time their `meta` bears. Order of elements is free. */
+/** True when two resources say the same, whatever their `meta` says of version, time, author and project. Order is free. */
 export function sameContent(a: AnyResource, b: AnyResource): boolean {
-  return sameObject(withoutVersion(a), withoutVersion(b));
+  return sameObject(withoutStamps(a), withoutStamps(b));
 }
 
 type Json = { readonly [name: string]: unknown };
 
-/** Without what a store sets, and without a `meta` that has nothing else. */
-function withoutVersion(resource: AnyResource): Json {
+/** What is written into `meta` by the store and the guard before it. */
+const STAMPED: ReadonlySet<string> = new Set(['versionId', 'lastUpdated', 'author', 'project']);
+
+/** Without what is {@link STAMPED}, and without a `meta` that has nothing else. */
+function withoutStamps(resource: AnyResource): Json {
   const { meta, ...elements } = resource as AnyResource & Json;
-  const { versionId: _versionId, lastUpdated: _lastUpdated, ...rest } = (meta ?? {}) as Json;
-  return Object.keys(rest).length === 0 ? elements : { ...elements, meta: rest };
+  const rest = Object.entries(meta ?? {}).filter(([name]) => !STAMPED.has(name));
+  return rest.length === 0 ? elements : { ...elements, meta: Object.fromEntries(rest) };
 }
 
 function same(a: unknown, b: unknown): boolean {

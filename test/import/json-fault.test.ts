@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { findJsonFault } from '../../src/import/json-fault.js';
+
+/** JSON with some characters put in, taken out or replaced. */
+const damaged = fc
+  .tuple(
+    fc.json(),
+    fc.array(
+      fc.record({
+        at: fc.nat(),
+        cut: fc.integer({ min: 0, max: 2 }),
+        paste: fc.oneof(
+          fc.constant(''),
+          fc.constantFrom(...'{}[],:"\\-+.0eEtfnu \n\u0001'),
+          fc.string({ maxLength: 2 }),
+        ),
+      }),
+      { maxLength: 3 },
+    ),
+  )
+  .map(([json, damages]) =>
+    damages.reduce((text, { at, cut, paste }) => {
+      const start = at % (text.length + 1);
+      return text.slice(0, start) + paste + text.slice(start + cut);
+    }, json),
+  );
+
+test('finds a fault exactly where JSON.parse fails', () => {
+  fc.assert(
+    fc.property(damaged, (text) => {
+      expect(findJsonFault(text) === undefined).toBe(isJson(text));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('what stands before the fault has none of its own, except that it ends there', () => {
+  fc.assert(
+    fc.property(damaged, (text) => {
+      const fault = findJsonFault(text);
+      if (fault === undefined) return;
+      expect([undefined, fault]).toContain(findJsonFault(text.slice(0, fault)));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('survives any depth', () => {
+  const depth = 500_000;
+  expect(findJsonFault('['.repeat(depth))).toBe(depth);
+  expect(findJsonFault('['.repeat(depth) + ']'.repeat(depth))).toBeUndefined();
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { rewriteLinks } from '../../src/import/rewrite-links.js';
+
+const resource = fc
+  .dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 }))
+  .map((elements) => ({ ...elements, resourceType: 'Basic' }));
+
+test('without a replacement the resource itself comes back', () => {
+  fc.assert(
+    fc.property(resource, (one) => {
+      expect(rewriteLinks(one, () => undefined)).toBe(one);
+    }),
+  );
+});
+
+test('a replaced reference changes a copy, along the way to it only', () => {
+  const deep = Object.freeze({
+    resourceType: 'Basic',
+    subject: Object.freeze({ reference: 'a' }),
+    extension: Object.freeze([Object.freeze({ url: 'x', valueReference: Object.freeze({ reference: 'b' }) })]),
+  });
+  const rewritten = rewriteLinks<typeof deep>(deep, (link) => (link === 'a' ? 'A' : undefined));
+  expect(rewritten).toEqual({ ...deep, subject: { reference: 'A' } });
+  expect(rewritten.extension).toBe(deep.extension);
+});
+
+test('a narrative of unclosed tags takes no more than a moment', () => {
+  const div = '<a href '.repeat(200_000) + '<a '.repeat(200_000) + ' href'.repeat(200_000);
+  const one = { resourceType: 'Basic', text: { status: 'generated', div } };
+  expect(rewriteLinks(one, () => 'x')).toBe(one);
+}, 10_000);
+
+test('arrays of primitives are rewritten by the type of their element', () => {
+  const one = {
+    resourceType: 'StructureDefinition',
+    // Of type canonical, so left alone; `instantiates` of a CapabilityStatement likewise.
+    context: [{ type: 'element', expression: 'urn:x' }],
+    contained: [{ resourceType: 'MessageHeader', source: { endpoint: 'urn:x' }, eventUri: 'urn:x' }],
+  };
+  const rewritten = rewriteLinks(one, (link) => (link === 'urn:x' ? 'Basic/1' : undefined));
+  expect(rewritten).toEqual({
+    ...one,
+    contained: [{ resourceType: 'MessageHeader', source: { endpoint: 'Basic/1' }, eventUri: 'Basic/1' }],
+  });
+  const plan = { resourceType: 'CarePlan', instantiatesUri: ['urn:x', 'urn:y'], instantiatesCanonical: ['urn:x'] };
+  expect(rewriteLinks(plan, (link) => (link === 'urn:x' ? 'Basic/1' : undefined))).toEqual({
+    resourceType: 'CarePlan',
+    instantiatesUri: ['Basic/1', 'urn:y'],
+    instantiatesCanonical: ['urn:x'],
+  });
+});
