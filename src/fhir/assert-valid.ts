@@ -1,0 +1,29 @@
+import { FhirError } from './error.js';
+import type { OutcomeIssue } from './operation-outcome.js';
+import type { AnyResource } from './resource.js';
+import { validateResource, type ValidationOptions } from './validate-resource.js';
+
+/**
+ * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
+ * {@link validateResource} says what is looked at. Warnings do not refuse a resource.
+ *
+ * @throws FhirError `invalid` - no project could store it; `issues` has every reason.
+ * @throws FhirError `unprocessable` - with `strict`: it breaks the definitions; `issues` has every finding, warnings too.
+ */
+export function assertValidResource(
+  resource: unknown,
+  options: ValidationOptions = {},
+): asserts resource is AnyResource {
+  refuse('invalid', 'The resource cannot be stored', validateResource(resource, { ...options, strict: false }));
+  if (options.strict !== true) return;
+  refuse('unprocessable', 'The resource breaks the R4 definitions', validateResource(resource, options));
+}
+
+function refuse(code: 'invalid' | 'unprocessable', summary: string, issues: readonly OutcomeIssue[]): void {
+  const errors = issues.filter((issue) => issue.severity === undefined || issue.severity === 'error');
+  const [first] = errors;
+  if (first === undefined) return;
+  const place = first.expression === undefined ? '' : ` at ${first.expression[0]}`;
+  const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`;
+  throw new FhirError(code, `${summary}: ${first.diagnostics}${place}${more}`, { issues });
+}

@@ -1,0 +1,69 @@
+import { isResourceType } from './definitions.js';
+import type { OutcomeIssue } from './operation-outcome.js';
+import { isJsonObject, type JsonObject } from './resource.js';
+import { checkResource } from './validation/check-resource.js';
+import { Findings, kindOf } from './validation/findings.js';
+import { checkJsonSafety } from './validation/json-safety.js';
+import { checkStorableShape } from './validation/storable-shape.js';
+
+export interface ValidationOptions {
+  /** Hold the resource against the R4 definitions too. Default false: only what would break storage or search. */
+  readonly strict?: boolean | undefined;
+  /** Most findings returned, at least one. Default 100. */
+  readonly maxIssues?: number | undefined;
+  /** Longest JSON text of the resource, in bytes of UTF-8. Default 5 MiB. */
+  readonly maxBytes?: number | undefined;
+}
+
+const MAX_ISSUES = 100;
+const MAX_BYTES = 5 * 1024 * 1024;
+/** Levels of objects and arrays, the resource itself included. */
+const MAX_DEPTH = 100;
+
+/**
+ * Finds what is wrong with a resource. It never throws; no issues mean a good resource.
+ *
+ * Always refused: what is no JSON object, an unknown or abstract `resourceType`, values JSON cannot carry, the names
+ * `__proto__`, `constructor` and `prototype`, more than 100 levels of nesting, more than `maxBytes`, a bad `id`, and a
+ * `meta` or `contained` whose shape storage and search rely on.
+ *
+ * With `strict`, everything in it is held against the R4 definitions (and Medplum's, for its types): unknown
+ * elements, JSON types, cardinality, choices, primitive formats and their siblings, required bindings whose codes can
+ * be listed, reference targets, contained resources, narratives; resources in Bundles and Parameters likewise. Of the
+ * invariants it knows ele-1, ext-1, ref-1, dom-2 to dom-5, txt-1 and txt-2; it knows no others, no profiles, no
+ * terminology beyond those lists, and does not look whether references to other resources resolve. An unreferenced
+ * contained resource (dom-3) is a warning; every other finding is an error.
+ *
+ * Each issue has a code of https://hl7.org/fhir/R4/valueset-issue-type.html, a text without values of the resource,
+ * and the FHIRPath of its place; errors come before warnings: `Patient.name[0].given[1]`, `Observation.value.ofType(Quantity).code`.
+ *
+ * @example
+ * validateResource({ resourceType: 'Patient', gender: 'x' }, { strict: true });
+ * // [{ code: 'code-invalid', diagnostics: 'gender must be one of male, …', expression: ['Patient.gender'] }]
+ */
+export function validateResource(resource: unknown, options: ValidationOptions = {}): OutcomeIssue[] {
+  const { strict = false, maxIssues = MAX_ISSUES, maxBytes = MAX_BYTES } = options;
+  const findings = new Findings(Math.max(1, maxIssues));
+  if (!hasKnownType(resource, findings)) return findings.issues;
+  findings.enter(resource.resourceType);
+  checkJsonSafety(resource, { maxBytes, maxDepth: MAX_DEPTH }, findings);
+  // What is not plain JSON cannot be looked into safely.
+  if (findings.any) return findings.issues;
+  if (strict) checkResource(resource, findings);
+  else checkStorableShape(resource, findings);
+  return findings.issues;
+}
+
+function hasKnownType(
+  resource: unknown,
+  findings: Findings,
+): resource is JsonObject & { readonly resourceType: string } {
+  if (!isJsonObject(resource)) {
+    findings.error('structure', `a resource must be a JSON object, not ${kindOf(resource)}`);
+    return false;
+  }
+  const { resourceType } = resource;
+  if (typeof resourceType === 'string' && isResourceType(resourceType)) return true;
+  findings.error('structure', 'resourceType must be the name of a concrete FHIR R4 resource type');
+  return false;
+}

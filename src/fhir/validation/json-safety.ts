@@ -1,0 +1,124 @@
+import { type Findings, kindOf, namedStep } from './findings.js';
+
+/** What a resource may cost. */
+export interface SizeLimits {
+  /** Longest JSON text, in bytes of UTF-8. */
+  readonly maxBytes: number;
+  /** Deepest nesting of objects and arrays. */
+  readonly maxDepth: number;
+}
+
+/** Keys that change an object's prototype when code copies them without care. */
+const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** One UTF-16 unit is at most six bytes of JSON text (`\u0001`). */
+const MOST_BYTES_PER_UNIT = 6;
+
+/**
+ * Finds what keeps a value from being safe, plain JSON: values that JSON cannot carry, prototype-polluting keys,
+ * nesting or size beyond the limits.
+ *
+ * `undefined` members count as left out, as `JSON.stringify` treats them. The walk ends when a limit is passed, so
+ * that cyclic and endlessly shared objects cost no more than an honest resource of that size.
+ */
+export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
+  const walk = new SafetyWalk(limits, findings);
+  walk.object(resource, 1);
+  if (!walk.ended && !findings.any) checkExactSize(resource, walk.units, limits, findings);
+}
+
+class SafetyWalk {
+  /** Shortest possible JSON text so far, in UTF-16 units. */
+  units = 0;
+  ended = false;
+  readonly #limits: SizeLimits;
+  readonly #findings: Findings;
+
+  constructor(limits: SizeLimits, findings: Findings) {
+    this.#limits = limits;
+    this.#findings = findings;
+  }
+
+  object(value: object, depth: number): void {
+    if (!isPlain(value)) return this.#refuse(`only plain JSON objects can be stored, not instances of a class`);
+    this.#count(2);
+    for (const key in value) {
+      const member = (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      this.#count(key.length + 4);
+      if (POLLUTING.has(key)) this.#findings.error('structure', `the name ${key} is not allowed`, key);
+      else this.#member(member, key, depth);
+      if (this.ended) return;
+    }
+  }
+
+  #array(items: readonly unknown[], depth: number): void {
+    this.#count(1);
+    for (let index = 0; index < items.length; index++) {
+      this.#count(1);
+      this.#member(items[index], index, depth);
+      if (this.ended) return;
+    }
+  }
+
+  #member(value: unknown, step: string | number, depth: number): void {
+    switch (typeof value) {
+      case 'string':
+        return this.#count(value.length + 2);
+      case 'boolean':
+        return this.#count(4);
+      case 'number':
+        this.#count(1);
+        if (Number.isFinite(value)) return;
+        break;
+      case 'object': {
+        if (value === null) return this.#count(4);
+        this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+        if (depth >= this.#limits.maxDepth)
+          this.#end(`nesting is deeper than ${this.#limits.maxDepth} levels`, 'structure');
+        else if (Array.isArray(value)) this.#array(value, depth + 1);
+        else this.object(value, depth + 1);
+        return this.#findings.leave();
+      }
+      default:
+    }
+    this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+    this.#refuse(`JSON cannot carry ${typeof value === 'number' ? 'NaN or an infinite number' : kindOf(value)}`);
+    this.#findings.leave();
+  }
+
+  #count(units: number): void {
+    this.units += units;
+    if (this.units > this.#limits.maxBytes && !this.ended) this.#end(sizeMessage(this.#limits), 'too-long');
+  }
+
+  #refuse(message: string): void {
+    this.#findings.error('structure', message);
+    if (this.#findings.full) this.ended = true;
+  }
+
+  #end(message: string, code: string): void {
+    this.#findings.error(code, message);
+    this.ended = true;
+  }
+}
+
+/** PERF: the text is made only for a resource so large that its exact size is in doubt. */
+function checkExactSize(resource: object, units: number, limits: SizeLimits, findings: Findings): void {
+  if (units * MOST_BYTES_PER_UNIT <= limits.maxBytes) return;
+  if (Buffer.byteLength(JSON.stringify(resource)) > limits.maxBytes) findings.error('too-long', sizeMessage(limits));
+}
+
+function sizeMessage({ maxBytes }: SizeLimits): string {
+  return `the resource is longer than ${maxBytes} bytes of JSON text`;
+}
+
+/** Objects of another realm (a worker's, a test runner's) are plain too: their prototype is a root as well. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || isForeignRoot(prototype as object);
+}
+
+function isForeignRoot(prototype: object): boolean {
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty');
+}

@@ -1,0 +1,153 @@
+import { checkXhtml } from './xhtml.js';
+
+/** What is wrong with a primitive value, without the value: an issue code and the end of the sentence "status must be …". */
+export interface PrimitiveProblem {
+  readonly code: string;
+  readonly expectation: string;
+}
+
+/** @returns undefined for a well-formed value. */
+export type PrimitiveCheck = (value: unknown) => PrimitiveProblem | undefined;
+
+/** @returns the check of a primitive type; see https://hl7.org/fhir/R4/datatypes.html#primitive. */
+export function primitiveCheck(type: string): PrimitiveCheck {
+  const check = CHECKS.get(type);
+  if (check === undefined) throw new Error(`No check for the primitive type ${type}`);
+  return check;
+}
+
+const MOST_CHARACTERS = 1024 * 1024;
+const LARGEST_INTEGER = 2 ** 31 - 1;
+
+/**
+ * Tabs, line breaks and everything from the blank up. The specification says of the other control characters that
+ * strings SHOULD NOT contain them; XML cannot carry them at all, so they are refused.
+ */
+const TEXT = /^[\t\n\r\x20-\uffff]+$/;
+const CODE = /^\S+(?:\s\S+)*$/;
+const YEAR = String.raw`(?!0000)\d{4}`;
+const MONTH = String.raw`(?:0[1-9]|1[0-2])`;
+const DAY = String.raw`(?:0[1-9]|[12]\d|3[01])`;
+const TIME = String.raw`(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?`;
+const ZONE = String.raw`(?:Z|[+-](?:(?:0\d|1[0-3]):[0-5]\d|14:00))`;
+
+const date = dated(`^${YEAR}(?:-${MONTH}(?:-${DAY})?)?$`, 'a date (YYYY, YYYY-MM or YYYY-MM-DD) that exists');
+const dateTime = dated(
+  `^${YEAR}(?:-${MONTH}(?:-${DAY}(?:T${TIME}${ZONE})?)?)?$`,
+  'a dateTime that exists: a date, or a date with time to the second and zone',
+);
+const instant = dated(
+  `^${YEAR}-${MONTH}-${DAY}T${TIME}${ZONE}$`,
+  'an instant that exists: a date with time to the second and zone',
+);
+const uri = pattern(/^\S+$/, 'a URI: a string that is not empty and has no white space');
+
+const CHECKS: ReadonlyMap<string, PrimitiveCheck> = new Map([
+  ['base64Binary', base64],
+  ['boolean', oneKind('boolean', 'true or false')],
+  ['canonical', uri],
+  [
+    'code',
+    pattern(CODE, 'a code: a string that is not empty, without white space at its ends and single blanks inside'),
+  ],
+  ['date', date],
+  ['dateTime', dateTime],
+  ['decimal', oneKind('number', 'a JSON number')],
+  ['id', pattern(/^[A-Za-z0-9\-.]{1,64}$/, 'an id: 1 to 64 letters, digits, hyphens and full stops')],
+  ['instant', instant],
+  ['integer', integer(-(2 ** 31))],
+  ['markdown', characters],
+  ['oid', pattern(/^urn:oid:[0-2](?:\.(?:0|[1-9]\d*))+$/, 'an OID (urn:oid:1.2.3)')],
+  ['positiveInt', integer(1)],
+  ['string', characters],
+  ['time', pattern(new RegExp(`^${TIME}$`), 'a time of day to the second, without zone (hh:mm:ss)')],
+  ['unsignedInt', integer(0)],
+  ['uri', uri],
+  ['url', uri],
+  [
+    'uuid',
+    pattern(
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+      'a UUID in lower case (urn:uuid:…)',
+    ),
+  ],
+  ['xhtml', checkXhtml],
+]);
+
+function pattern(form: RegExp, expectation: string): PrimitiveCheck {
+  const problem = { code: 'value', expectation };
+  return (value) => (typeof value === 'string' && form.test(value) ? undefined : problem);
+}
+
+function oneKind(kind: 'boolean' | 'number', expectation: string): PrimitiveCheck {
+  const problem = { code: 'value', expectation };
+  return (value) => (typeof value === kind ? undefined : problem);
+}
+
+function integer(smallest: number): PrimitiveCheck {
+  const problem = { code: 'value', expectation: `a whole JSON number from ${smallest} to ${LARGEST_INTEGER}` };
+  return (value) =>
+    Number.isInteger(value) && (value as number) >= smallest && (value as number) <= LARGEST_INTEGER
+      ? undefined
+      : problem;
+}
+
+const NO_TEXT = { code: 'value', expectation: 'a string that is not empty and has no control characters' };
+const LONG_TEXT = { code: 'too-long', expectation: `a string of at most ${MOST_CHARACTERS} characters` };
+
+function characters(value: unknown): PrimitiveProblem | undefined {
+  if (typeof value !== 'string') return NO_TEXT;
+  if (value.length > MOST_CHARACTERS) return LONG_TEXT;
+  return TEXT.test(value) ? undefined : NO_TEXT;
+}
+
+function dated(form: string, expectation: string): PrimitiveCheck {
+  const problem = { code: 'value', expectation };
+  const expression = new RegExp(form);
+  return (value) => (typeof value === 'string' && expression.test(value) && dayExists(value) ? undefined : problem);
+}
+
+const DAYS_OF_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+/** @param text begins with a date of the right form */
+function dayExists(text: string): boolean {
+  const day = Number(text.slice(8, 10));
+  const month = Number(text.slice(5, 7));
+  if (day < 29) return true;
+  if (month !== 2 || day !== 29) return day <= DAYS_OF_MONTH[month - 1]!;
+  const year = Number(text.slice(0, 4));
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}
+
+const NO_BASE64 = { code: 'value', expectation: 'base64: groups of four characters, padded at the end only' };
+
+/**
+ * Groups of four characters, white space between groups only. A loop and no regular expression: attachments are
+ * megabytes long, more than the engine's backtracking can hold.
+ */
+function base64(value: unknown): PrimitiveProblem | undefined {
+  if (typeof value !== 'string') return NO_BASE64;
+  let digits = 0;
+  let padding = 0;
+  for (let index = 0; index < value.length; index++) {
+    const unit = value.charCodeAt(index);
+    if (unit === 61) padding++;
+    else if (isBase64Digit(unit) && padding === 0) digits++;
+    else if (!isWhiteSpace(unit) || (digits + padding) % 4 !== 0) return NO_BASE64;
+  }
+  return digits > 0 && padding <= 2 && (digits + padding) % 4 === 0 ? undefined : NO_BASE64;
+}
+
+function isBase64Digit(unit: number): boolean {
+  return (
+    (unit >= 97 && unit <= 122) ||
+    (unit >= 65 && unit <= 90) ||
+    (unit >= 48 && unit <= 57) ||
+    unit === 43 ||
+    unit === 47
+  );
+}
+
+function isWhiteSpace(unit: number): boolean {
+  return unit === 32 || (unit >= 9 && unit <= 13);
+}

@@ -1,0 +1,88 @@
+import type { ElementDefinition } from '../definition-types.js';
+import { isResourceType } from '../definitions.js';
+import { parseReference } from '../reference.js';
+import { referenceStub } from '../reference-stub.js';
+import type { ElementRule, ObjectRule } from './type-plan.js';
+import type { Walk } from './walk.js';
+
+/**
+ * What a Reference must hold and may point to. See https://hl7.org/fhir/R4/references.html.
+ *
+ * A type is compared wherever the reference tells one: in a relative or RESTful URL, by the contained resource it
+ * names, in `Reference.type`. Whether a target outside of the resource exists is not asked here.
+ */
+export function referenceRule({ targets }: ElementDefinition): ObjectRule {
+  const allowed = targets === undefined ? undefined : new Set(targets);
+  const isAllowed = (type: string): boolean => allowed === undefined || allowed.has(type);
+  const notAllowed = `a reference to one of ${targets?.join(', ')} is expected here`;
+
+  return (reference, walk) => {
+    const { reference: text, type } = reference;
+    if (!CONTENT.some((name) => reference[name] !== undefined)) {
+      walk.findings.error('invariant', 'a Reference must have a reference, an identifier or a display');
+    }
+    const found = typeof text === 'string' ? targetType(text, walk) : undefined;
+    if (found !== undefined && !isAllowed(found)) walk.findings.error('value', notAllowed, 'reference');
+    if (typeof type !== 'string' || !isResourceType(type)) return;
+    if (!isAllowed(type)) walk.findings.error('value', notAllowed, 'type');
+    else if (found !== undefined && found !== type) {
+      walk.findings.error('value', 'type and reference must name the same type', 'type');
+    }
+  };
+}
+
+const CONTENT = ['reference', 'identifier', 'display', 'extension', '_reference', '_display'] as const;
+
+/** A canonical or other URI may name a contained resource too; only a canonical that starts with `#` must. */
+export function canonicalRule(type: 'canonical' | 'uri' | 'url'): ElementRule {
+  return (text: string, walk: Walk) => {
+    if (!text.startsWith('#')) return;
+    const { scope } = walk;
+    if (text.length > 1 && scope.contained.has(text.slice(1))) scope.linked.add(text.slice(1));
+    else if (type === 'canonical') containedType(text.slice(1), walk);
+  };
+}
+
+/** The type a reference text tells, if any; what is wrong with the text itself is reported. */
+function targetType(text: string, walk: Walk): string | undefined {
+  const parsed = parseReference(text);
+  switch (parsed?.kind) {
+    case 'local':
+      if (isResourceType(parsed.type)) return parsed.type;
+      walk.findings.error('value', 'the reference names a resource type that does not exist', 'reference');
+      return undefined;
+    case 'contained':
+      return containedType(parsed.id, walk, 'reference');
+    case 'container':
+      return containedType('', walk, 'reference');
+    case 'foreign': {
+      const type = referenceStub({ reference: text })?.resourceType;
+      return type !== undefined && isResourceType(type) ? type : undefined;
+    }
+    case 'urn':
+      return undefined;
+    case undefined:
+      return conditionalType(text, walk);
+  }
+}
+
+/** @param id empty for the container itself */
+function containedType(id: string, { scope, findings }: Walk, below?: string): string | undefined {
+  if (id === '' && scope.inside !== undefined) {
+    if (typeof scope.inside.id === 'string') scope.linked.add(scope.inside.id);
+    return scope.type;
+  }
+  const type = scope.contained.get(id);
+  if (type === undefined)
+    findings.error('not-found', 'the contained resource referred to does not exist (ref-1)', below);
+  else scope.linked.add(id);
+  return type;
+}
+
+/** `Patient?identifier=…` stands for a resource until the transaction is processed. */
+function conditionalType(text: string, walk: Walk): string | undefined {
+  const type = text.slice(0, Math.max(0, text.indexOf('?')));
+  if (walk.conditionalReferences && isResourceType(type)) return type;
+  walk.findings.error('value', 'reference must be Type/id, #id, or an absolute URL or URN', 'reference');
+  return undefined;
+}

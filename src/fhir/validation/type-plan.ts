@@ -1,0 +1,141 @@
+import type { ElementDefinition, TypeDefinition } from '../definition-types.js';
+import { typeDefinition } from '../definitions.js';
+import type { JsonObject } from '../resource.js';
+import { bindingRule, codesOf } from './bindings.js';
+import { extensionRule } from './extension.js';
+import { type PrimitiveCheck, primitiveCheck } from './primitives.js';
+import { canonicalRule, referenceRule } from './references.js';
+import type { Walk } from './walk.js';
+
+/** A type's definition, made ready for checking many values. */
+export interface TypePlan {
+  readonly name: string;
+  readonly isResource: boolean;
+  /** By JSON name. */
+  readonly elements: ReadonlyMap<string, ElementPlan>;
+  /** By the name of the sibling (`_birthDate`) of each primitive element that can have one. */
+  readonly siblings: ReadonlyMap<string, ElementPlan>;
+  /** What is required or exclusive: one group per required element, one per choice. */
+  readonly groups: readonly PresenceGroup[];
+  /** The bits of all groups of which one member must be there. */
+  readonly required: number;
+}
+
+/** Elements of which at most one may be there, and of which one must be if `required`. */
+export interface PresenceGroup {
+  /** `status`, `value`. */
+  readonly name: string;
+  /** `status`, `value[x]`. */
+  readonly title: string;
+  readonly bit: number;
+  readonly required: boolean;
+  readonly members: readonly string[];
+}
+
+export interface ElementPlan {
+  /** JSON name. */
+  readonly name: string;
+  /** The name in FHIRPath: `value.ofType(Quantity)` for `valueQuantity`. */
+  readonly step: string;
+  readonly type: string;
+  readonly array: boolean;
+  /** The bit of its {@link PresenceGroup}; 0 for an optional element that is no choice. */
+  readonly bit: number;
+  /** Primitive elements only. */
+  readonly check: PrimitiveCheck | undefined;
+  /** Codes of a required binding on a primitive element. */
+  readonly codes: ReadonlySet<string> | undefined;
+  /** What holds beyond the type's own elements; it sees values of the right JSON type only. */
+  readonly rule: ElementRule | undefined;
+}
+
+export type ElementRule = (value: never, walk: Walk) => void;
+
+/** A rule for complex elements. */
+export type ObjectRule = (value: JsonObject, walk: Walk) => void;
+
+const plans = new Map<string, TypePlan>();
+
+/** @param name of a type that the definitions have */
+export function typePlan(name: string): TypePlan {
+  let plan = plans.get(name);
+  if (plan === undefined) {
+    plan = compileType(typeDefinition(name)!);
+    plans.set(name, plan);
+  }
+  return plan;
+}
+
+function compileType(definition: TypeDefinition): TypePlan {
+  const groups = presenceGroups(definition);
+  const bits = new Map(groups.flatMap((group) => group.members.map((member) => [member, group.bit])));
+  const elements = [...definition.elements.values()].map((element) => compileElement(element, bits.get(element.name)));
+  return {
+    name: definition.name,
+    isResource: definition.kind === 'resource',
+    elements: new Map(elements.map((element) => [element.name, element])),
+    siblings: new Map(
+      elements.filter((element) => canHaveSibling(element, definition)).map((element) => [`_${element.name}`, element]),
+    ),
+    groups,
+    required: groups.reduce((mask, group) => (group.required ? mask | group.bit : mask), 0),
+  };
+}
+
+function presenceGroups(definition: TypeDefinition): PresenceGroup[] {
+  const groups = Map.groupBy(definition.elements.values(), (element) => element.choiceOf ?? element.name);
+  return [...groups]
+    .filter(([, [first]]) => first!.required || first!.choiceOf !== undefined)
+    .map(([name, members], index) => ({
+      name,
+      title: members[0]!.choiceOf === undefined ? name : `${name}[x]`,
+      // No type has more than the 31 groups that fit; its test would fail.
+      bit: 1 << index,
+      required: members[0]!.required,
+      members: members.map((member) => member.name),
+    }));
+}
+
+function compileElement(element: ElementDefinition, bit = 0): ElementPlan {
+  const { name, type, array, choiceOf } = element;
+  const isPrimitive = typeDefinition(type)!.kind === 'primitive';
+  return {
+    name,
+    step: choiceOf === undefined ? name : `${choiceOf}.ofType(${type})`,
+    type,
+    array,
+    bit,
+    check: isPrimitive ? primitiveCheck(type) : undefined,
+    codes: isPrimitive ? codesOf(element) : undefined,
+    rule: ruleOf(element),
+  };
+}
+
+function ruleOf(element: ElementDefinition): ElementRule | undefined {
+  switch (element.type) {
+    case 'Reference':
+      return referenceRule(element);
+    case 'canonical':
+    case 'uri':
+    case 'url':
+      return canonicalRule(element.type);
+    case 'Extension':
+      return extensionRule;
+    case 'Coding':
+    case 'CodeableConcept':
+      return bindingRule(element);
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * What XML writes as an attribute (`Element.id`, `Extension.url`) or as XHTML can carry no extensions.
+ * See https://hl7.org/fhir/R4/json.html#primitive.
+ */
+function canHaveSibling(element: ElementPlan, owner: TypeDefinition): boolean {
+  if (element.check === undefined || element.type === 'xhtml') return false;
+  return (
+    !(element.name === 'id' && owner.kind !== 'resource') && !(element.name === 'url' && owner.name === 'Extension')
+  );
+}

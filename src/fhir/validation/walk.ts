@@ -1,0 +1,33 @@
+import { isJsonObject, type JsonObject } from '../resource.js';
+import type { Findings } from './findings.js';
+
+/** The state of one validation. */
+export interface Walk {
+  readonly findings: Findings;
+  /** The resource that `#id` is looked up in. */
+  scope: ContainerScope;
+  /** True inside a transaction or batch, where a reference may be a search (`Patient?identifier=…`). */
+  conditionalReferences: boolean;
+}
+
+/** A resource with the resources it contains; contained resources share the scope of their container. */
+export interface ContainerScope {
+  /** Type of the container. */
+  readonly type: string;
+  /** Types of the contained resources by id. */
+  readonly contained: ReadonlyMap<string, string>;
+  /** Ids of contained resources that are referred to, or that refer to their container. */
+  readonly linked: Set<string>;
+  /** The contained resource that the walk is in. */
+  inside: JsonObject | undefined;
+}
+
+/** The scope that a resource opens. */
+export function containerScope(resource: JsonObject): ContainerScope {
+  const items: readonly unknown[] = Array.isArray(resource.contained) ? resource.contained : [];
+  const contained = new Map<string, string>();
+  for (const item of items) {
+    if (isJsonObject(item) && typeof item.id === 'string') contained.set(item.id, String(item.resourceType));
+  }
+  return { type: String(resource.resourceType), contained, linked: new Set(), inside: undefined };
+}

@@ -1,0 +1,186 @@
+import type { PrimitiveProblem } from './primitives.js';
+
+/**
+ * Checks the `div` of a narrative: well-formed XML, one `div` of the XHTML namespace, nothing but the formatting
+ * elements and attributes that FHIR allows (txt-1), and some content (txt-2).
+ *
+ * A single pass over the text, so that its cost grows with its length only.
+ * See https://hl7.org/fhir/R4/narrative.html#xhtml.
+ */
+export function checkXhtml(value: unknown): PrimitiveProblem | undefined {
+  return typeof value === 'string' ? new XhtmlScanner(value).scan() : malformed('a string');
+}
+
+const NAMESPACE = 'http://www.w3.org/1999/xhtml';
+
+const ELEMENTS = words(
+  'a abbr acronym address area b bdo big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6 ' +
+    'hr i img kbd li map ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var',
+);
+const ATTRIBUTES = words(
+  'title style class id lang xml:lang xml:space dir accesskey tabindex span width align valign char charoff abbr axis headers ' +
+    'scope rowspan colspan',
+);
+const ATTRIBUTES_OF: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['a', words('href name charset type hreflang rel rev shape coords')],
+  ['area', words('shape coords href nohref alt')],
+  ['blockquote', words('cite')],
+  ['div', words('xmlns')],
+  ['img', words('src alt longdesc height border usemap ismap')],
+  ['map', words('name')],
+  ['pre', words('space')],
+  ['q', words('cite')],
+  ['table', words('summary border frame rules cellspacing cellpadding')],
+  ['td', words('nowrap')],
+  ['th', words('nowrap')],
+]);
+const LINKS = words('href src cite longdesc usemap');
+
+const TAG = /<(\/?)([A-Za-z][\w:.-]*)/y;
+const ATTRIBUTE = /\s+([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
+const TAG_END = /\s*(\/?)>/y;
+/** Only what XML itself declares; HTML's names (`&nbsp;`) are no part of it. */
+const ENTITY = /&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});/iy;
+/** As browsers read it: blanks and line breaks do not hide the scheme. */
+const SCRIPT_URL = /^(?:javascript|vbscript|data:text)/i;
+
+class XhtmlScanner {
+  readonly #text: string;
+  #position = 0;
+  /** Names of the elements that are open. */
+  readonly #open: string[] = [];
+  #rootSeen = false;
+  #hasContent = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): PrimitiveProblem | undefined {
+    for (;;) {
+      const problem = this.#characters();
+      if (problem !== undefined) return problem;
+      if (this.#position === this.#text.length) return this.#end();
+      const broken = this.#text.startsWith('<!--', this.#position) ? this.#comment() : this.#tag();
+      if (broken !== undefined) return broken;
+    }
+  }
+
+  #end(): PrimitiveProblem | undefined {
+    if (!this.#rootSeen) return NO_ROOT;
+    if (this.#open.length > 0) return malformed('well-formed XHTML (an element is not closed)');
+    return this.#hasContent ? undefined : NO_CONTENT;
+  }
+
+  /** Text up to the next markup. */
+  #characters(): PrimitiveProblem | undefined {
+    const next = this.#text.indexOf('<', this.#position);
+    const text = this.#text.slice(this.#position, next < 0 ? this.#text.length : next);
+    this.#position += text.length;
+    if (/\S/.test(text)) {
+      if (this.#open.length === 0) return NO_ROOT;
+      this.#hasContent = true;
+    }
+    return hasBadEntity(text) ? BAD_ENTITY : undefined;
+  }
+
+  /** Refused besides what XML refuses: a beginning that HTML parsers take for the end of the comment. */
+  #comment(): PrimitiveProblem | undefined {
+    const start = this.#position + 4;
+    const end = this.#text.indexOf('--', start);
+    if (end < 0 || this.#text[end + 2] !== '>' || /^-?>/.test(this.#text.slice(start, start + 2))) {
+      return malformed('well-formed XHTML (a comment is broken)');
+    }
+    this.#position = end + 3;
+    return undefined;
+  }
+
+  #tag(): PrimitiveProblem | undefined {
+    const [, slash, name] = this.#match(TAG) ?? [];
+    if (name === undefined) return malformed('well-formed XHTML without declarations and processing instructions');
+    if (slash === '/') return this.#endTag(name);
+    if (this.#open.length === 0 && (this.#rootSeen || name !== 'div')) return NO_ROOT;
+    if (!ELEMENTS.has(name)) return NOT_ALLOWED;
+    const isRoot = this.#open.length === 0;
+    const attributes: string[] = [];
+    const problem = this.#attributes(name, attributes);
+    if (problem !== undefined) return problem;
+    const end = this.#match(TAG_END);
+    if (end === null) return malformed('well-formed XHTML (a tag is broken)');
+    if (isRoot && !attributes.includes('xmlns')) return NO_ROOT;
+    this.#rootSeen = true;
+    if (name === 'img') this.#hasContent = true;
+    if (end[1] === '') this.#open.push(name);
+    return undefined;
+  }
+
+  /** @param names of the attributes found are added; as only allowed ones are, there are never many */
+  #attributes(element: string, names: string[]): PrimitiveProblem | undefined {
+    for (let found = this.#match(ATTRIBUTE); found !== null; found = this.#match(ATTRIBUTE)) {
+      const name = found[1]!;
+      if (names.includes(name)) return malformed('well-formed XHTML (an attribute is given twice)');
+      const problem = attributeProblem(element, name, found[2] ?? found[3] ?? '');
+      if (problem !== undefined) return problem;
+      names.push(name);
+    }
+    return undefined;
+  }
+
+  #endTag(name: string): PrimitiveProblem | undefined {
+    if (this.#open.pop() !== name || this.#match(TAG_END)?.[1] !== '') {
+      return malformed('well-formed XHTML (an end tag does not fit its start tag)');
+    }
+    return undefined;
+  }
+
+  /** What a sticky expression finds here; the scanner moves behind it. */
+  #match(expression: RegExp): RegExpExecArray | null {
+    expression.lastIndex = this.#position;
+    const match = expression.exec(this.#text);
+    if (match !== null) this.#position = expression.lastIndex;
+    return match;
+  }
+}
+
+const NO_ROOT = malformed(`one div element of the namespace ${NAMESPACE}`);
+const BAD_ENTITY = malformed('well-formed XHTML (of the named entities only &amp; &lt; &gt; &quot; &apos; exist)');
+const NOT_ALLOWED: PrimitiveProblem = {
+  code: 'invariant',
+  expectation: 'basic formatting only, without scripts, forms, frames and event attributes (txt-1)',
+};
+const NO_CONTENT: PrimitiveProblem = { code: 'invariant', expectation: 'XHTML with some text or an image (txt-2)' };
+
+function malformed(expectation: string): PrimitiveProblem {
+  return { code: 'value', expectation };
+}
+
+function attributeProblem(element: string, attribute: string, value: string): PrimitiveProblem | undefined {
+  if (hasBadEntity(value)) return BAD_ENTITY;
+  if (!ATTRIBUTES.has(attribute) && ATTRIBUTES_OF.get(element)?.has(attribute) !== true) return NOT_ALLOWED;
+  if (attribute === 'xmlns' && value !== NAMESPACE) return NO_ROOT;
+  return LINKS.has(attribute) && isScript(value) ? NOT_ALLOWED : undefined;
+}
+
+function isScript(url: string): boolean {
+  return SCRIPT_URL.test(withoutReferences(url).replace(/[\s\p{Cc}]+/gu, ''));
+}
+
+/** Character references resolved: `&#106;avascript:` is a script too. */
+function withoutReferences(text: string): string {
+  return text.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, (_, hexadecimal?: string, decimal?: string) => {
+    const point = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);
+    return point <= 0x10ffff ? String.fromCodePoint(point) : '';
+  });
+}
+
+function hasBadEntity(text: string): boolean {
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
+    ENTITY.lastIndex = at;
+    if (!ENTITY.test(text)) return true;
+  }
+  return false;
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
+}
