@@ -1,6 +1,9 @@
 /** Longest list of codes kept; longer ones (all languages, say) are no help to a reader or a validator of shapes. */
 const MOST_CODES = 400;
 
+/** Code systems that are grammars: a file that calls its list of their codes complete has some common ones only. */
+const GRAMMARS = new Set(['http://unitsofmeasure.org']);
+
 /**
  * Looks up the codes of a value set, when they can be listed from the definitions at hand.
  *
@@ -67,7 +70,7 @@ export function createValueSets(resources) {
   function codesOfSystem(part) {
     if (part.filter !== undefined) return undefined;
     if (part.concept !== undefined) return new Set(part.concept.map((concept) => concept.code));
-    const system = codeSystems.get(part.system);
+    const system = GRAMMARS.has(part.system) ? undefined : codeSystems.get(part.system);
     if (system?.content !== 'complete') return undefined;
     return new Set(flatten(system.concept ?? []));
   }
