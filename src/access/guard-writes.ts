@@ -10,6 +10,7 @@ import {
   type Write,
   type WriteResult,
 } from '../store/store.js';
+import { and, not, type Criteria } from '../search/criteria.js';
 import type { Caller, MemberCaller } from './caller.js';
 import { decide } from './decide.js';
 import { evaluateCriteria } from './evaluate-criteria.js';
@@ -73,13 +74,12 @@ function systemWrites(caller: Caller, writes: readonly GuardedWrite[]): ReadyWri
       ];
     }
     const key = { ...write.key, project: home(write.key.type, caller) };
-    if (write.kind === 'delete')
-      return [...profileChecks(key, caller, from), { write: { ...write, key }, from, rule: undefined }];
+    const before = [...profileChecks(write, key, caller, from), ...directoryWrites(write, key, from)];
+    if (write.kind === 'delete') return [...before, { write: { ...write, key }, from, rule: undefined }];
     if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
     const resource = stamp(write.resource, caller);
-    return [
-      { write: { ...write, key, resource, unique: write.unique ?? uniqueKeysOf(resource) }, from, rule: undefined },
-    ];
+    const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
+    return [...before, { write: { ...write, key, resource, unique }, from, rule: undefined }];
   });
 }
 
@@ -137,7 +137,7 @@ class WriteSession {
     if (write.kind === 'delete') {
       const rule = await this.#grantDelete(write.key, before);
       this.#overlay.set(name, null);
-      return [...profileChecks(key, this.caller, from), { write: { kind: 'delete', key, expect }, from, rule }];
+      return [...profileChecks(write, key, this.caller, from), { write: { kind: 'delete', key, expect }, from, rule }];
     }
     const { after, rule } = await this.#grantPut(write.key, before, write.resource);
     if (type === 'AccessPolicy') assertPolicyWrite(after);
@@ -252,8 +252,8 @@ const PROFILE_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /** A profile that a membership references stays: without it the member could not sign in. */
-function profileChecks(key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
-  if (!PROFILE_TYPES.has(key.type)) return [];
+function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
+  if (write.kind !== 'delete' || !PROFILE_TYPES.has(key.type)) return [];
   const test = { kind: 'reference', types: [key.type], id: key.id } as const;
   return [
     {
@@ -268,6 +268,27 @@ function profileChecks(key: ResourceKey, caller: Caller, from: number): ReadyWri
       from,
       rule: undefined,
     },
+  ];
+}
+
+/**
+ * Memberships lie in their projects; above the projects stands a directory entry per membership that says in which, so
+ * that a membership alone is enough to sign in. Its id is therefore unique over all projects.
+ */
+function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): ReadyWrite[] {
+  if (key.type !== 'ProjectMembership' || write.kind === 'unmatched') return [];
+  const entry: ResourceKey = { ...key, project: ABOVE_PROJECTS };
+  if (write.kind === 'delete') return [{ write: { kind: 'delete', key: entry }, from, rule: undefined }];
+  const project = { reference: `Project/${key.project}` };
+  const elsewhere: Criteria = and([
+    { kind: 'id', ids: [key.id] },
+    not({ kind: 'match', parameter: 'project', test: { kind: 'reference', types: ['Project'], id: key.project } }),
+  ]);
+  const query = { project: ABOVE_PROJECTS, type: key.type, criteria: elsewhere };
+  const resource = { resourceType: key.type, id: key.id, project };
+  return [
+    { write: { kind: 'unmatched', query }, from, rule: undefined },
+    { write: { kind: 'put', key: entry, resource }, from, rule: undefined },
   ];
 }
 
@@ -310,6 +331,7 @@ function resultsFor(
   const answers = new Array<WriteResult>(writes.length);
   ready.forEach(({ from, rule }, index) => {
     const result = results[index]!;
+    // What this module added stands before the caller's own write, which therefore has the last word.
     if (result.kind !== writes[from]!.kind) return;
     const all = caller.kind === 'member' ? caller.rules : undefined;
     answers[from] =

@@ -1,4 +1,3 @@
-import { and, ALL, type Criteria } from '../search/criteria.js';
 import {
   ABOVE_PROJECTS,
   type CallOptions,
@@ -18,6 +17,7 @@ import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
 import { commitGuarded } from './guard-writes.js';
 import { maskResource } from './mask-resource.js';
+import { resolveMemberUsers } from './member-users.js';
 import { isAboveProjects } from './policy/administrative-types.js';
 import { readsHidden } from './policy/hidden-fields.js';
 import { restrict } from './policy/restrict.js';
@@ -178,7 +178,7 @@ class Guard {
     const project = homeOf(query.type, this.caller);
     if (this.caller.kind === 'system') return { ...query, project };
     const joined = restrict(query.criteria, query.type, rules, (type) => this.#rules(type, 'search'), reference);
-    const criteria = await resolveMembers(this.store, this.caller, joined, options);
+    const criteria = await resolveMemberUsers(this.store, this.caller, joined, options);
     if (criteria.kind === 'none') return null;
     // A sort by a field that some rule hides would tell its order.
     const sort = query.sort?.filter(({ parameter }) =>
@@ -251,7 +251,7 @@ class Guard {
     const resolved = await Promise.all(
       rules.map(async (rule) => ({
         ...rule,
-        criteria: await resolveMembers(this.store, this.caller, rule.criteria, options),
+        criteria: await resolveMemberUsers(this.store, this.caller, rule.criteria, options),
       })),
     );
     return grantsOf(this.store, homeOf(type, this.caller), type, resolved, rows, options);
@@ -267,43 +267,6 @@ class Guard {
 /** True where the type is open as a whole, so that even a deletion may be told. */
 function isOpen(rules: readonly AccessRule[]): boolean {
   return rules.some(({ criteria }) => criteria.kind === 'all');
-}
-
-/** Criteria that stand for "Users who are members of the caller's project"; see {@link resolveMembers}. */
-export const MEMBER_USERS: Criteria = Object.freeze({
-  kind: 'has',
-  type: 'ProjectMembership',
-  parameter: 'user',
-  of: ALL,
-});
-
-/**
- * Replaces {@link MEMBER_USERS} by the Users' ids: Users live above projects and memberships inside them, and no store
- * looks across.
- */
-async function resolveMembers(
-  store: ResourceStore,
-  caller: Caller,
-  criteria: Criteria,
-  options: CallOptions | undefined,
-): Promise<Criteria> {
-  if (criteria === MEMBER_USERS) {
-    const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
-    const ids = page.matches.flatMap(({ resource }) => {
-      const user = (resource as { readonly user?: { readonly reference?: string } }).user?.reference;
-      return user?.startsWith('User/') === true ? user.slice('User/'.length) : [];
-    });
-    return { kind: 'id', ids };
-  }
-  if (criteria.kind === 'and' || criteria.kind === 'or') {
-    const of = await Promise.all(criteria.of.map((one) => resolveMembers(store, caller, one, options)));
-    return of.every((one, index) => one === criteria.of[index])
-      ? criteria
-      : criteria.kind === 'and'
-        ? and(of)
-        : { ...criteria, of };
-  }
-  return criteria;
 }
 
 function emptyPage(query: GuardedQuery): SearchPage {

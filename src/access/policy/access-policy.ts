@@ -3,7 +3,7 @@ import { isResourceType } from '../../fhir/definitions.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria.js';
-import { coveredByWildcard, isProtected } from './administrative-types.js';
+import { coveredByWildcard, isProtected, secretFields } from './administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
 import { placeholderValues, type PolicyParameters } from './parameters.js';
 import { policyCriteria } from './policy-criteria.js';
@@ -75,7 +75,7 @@ function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: 
         criteriaOf(rule, type, grant.parameters, wildcard),
         compartmentOf(rule['compartment'] ?? grant.policy['compartment'], type, grant.parameters),
       ]),
-      hidden: texts(rule['hiddenFields']),
+      hidden: [...texts(rule['hiddenFields']), ...secretFields(type)],
       readonlyFields: texts(rule['readonlyFields']),
       writeConstraints: constraintsOf(rule['writeConstraint']),
     };

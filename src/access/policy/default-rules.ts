@@ -1,0 +1,137 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import { ALL, type Criteria } from '../../search/criteria.js';
+import { MEMBER_USERS } from '../member-users.js';
+import { coveredByWildcard, secretFields } from './administrative-types.js';
+import { compartmentCriteria } from './compartment.js';
+import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from './rule.js';
+
+/**
+ * What a member may do whose membership names no policy: the type of its profile decides.
+ *
+ * | profile | may |
+ * |---|---|
+ * | Practitioner, Bot, ClientApplication | everything in the project, but for the administrative types |
+ * | Patient | read its own compartment |
+ * | RelatedPerson | read the compartment of its patient, and its own RelatedPerson |
+ *
+ * @param patient id of the Patient itself, or of the RelatedPerson's
+ */
+export function defaultRules(profileType: string, patient: string | undefined): AccessRules {
+  return rulesByType((type) => {
+    if (!coveredByWildcard(type)) return [];
+    if (profileType === 'Patient' || profileType === 'RelatedPerson') {
+      if (patient === undefined) return [];
+      const criteria = compartmentCriteria(type, { type: 'Patient', id: patient });
+      return criteria.kind === 'none'
+        ? []
+        : [
+            rule(`default for ${profileType}: the compartment of Patient/${patient}`, READ_INTERACTIONS, criteria, {
+              type,
+            }),
+          ];
+    }
+    return [rule(`default for ${profileType}: the project`, ALL_INTERACTIONS, ALL, { type })];
+  });
+}
+
+/** What every member may do whatever its policies say: see and change the own User. */
+export function ownUserRules(user: string): AccessRules {
+  const [type, id] = user.split('/') as [string, string];
+  return rulesByType((asked) =>
+    asked !== 'User' || type !== 'User'
+      ? []
+      : [
+          rule(
+            'the own User',
+            [...READ_INTERACTIONS, 'update'],
+            { kind: 'id', ids: [id] },
+            {
+              type: 'User',
+              readonlyFields: [
+                'admin',
+                'emailVerified',
+                'externalId',
+                'identifier',
+                'mfaEnrolled',
+                'mfaRequired',
+                'project',
+              ],
+            },
+          ),
+        ],
+  );
+}
+
+/**
+ * What a project administrator may do besides its policies: see the people and programs of the project, write its
+ * policies, and change the name and the settings of the project itself. Memberships are read here and written by invite,
+ * updateMember and removeMember only; Users belong to themselves.
+ */
+export function administratorRules(project: string): AccessRules {
+  return rulesByType((type) => {
+    switch (type) {
+      case 'AccessPolicy':
+        return [rule('project administrator', ALL_INTERACTIONS, ALL, { type })];
+      case 'ProjectMembership':
+      case 'ClientApplication':
+      case 'Bot':
+        return [rule('project administrator', READ_INTERACTIONS, ALL, { type })];
+      case 'User':
+        return [rule('project administrator: members of the project', READ_INTERACTIONS, MEMBER_USERS, { type })];
+      case 'Project':
+        return [
+          rule(
+            'project administrator: the own project',
+            [...READ_INTERACTIONS, 'update'],
+            { kind: 'id', ids: [project] },
+            {
+              type,
+              readonlyFields: PROJECT_READONLY,
+            },
+          ),
+        ];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Fields of a Project that its own administrators leave as they are. */
+const PROJECT_READONLY = ['active', 'features', 'link', 'owner', 'strictMode', 'superAdmin', 'systemSetting'] as const;
+
+/** Rules of several sources, which add up. */
+export function joinRules(sources: readonly AccessRules[]): AccessRules {
+  return rulesByType((type) => sources.flatMap((source) => source.rulesFor(type)));
+}
+
+/** Rules made at first use of each type, and kept. */
+function rulesByType(make: (type: string) => readonly AccessRule[]): AccessRules {
+  const cache = new Map<string, readonly AccessRule[]>();
+  return {
+    rulesFor(type) {
+      let rules = cache.get(type);
+      if (rules === undefined) {
+        rules = isResourceType(type) ? make(type) : [];
+        // Only known types are kept, so the cache is bounded whatever names are asked for.
+        if (isResourceType(type)) cache.set(type, rules);
+      }
+      return rules;
+    },
+  };
+}
+
+function rule(
+  text: string,
+  interactions: readonly Interaction[],
+  criteria: Criteria,
+  more: { readonly type: string; readonly readonlyFields?: readonly string[] },
+): AccessRule {
+  return {
+    origin: { policy: undefined, text },
+    interactions: new Set(interactions),
+    criteria,
+    hidden: secretFields(more.type),
+    readonlyFields: more.readonlyFields ?? [],
+    writeConstraints: [],
+  };
+}

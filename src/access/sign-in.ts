@@ -1,0 +1,282 @@
+import { FhirError } from '../fhir/error.js';
+import { idOf, parseReference } from '../fhir/reference.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
+import { resourceTypes } from '../fhir/definitions.js';
+import { or, type Criteria } from '../search/criteria.js';
+import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../store/store.js';
+import { memberCaller, type MemberCaller } from './caller.js';
+import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
+import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
+import type { PolicyParameters, PolicyValue } from './policy/parameters.js';
+import type { AccessRules } from './policy/rule.js';
+
+/** An id, a `Type/id`, or a Reference. */
+export type ResourceName = string | { readonly reference?: string | undefined };
+
+/** Whom the host's token stands for, after the host has verified it. */
+export type Credentials =
+  | { readonly membership: ResourceName }
+  | { readonly project: ResourceName; readonly user: ResourceName }
+  | { readonly project: ResourceName; readonly client: ResourceName };
+
+export interface SignInOptions {
+  /**
+   * Refuse members whose membership names no access policy, instead of applying the default of their profile type.
+   * Default false.
+   */
+  readonly requirePolicy?: boolean | undefined;
+}
+
+/**
+ * Makes the caller of a membership.
+ *
+ * Everything that must be true of a member is checked here, and holds for the caller made: sign in anew per request, or
+ * as often as changes to members and policies shall be felt. The host has verified the token; passwords are not looked at.
+ *
+ * @throws FhirError `invalid` - the credentials name nothing
+ * @throws FhirError `membership-missing` - no such membership, or none of that user or client in the project
+ * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them
+ * @throws FhirError `membership-inactive` - it was made inactive
+ * @throws FhirError `project-missing` - its project is gone or inactive
+ * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
+ * @throws FhirError `policy-missing`, `policy-invalid`, `policy-required` - see {@link SignInOptions}
+ *
+ * @example
+ * const caller = await signIn(store, { project: token.project, user: token.sub });
+ */
+export async function signIn(
+  store: ResourceStore,
+  credentials: Credentials,
+  options: SignInOptions = {},
+): Promise<MemberCaller> {
+  const { project, membership } = await findMembership(store, credentials);
+  const elements = elementsOf(membership);
+  if (elements['active'] === false) {
+    throw new FhirError('membership-inactive', `ProjectMembership/${membership.id!} is not active`);
+  }
+  const settings = await activeProject(store, project);
+  const user = referenceIn(elements, 'user');
+  const profile = referenceIn(elements, 'profile');
+  await assertUser(store, project, user);
+  const profileResource = await readProfile(store, project, profile);
+  const parameters = ownParameters(profile, profileResource);
+  const grants = await readPolicies(store, project, elements, parameters);
+  if (grants.length === 0 && options.requirePolicy === true) {
+    throw new FhirError(
+      'policy-required',
+      `ProjectMembership/${membership.id!} names no access policy, and one is required`,
+    );
+  }
+  const admin = elements['admin'] === true;
+  const rules = joinRules([
+    grants.length > 0 ? checked(compilePolicies(grants), grants) : defaultRules(typeOf(profile), patientOf(parameters)),
+    ownUserRules(user),
+    ...(admin ? [administratorRules(project)] : []),
+  ]);
+  const caller = memberCaller({
+    project,
+    membership: membership.id!,
+    user,
+    profile,
+    admin,
+    superAdmin: settings['superAdmin'] === true,
+    rules,
+  });
+  STORES.set(caller, store);
+  return caller;
+}
+
+/** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
+export function storeOf(caller: object): ResourceStore | undefined {
+  return STORES.get(caller);
+}
+const STORES = new WeakMap<object, ResourceStore>();
+
+interface FoundMembership {
+  readonly project: string;
+  readonly membership: AnyResource;
+}
+
+async function findMembership(store: ResourceStore, credentials: Credentials): Promise<FoundMembership> {
+  if ('membership' in credentials) return membershipById(store, requireId(credentials.membership, 'ProjectMembership'));
+  const project = requireId(credentials.project, 'Project');
+  const references =
+    'user' in credentials
+      ? [`User/${requireId(credentials.user, 'User')}`]
+      : programs(credentials.client).map((type) => `${type}/${requireId(credentials.client, type)}`);
+  const { matches } = await store.search({
+    project,
+    type: 'ProjectMembership',
+    criteria: or(references.map(isUser)),
+  });
+  return { project, membership: chooseMembership(matches, project) };
+}
+
+/** A membership lies in its project; where that is, stands in the directory above the projects. */
+async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
+  const [entry] = await store.read([{ project: ABOVE_PROJECTS, type: 'ProjectMembership', id }]);
+  if (entry?.status === 'found') {
+    const project = idOf(referenceOf(elementsOf(entry.resource)['project']) ?? '', 'Project');
+    if (project !== undefined) {
+      const [found] = await store.read([{ project, type: 'ProjectMembership', id }]);
+      if (found?.status === 'found') return { project, membership: found.resource };
+    }
+  }
+  throw new FhirError('membership-missing', `ProjectMembership/${id} was not found`);
+}
+
+function chooseMembership(found: readonly StoredResource[], project: string): AnyResource {
+  const active = found.filter(({ resource }) => elementsOf(resource)['active'] !== false);
+  const candidates = active.length > 0 ? active : found;
+  if (candidates.length === 0) throw new FhirError('membership-missing', `No such member in Project/${project}`);
+  if (active.length > 1) {
+    const memberships = active.map(({ resource }) => ({
+      membership: `ProjectMembership/${resource.id!}`,
+      profile: referenceOf(elementsOf(resource)['profile']),
+    }));
+    throw new FhirError(
+      'membership-ambiguous',
+      `The user has ${active.length} memberships in Project/${project}; sign in with one of them: ${memberships.map(({ membership }) => membership).join(', ')}`,
+      { details: { memberships } },
+    );
+  }
+  return candidates[0]!.resource;
+}
+
+async function activeProject(store: ResourceStore, id: string): Promise<JsonObject> {
+  const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id }]);
+  if (found?.status !== 'found') throw new FhirError('project-missing', `Project/${id} does not exist`);
+  const elements = elementsOf(found.resource);
+  if (elements['active'] === false) throw new FhirError('project-missing', `Project/${id} is not active`);
+  return elements;
+}
+
+async function assertUser(store: ResourceStore, project: string, user: string): Promise<void> {
+  const { type, id } = split(user);
+  const [found] = await store.read([{ project: type === 'User' ? ABOVE_PROJECTS : project, type, id }]);
+  if (found?.status !== 'found')
+    throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
+  if (elementsOf(found.resource)['status'] === 'off')
+    throw new FhirError('membership-inactive', `${user} is switched off`);
+}
+
+async function readProfile(store: ResourceStore, project: string, profile: string): Promise<AnyResource> {
+  const [found] = await store.read([{ project, ...split(profile) }]);
+  if (found?.status === 'found') return found.resource;
+  throw new FhirError(
+    'profile-missing',
+    `${profile}, the profile of this member, does not exist any more; an administrator can invite the person again`,
+  );
+}
+
+/** `%profile` for everyone, `%patient` for a Patient and a RelatedPerson; a policy's own parameters may replace them. */
+function ownParameters(profile: string, resource: AnyResource): Map<string, readonly PolicyValue[]> {
+  const parameters = new Map<string, readonly PolicyValue[]>([['profile', [{ kind: 'reference', ...split(profile) }]]]);
+  const patient =
+    resource.resourceType === 'Patient'
+      ? profile
+      : resource.resourceType === 'RelatedPerson'
+        ? referenceOf(elementsOf(resource)['patient'])
+        : undefined;
+  const parsed = patient === undefined ? undefined : parseReference(patient);
+  if (parsed?.kind === 'local') parameters.set('patient', [{ kind: 'reference', type: parsed.type, id: parsed.id }]);
+  return parameters;
+}
+
+async function readPolicies(
+  store: ResourceStore,
+  project: string,
+  membership: JsonObject,
+  own: PolicyParameters,
+): Promise<PolicyGrant[]> {
+  const access = Array.isArray(membership['access']) ? membership['access'].filter(isJsonObject) : [];
+  const asked = [
+    ...(membership['accessPolicy'] === undefined ? [] : [{ policy: membership['accessPolicy'], parameters: own }]),
+    ...access.map((one) => ({ policy: one['policy'], parameters: withParameters(own, one['parameter']) })),
+  ];
+  return Promise.all(
+    asked.map(async ({ policy, parameters }): Promise<PolicyGrant> => {
+      const reference = referenceOf(policy) ?? '';
+      const id = idOf(reference, 'AccessPolicy');
+      const [found] = id === undefined ? [] : await store.read([{ project, type: 'AccessPolicy', id }]);
+      if (found?.status !== 'found') {
+        throw new FhirError('policy-missing', `${reference || 'An access policy'} of the membership does not exist`, {
+          details: { policy: reference },
+        });
+      }
+      return { reference, policy: elementsOf(found.resource), parameters };
+    }),
+  );
+}
+
+function withParameters(own: PolicyParameters, given: unknown): PolicyParameters {
+  const parameters = new Map<string, readonly PolicyValue[]>();
+  for (const one of Array.isArray(given) ? given.filter(isJsonObject) : []) {
+    const name = one['name'];
+    const value = policyValue(one);
+    if (typeof name !== 'string' || value === undefined) continue;
+    parameters.set(name, [...(parameters.get(name) ?? []), value]);
+  }
+  return new Map([...own, ...parameters]);
+}
+
+function policyValue(parameter: JsonObject): PolicyValue | undefined {
+  const text = parameter['valueString'];
+  if (typeof text === 'string') return { kind: 'string', text };
+  const parsed = parseReference(referenceOf(parameter['valueReference']) ?? '');
+  return parsed?.kind === 'local' ? { kind: 'reference', type: parsed.type, id: parsed.id } : undefined;
+}
+
+/** Compiles the policies for every type once, so that a mistake in one is found at sign-in and not in the middle of work. */
+function checked(rules: AccessRules, grants: readonly PolicyGrant[]): AccessRules {
+  const named = grants.flatMap(({ policy }) =>
+    (Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : []).map(
+      (one) => one['resourceType'],
+    ),
+  );
+  for (const type of named) {
+    for (const each of type === '*' ? resourceTypes() : [type]) if (typeof each === 'string') rules.rulesFor(each);
+  }
+  return rules;
+}
+
+function isUser(reference: string): Criteria {
+  const { type, id } = split(reference);
+  return { kind: 'match', parameter: 'user', test: { kind: 'reference', types: [type], id } };
+}
+
+/** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
+function programs(client: ResourceName): readonly string[] {
+  return ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
+}
+
+function requireId(name: ResourceName, type: string): string {
+  const id = idOf(name, type);
+  if (id === undefined)
+    throw new FhirError('invalid', `Sign-in needs the id of a ${type}, as id, ${type}/id or Reference`);
+  return id;
+}
+
+function referenceIn(elements: JsonObject, name: string): string {
+  const reference = referenceOf(elements[name]);
+  if (reference !== undefined && parseReference(reference)?.kind === 'local') return reference;
+  throw new FhirError('membership-missing', `The membership names no ${name}`);
+}
+
+function referenceOf(value: unknown): string | undefined {
+  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
+}
+
+function split(reference: string): { readonly type: string; readonly id: string } {
+  const [type, id] = reference.split('/') as [string, string];
+  return { type, id };
+}
+
+function typeOf(reference: string): string {
+  return split(reference).type;
+}
+
+function patientOf(parameters: PolicyParameters): string | undefined {
+  const [patient] = parameters.get('patient') ?? [];
+  return patient?.kind === 'reference' ? patient.id : undefined;
+}
