@@ -1,57 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import { type ErrorCode, FhirError, maskError } from '../fhir/error.js';
 import { byteChunks, type NdjsonSource } from './byte-chunks.js';
-import { checkResource } from './check-resource.js';
-import { commitEach } from './commit-each.js';
-import type { ImportContext } from './import-context.js';
-import { parseJson } from './parse-json.js';
-import { planPuts, type WantedPut } from './plan-puts.js';
-import { type ImportSession, openSession, throwIfAborted } from './session.js';
-import { type Line, LineSplitter } from './split-lines.js';
+import { NdjsonRun } from './ndjson-run.js';
+import type { NdjsonContext, NdjsonResult } from './ndjson-types.js';
 
-export interface NdjsonContext extends ImportContext {
-  /** Called after each batch and at the end. What it throws ends the import. */
-  readonly onProgress?: ((progress: NdjsonProgress) => void) | undefined;
-  /** Ends at the first bad line; the lines before it are kept, none after it are. Default false. */
-  readonly stopOnError?: boolean | undefined;
-  /** Most lines in one commit. Default 500. */
-  readonly batchLines?: number | undefined;
-  /** A batch that reaches this many bytes is committed. Default 4 MiB. */
-  readonly batchBytes?: number | undefined;
-  /** Longest line, in bytes; a longer one is a bad line and is never held in memory. Default 16 MiB. */
-  readonly maxLineBytes?: number | undefined;
-  /** Most bad lines described in the result; all are counted. Default 1000. */
-  readonly maxErrors?: number | undefined;
-}
-
-export interface NdjsonProgress {
-  /** Lines read, blank ones included. */
-  readonly lines: number;
-  /** Resources that are in the store now, unchanged ones included. */
-  readonly imported: number;
-  /** Bad lines. */
-  readonly failed: number;
-  /** Bytes of the source that were read, as UTF-8. */
-  readonly bytes: number;
-}
-
-/** A line that was not imported. */
-export interface BadLine {
-  /** From 1. */
-  readonly line: number;
-  readonly reason: { readonly code: ErrorCode; readonly message: string };
-}
-
-export interface NdjsonResult extends NdjsonProgress {
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  /** The first bad lines, in order; `failed` counts all. */
-  readonly errors: readonly BadLine[];
-  /** True when a bad line ended the import (`stopOnError`). */
-  readonly stopped: boolean;
-}
+export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 
 /**
  * Brings resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
@@ -70,7 +21,7 @@ export interface NdjsonResult extends NdjsonProgress {
  * await importNdjson(createReadStream('Patient.ndjson'), { store, caller: systemCaller('clinic') });
  */
 export async function importNdjson(source: NdjsonSource, context: NdjsonContext): Promise<NdjsonResult> {
-  const run = new NdjsonImport(context);
+  const run = new NdjsonRun(context);
   for await (const chunk of byteChunks(source, context.signal)) {
     run.bytes += chunk.length;
     for (const line of run.splitter.push(chunk)) {
@@ -81,148 +32,4 @@ export async function importNdjson(source: NdjsonSource, context: NdjsonContext)
   for (const line of run.splitter.end()) run.add(line);
   await run.flush();
   return run.result();
-}
-
-const DEFAULTS = { batchLines: 500, batchBytes: 4 << 20, maxLineBytes: 16 << 20, maxErrors: 1000 } as const;
-
-class NdjsonImport {
-  readonly splitter: LineSplitter;
-  bytes = 0;
-  stopped = false;
-  readonly #session: ImportSession;
-  readonly #context: NdjsonContext;
-  readonly #batchLines: number;
-  readonly #batchBytes: number;
-  readonly #maxErrors: number;
-  /** Lines of the batch at hand that are to be stored, and what is wrong with the others, in order of lines. */
-  #puts: { readonly line: number; readonly put: WantedPut }[] = [];
-  #bad: BadLine[] = [];
-  #heldLines = 0;
-  #heldBytes = 0;
-  #lines = 0;
-  #created = 0;
-  #updated = 0;
-  #unchanged = 0;
-  #failed = 0;
-  readonly #errors: BadLine[] = [];
-
-  constructor(context: NdjsonContext) {
-    this.#session = openSession(context);
-    this.#context = context;
-    this.#batchLines = positive('batchLines', context);
-    this.#batchBytes = positive('batchBytes', context);
-    this.#maxErrors = positive('maxErrors', context);
-    this.splitter = new LineSplitter(positive('maxLineBytes', context));
-  }
-
-  /** @returns true when the batch is full */
-  add({ number, bytes }: Line): boolean {
-    this.#lines = number;
-    this.#heldLines++;
-    this.#heldBytes += bytes?.length ?? 0;
-    try {
-      const put = readLine(bytes, this.#context);
-      if (put !== undefined) this.#puts.push({ line: number, put });
-    } catch (error) {
-      this.#bad.push(badLine(number, maskError(error)));
-      if (this.#context.stopOnError === true) return true;
-    }
-    return this.#heldLines >= this.#batchLines || this.#heldBytes >= this.#batchBytes;
-  }
-
-  /** Commits the batch, tells of it, and lets the event loop turn. */
-  async flush(): Promise<void> {
-    throwIfAborted(this.#session);
-    const puts = this.#puts;
-    const bad = this.#bad;
-    this.#puts = [];
-    this.#bad = [];
-    this.#heldLines = 0;
-    this.#heldBytes = 0;
-
-    bad.push(...(await this.#commit(puts)));
-    bad.sort((a, b) => a.line - b.line);
-    if (this.#context.stopOnError === true && bad.length > 0) {
-      this.stopped = true;
-      bad.length = 1;
-    }
-    this.#failed += bad.length;
-    this.#errors.push(...bad.slice(0, this.#maxErrors - this.#errors.length));
-    this.#context.onProgress?.(this.#progress());
-    await setImmediate();
-  }
-
-  result(): NdjsonResult {
-    return {
-      ...this.#progress(),
-      created: this.#created,
-      updated: this.#updated,
-      unchanged: this.#unchanged,
-      errors: this.#errors,
-      stopped: this.stopped,
-    };
-  }
-
-  /** @returns the lines that the store refused */
-  async #commit(puts: readonly { readonly line: number; readonly put: WantedPut }[]): Promise<readonly BadLine[]> {
-    if (puts.length === 0) return [];
-    const plans = await planPuts(
-      puts.map(({ put }) => put),
-      new Set(),
-      this.#session,
-    );
-    const writes = plans.flatMap((plan, index) =>
-      plan.kind === 'write' ? [{ line: puts[index]!.line, group: [plan.write] }] : [],
-    );
-    const results = await commitEach(
-      writes.map(({ group }) => group),
-      this.#session,
-      this.#context.stopOnError === true,
-    );
-    const refused: BadLine[] = [];
-    results.forEach((result, index) => {
-      const { line } = writes[index]!;
-      if (result instanceof FhirError) refused.push(badLine(line, result));
-      else if (result[0]?.kind === 'put' && result[0].created) this.#created++;
-      else this.#updated++;
-    });
-    // After a stop, lines behind the bad one were not looked at, unchanged or not.
-    const end = this.#context.stopOnError === true ? (refused[0]?.line ?? Infinity) : Infinity;
-    this.#unchanged += plans.filter((plan, index) => plan.kind === 'unchanged' && puts[index]!.line < end).length;
-    return refused;
-  }
-
-  #progress(): NdjsonProgress {
-    const imported = this.#created + this.#updated + this.#unchanged;
-    return { lines: this.#lines, imported, failed: this.#failed, bytes: this.bytes };
-  }
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-/** @returns undefined for a blank line */
-function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): WantedPut | undefined {
-  if (bytes === undefined) {
-    const limit = context.maxLineBytes ?? DEFAULTS.maxLineBytes;
-    throw new FhirError('too-costly', `The line is longer than ${limit} bytes; raise maxLineBytes to import it`);
-  }
-  let text: string;
-  try {
-    text = UTF8.decode(bytes);
-  } catch (cause) {
-    throw new FhirError('invalid', 'The line is not valid UTF-8', { cause });
-  }
-  if (text.trim() === '') return undefined;
-  const resource = checkResource(parseJson(text));
-  return { key: { type: resource.resourceType, id: resource.id ?? randomUUID() }, resource };
-}
-
-function badLine(line: number, { code, message }: FhirError): BadLine {
-  return { line, reason: { code, message } };
-}
-
-function positive(name: keyof typeof DEFAULTS, context: NdjsonContext): number {
-  const value = context[name] ?? DEFAULTS[name];
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new FhirError('invalid', `${name} must be a positive whole number`);
 }

@@ -1,33 +1,26 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import type { Bundle } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { importBundle } from '../../src/import/import-bundle.js';
+import { hasShared, sharedJson, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { contents, memoryContext } from './harness.js';
 
-const shared = process.env['FHIRGRAPH_SHARED'] ?? resolve(import.meta.dirname, '../../../shared');
-const synthea = resolve(shared, 'data/synthea');
-const supplement = resolve(shared, 'corpus/supplement.json');
-const present = existsSync(synthea) && existsSync(supplement);
-if (!present) console.warn('Skipped: no Synthea Bundles beside the repository (FHIRGRAPH_SHARED names another place)');
+if (!hasShared)
+  console.warn('Skipped: no shared material beside the repository (FHIRGRAPH_SHARED names another place)');
 
-describe.skipIf(!present)('real Bundles', () => {
+describe.skipIf(!hasShared)('real Bundles', () => {
   test('of Synthea keep all resources, their ids and their links', async () => {
     const context = memoryContext();
     const wanted = new Set<string>();
     let imported = 0;
-    for (const name of readdirSync(synthea).sort().slice(0, 6)) {
-      const bundle = JSON.parse(gunzipSync(readFileSync(resolve(synthea, name))).toString()) as Bundle;
-      for (const { resource } of bundle.entry!) wanted.add(`${resource!.resourceType}/${resource!.id!}`);
+    for (const bundle of syntheaBundles(6)) {
+      for (const { resource } of bundle.entry) wanted.add(`${resource.resourceType}/${resource.id!}`);
       const { created, updated, unchanged } = await importBundle(bundle, context);
       expect(updated).toBe(0);
       imported += created;
-      expect(created + unchanged).toBe(bundle.entry!.length);
+      expect(created + unchanged).toBe(bundle.entry.length);
       expect(await importBundle(bundle, context)).toMatchObject({
         created: 0,
         updated: 0,
-        unchanged: bundle.entry!.length,
+        unchanged: bundle.entry.length,
       });
     }
     const found = await contents(context.store);
@@ -41,12 +34,12 @@ describe.skipIf(!present)('real Bundles', () => {
 
   test('with http fullUrls keep what they say', async () => {
     const context = memoryContext();
-    const bundle = JSON.parse(readFileSync(supplement, 'utf8')) as Bundle;
+    const bundle = sharedJson<TransactionBundle>('corpus/supplement.json');
     expect(await importBundle(bundle, context)).toMatchObject({ created: 84 });
     const found = await contents(context.store);
-    for (const { resource } of bundle.entry!) {
-      const { meta: _meta, ...elements } = resource!;
-      expect(found[`${resource!.resourceType}/${resource!.id!}`]).toMatchObject(elements);
+    for (const { resource } of bundle.entry) {
+      const { meta: _meta, ...elements } = resource;
+      expect(found[`${resource.resourceType}/${resource.id!}`]).toMatchObject(elements);
     }
   });
 });
