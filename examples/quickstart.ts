@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   }
   const source = data === undefined ? generatedBundles(patients) : await bundlesInDirectory(data);
   const file = db ?? join(await mkdtemp(join(tmpdir(), 'fhirgraph-')), 'quickstart.db');
-  const context: Context = { store: new SqliteStore(file), caller: systemCaller('quickstart') };
+  const context: Context = { store: open(file), caller: systemCaller('quickstart') };
   try {
     console.log(`Importing ${source.description} into ${file}`);
     await importAll(source, context);
@@ -49,6 +49,14 @@ async function main(): Promise<void> {
     console.log(`\nThe data stay in ${file}`);
   } finally {
     await context.store.close();
+  }
+}
+
+function open(file: string): SqliteStore {
+  try {
+    return new SqliteStore(file);
+  } catch (error) {
+    throw error instanceof FhirError ? new UsageError(`${file}: ${error.message}`) : error;
   }
 }
 

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatJson } from '../../examples/quickstart/format-json.js';
+import { generateSample } from '../../examples/sample-data.js';
+
+const root = join(import.meta.dirname, '../..');
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'fhirgraph-test-'));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** Runs the program to its end. */
+function quickstart(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const command = [join(root, 'node_modules/tsx/dist/cli.mjs'), 'examples/quickstart.ts', ...args];
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, command, { cwd: root }, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+describe('the quickstart', () => {
+  test('imports made-up data and answers five queries without an error', async () => {
+    const { code, stdout, stderr } = await quickstart('--patients', '2', '--db', join(directory, 'made-up.db'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Importing: 3/3 Bundles');
+    expect(stdout.match(/^── \d/gm)).toEqual(['── 1', '── 2', '── 3', '── 4', '── 5']);
+    expect(stdout.match(/^first \d+\.\d ms, again \d+\.\d ms$/gm)).toHaveLength(5);
+    expect(stdout).not.toContain('"errors"');
+  });
+
+  test('imports a directory of Bundles, gzipped or not, and has nothing new on the second run', async () => {
+    const [shared, patient] = [...generateSample({ patients: 1 })];
+    const data = await mkdtemp(join(directory, 'data-'));
+    await writeFile(join(data, '1.json'), JSON.stringify(shared));
+    await writeFile(join(data, '2.json.gz'), gzipSync(JSON.stringify(patient)));
+    await writeFile(join(data, 'notes.txt'), 'not a Bundle');
+    const total = shared!.entry!.length + patient!.entry!.length;
+    const args = ['--data', data, '--db', join(directory, 'data.db')];
+    for (const run of [await quickstart(...args), await quickstart(...args)]) {
+      expect(run).toMatchObject({ code: 0, stderr: '' });
+      expect(run.stdout).toContain(`Importing: 2/2 Bundles, ${total} resources`);
+    }
+  });
+
+  test.each([
+    [['--data', 'no-such-directory'], 'no-such-directory does not exist\n'],
+    [['--data', 'package.json'], 'package.json is no directory\n'],
+    [['--data', 'docs'], 'No .json or .json.gz files in docs\n'],
+    [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"\n'],
+  ])('says in one line what is wrong with %j', async (args, message) => {
+    expect(await quickstart(...args)).toEqual({ code: 1, stdout: '', stderr: message });
+  });
+
+  test('names the file that is no JSON', async () => {
+    const data = await mkdtemp(join(directory, 'bad-'));
+    await writeFile(join(data, 'bad.json'), '{"resourceType": "Bundle", }');
+    const { code, stderr } = await quickstart('--data', data, '--db', join(directory, 'bad.db'));
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `${join(data, 'bad.json')}: Not valid JSON: unexpected character at column 28\n`,
+    });
+  });
+});
+
+describe('formatJson', () => {
+  test('puts on one line what fits there', () => {
+    expect(formatJson({ a: [1, null], b: {}, c: 'x' })).toBe('{ "a": [1, null], "b": {}, "c": "x" }');
+  });
+
+  test('breaks what does not, and counts what is left out', () => {
+    const value = { names: ['Adeyemi', 'Andersson', 'Baker'], short: { a: 1 } };
+    expect(formatJson(value, 30)).toBe(
+      [
+        '{',
+        '  "names": [',
+        '    "Adeyemi",',
+        '    "Andersson",',
+        '    "Baker"',
+        '  ],',
+        '  "short": { "a": 1 }',
+        '}',
+      ].join('\n'),
+    );
+    expect(formatJson(value, 30, 3)).toBe(['{', '  "names": [', '    "Adeyemi",', '… 5 more lines'].join('\n'));
+  });
+});
