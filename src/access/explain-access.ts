@@ -2,7 +2,7 @@ import { isResourceType } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide } from './decide.js';
-import { homeOf } from './guarded-store.js';
+import { homeOf } from './home-of.js';
 import { ALL_INTERACTIONS, type AccessRule, type Interaction } from './policy/rule.js';
 import { storeOf } from './sign-in.js';
 import { grantsOf } from './visible-rows.js';

@@ -1,5 +1,4 @@
 import {
-  ABOVE_PROJECTS,
   type CallOptions,
   type DeleteWrite,
   type HistoryPage,
@@ -15,10 +14,10 @@ import {
 } from '../store/store.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
+import { homeOf } from './home-of.js';
 import { commitGuarded } from './guard-writes.js';
 import { maskResource } from './mask-resource.js';
 import { resolveMemberUsers } from './member-users.js';
-import { isAboveProjects } from './policy/administrative-types.js';
 import { readsHidden } from './policy/hidden-fields.js';
 import { restrict } from './policy/restrict.js';
 import type { AccessRule, AccessRules, Interaction } from './policy/rule.js';
@@ -87,11 +86,6 @@ export function guardStore(store: ResourceStore, caller: Caller): GuardedStore {
     commit: (writes, options) => commitGuarded(store, caller, writes, options),
     history: (key, page, options) => guard.history(key, page, options),
   };
-}
-
-/** The project in which resources of a type live for a caller. */
-export function homeOf(type: string, caller: Caller): string {
-  return isAboveProjects(type) ? ABOVE_PROJECTS : caller.project;
 }
 
 class Guard {

@@ -1,0 +1,71 @@
+import { and, not, type Criteria } from '../search/criteria.js';
+import type { AnyResource } from '../fhir/resource.js';
+import { ABOVE_PROJECTS, type ResourceKey } from '../store/store.js';
+import type { Caller } from './caller.js';
+import type { GuardedWrite } from './guarded-store.js';
+import { isAboveProjects } from './policy/administrative-types.js';
+import type { ReadyWrite } from './ready-write.js';
+
+/** What has to stand before a write in its commit, whoever makes it. */
+export function companionsOf(write: GuardedWrite, key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
+  return [...profileChecks(write, key, caller, from), ...directoryWrites(write, key, from)];
+}
+
+const PROFILE_TYPES: ReadonlySet<string> = new Set([
+  'Patient',
+  'Practitioner',
+  'RelatedPerson',
+  'ClientApplication',
+  'Bot',
+]);
+
+/** A profile that a membership references stays: without it the member could not sign in. */
+function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
+  if (write.kind !== 'delete' || !PROFILE_TYPES.has(key.type)) return [];
+  const test = { kind: 'reference', types: [key.type], id: key.id } as const;
+  return [
+    {
+      write: {
+        kind: 'unmatched',
+        query: {
+          project: caller.project,
+          type: 'ProjectMembership',
+          criteria: { kind: 'match', parameter: 'profile', test },
+        },
+      },
+      from,
+      rule: undefined,
+    },
+  ];
+}
+
+/**
+ * Memberships lie in their projects; above the projects stands a directory entry per membership that says in which, so
+ * that a membership alone is enough to sign in. Its id is therefore unique over all projects.
+ */
+function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): ReadyWrite[] {
+  if (key.type !== 'ProjectMembership' || write.kind === 'unmatched') return [];
+  const entry: ResourceKey = { ...key, project: ABOVE_PROJECTS };
+  if (write.kind === 'delete') return [{ write: { kind: 'delete', key: entry }, from, rule: undefined }];
+  const project = { reference: `Project/${key.project}` };
+  const elsewhere: Criteria = and([
+    { kind: 'id', ids: [key.id] },
+    not({ kind: 'match', parameter: 'project', test: { kind: 'reference', types: ['Project'], id: key.project } }),
+  ]);
+  const query = { project: ABOVE_PROJECTS, type: key.type, criteria: elsewhere };
+  const resource = { resourceType: key.type, id: key.id, project };
+  return [
+    { write: { kind: 'unmatched', query }, from, rule: undefined },
+    { write: { kind: 'put', key: entry, resource }, from, rule: undefined },
+  ];
+}
+
+/** Who wrote it and where: Medplum's `meta.author` and `meta.project`. */
+export function stamp(resource: AnyResource, caller: Caller): AnyResource {
+  const meta = {
+    ...resource.meta,
+    ...(isAboveProjects(resource.resourceType) ? {} : { project: caller.project }),
+    ...(caller.kind === 'member' ? { author: { reference: caller.profile } } : {}),
+  };
+  return { ...resource, meta };
+}
