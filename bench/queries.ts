@@ -82,7 +82,7 @@ export const QUERIES = [
     text: `{
   ObservationList(_count: 1000) {
     id status effectiveDateTime issued
-    meta { versionId lastUpdated }
+    meta { versionId tag { system code } }
     category { text coding { system code display } }
     code { text coding { system code display } }
     subject { reference display }

@@ -32,7 +32,7 @@ const TYPES = `
   }
   enum ReferenceParameter { subject encounter }
   interface Resource { id: ID meta: Meta }
-  type Meta { versionId: String lastUpdated: String }
+  type Meta { versionId: String tag: [Coding] }
   type Patient implements Resource {
     id: ID meta: Meta gender: String birthDate: String
     name: [HumanName] telecom: [ContactPoint] address: [Address]

@@ -63,8 +63,8 @@ class Queries {
     this.#byId = database.prepare(
       `SELECT wanted.value AS reference, version.text
        FROM json_each(?) AS wanted
-       JOIN collection ON project = ? AND type = substr(wanted.value, 1, instr(wanted.value, '/') - 1)
-       JOIN resource ON resource.collection = collection.key AND id = substr(wanted.value, instr(wanted.value, '/') + 1)
+       JOIN collection ON collection.project = ? AND collection.type = substr(wanted.value, 1, instr(wanted.value, '/') - 1)
+       JOIN resource ON resource.collection = collection.key AND resource.id = substr(wanted.value, instr(wanted.value, '/') + 1)
        ${page}`,
     );
     this.#reverse = database.prepare(

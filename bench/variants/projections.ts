@@ -90,7 +90,7 @@ export function wideObservation(observation: Observation) {
     status: observation.status ?? null,
     effectiveDateTime: observation.effectiveDateTime ?? null,
     issued: observation.issued ?? null,
-    meta: { versionId: meta?.versionId ?? null, lastUpdated: meta?.lastUpdated ?? null },
+    meta: { versionId: meta?.versionId ?? null, tag: meta?.tag?.map(plainCoding) ?? null },
     category: observation.category?.map(fullConcept) ?? null,
     code: code === undefined ? null : fullConcept(code),
     subject: subject === undefined ? null : shortReference(subject),

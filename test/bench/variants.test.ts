@@ -49,7 +49,10 @@ test.each(QUERIES)('$what: hand-written SQL, graphql-js and both stores give one
 });
 
 test('a variant that answers differently is named', async () => {
-  const wrong: Variant = { name: 'wrong', prepare: () => () => '{"data":{}}' };
-  const compared = assertEqualAnswers([variants[0]!, wrong], QUERIES[0], chooseVariables(file, 'bench'));
-  await expect(compared).rejects.toThrow('wrong answers "one-patient" differently from floor');
+  const right: Variant = { name: 'right', prepare: () => () => '{"data":{"a":[1,{"b":null}],"c":0}}' };
+  const wrong: Variant = { name: 'wrong', prepare: () => () => '{"data":{"c":0,"a":[1,{}]}}' };
+  const compared = assertEqualAnswers([right, wrong], QUERIES[0], chooseVariables(file, 'bench'));
+  await expect(compared).rejects.toThrow(
+    'wrong answers "one-patient" differently from right at data.a.1.b: nothing, not null',
+  );
 });
