@@ -1,93 +1,124 @@
-import { LRUCache } from 'lru-cache';
-import { type SqliteDatabase } from './driver.js';
-import { type Statements } from './statements.js';
+import type { SqliteDatabase } from './driver.js';
+import type { SqlValue } from './sql.js';
+import type { Statements } from './statements.js';
 
-/** The tables that give numbers to names. See schema.ts. */
+/** The tables that give numbers to names, within an owner. See schema.ts. */
 export interface Dictionaries {
-  /** (project, type) */
-  readonly collections: Dictionary<[project: string, type: string]>;
-  /** (collection, code) */
-  readonly parameters: Dictionary<[collection: number, code: string]>;
-  /** (uri) */
-  readonly systems: Dictionary<[uri: string]>;
-  /** (collection, id) */
-  readonly resources: Dictionary<[collection: number, id: string]>;
+  /** Project, type. */
+  readonly collections: Dictionary<string>;
+  /** Collection, code. */
+  readonly parameters: Dictionary<number>;
+  /** Collection, id. */
+  readonly resources: ResourceDictionary;
+  /** Project, uri. */
+  readonly systems: Dictionary<string>;
 }
 
 export function createDictionaries(database: SqliteDatabase, statements: Statements): Dictionaries {
   return {
-    collections: new Dictionary(database, statements, 'collection', 10_000),
-    parameters: new Dictionary(database, statements, 'parameter', 50_000),
-    systems: new Dictionary(database, statements, 'system', 10_000),
-    resources: new Dictionary(database, statements, 'resource', 50_000),
+    collections: new Dictionary(database, statements, 'collection'),
+    parameters: new Dictionary(database, statements, 'parameter'),
+    resources: new ResourceDictionary(database, statements, 'resource'),
+    systems: new Dictionary(database, statements, 'system'),
   };
 }
 
 /** Ends a transaction for all of them. See {@link Dictionary.settle}. */
 export function settleAll(dictionaries: Dictionaries, committed: boolean): void {
-  for (const dictionary of Object.values(dictionaries) as Dictionary<[string]>[]) dictionary.settle(committed);
+  const { collections, parameters, resources, systems } = dictionaries;
+  for (const dictionary of [collections, parameters, resources, systems]) dictionary.settle(committed);
 }
 
 /**
  * One table of names and their numbers.
  *
  * A number, once committed, stays forever, so it may be remembered; a missing one may be made by another process at any
- * time, so its absence may not. What is learned inside a transaction is remembered only after {@link settle}.
+ * time, so its absence may not. What is learned inside a transaction is forgotten if that is rolled back.
  */
-export class Dictionary<Name extends readonly (string | number)[]> {
+export class Dictionary<Owner extends string | number> {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;
-  readonly #findText: string;
-  readonly #makeText: string;
-  readonly #known: LRUCache<string, number>;
-  readonly #fresh = new Map<string, number>();
+  readonly #table: keyof typeof TEXTS;
+  readonly #known = new Map<Owner, Map<string, number>>();
+  #size = 0;
+  #unsettled: (readonly [Owner, string])[] = [];
 
-  /** @param max how many names are remembered. */
-  constructor(database: SqliteDatabase, statements: Statements, table: keyof typeof COLUMNS, max: number) {
-    const columns = COLUMNS[table];
+  constructor(database: SqliteDatabase, statements: Statements, table: keyof typeof TEXTS) {
     this.#database = database;
     this.#statements = statements;
-    this.#findText = `SELECT key FROM ${table} WHERE ${columns.map((column) => `${column} = ?`).join(' AND ')}`;
-    this.#makeText = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-    this.#known = new LRUCache({ max });
+    this.#table = table;
   }
 
   /** The number of a name; undefined where it has none yet. */
-  find(...name: Name): number | undefined {
-    const text = textOf(name);
-    const known = this.#known.get(text) ?? this.#fresh.get(text);
+  find(owner: Owner, name: string): number | undefined {
+    const known = this.#known.get(owner)?.get(name);
     if (known !== undefined) return known;
-    const row = this.#statements.read(this.#findText).get(...name) as [number] | undefined;
-    if (row !== undefined) (this.#database.inTransaction ? this.#fresh : this.#known).set(text, row[0]);
+    const row = this.#statements.read(TEXTS[this.#table].find).get(owner, name) as [number] | undefined;
+    if (row !== undefined) this.#remember(owner, name, row[0]);
     return row?.[0];
   }
 
   /** The number of a name, made if need be. Only inside a transaction. */
-  intern(...name: Name): number {
-    const found = this.find(...name);
+  intern(owner: Owner, name: string): number {
+    const found = this.find(owner, name);
     if (found !== undefined) return found;
-    const key = Number(this.#statements.write(this.#makeText).run(...name).lastInsertRowid);
-    this.#fresh.set(textOf(name), key);
-    return key;
+    return this.insert(TEXTS[this.#table].make, owner, name);
   }
 
   /** Ends a transaction: what was learned in it is kept, or forgotten after a rollback. */
   settle(committed: boolean): void {
-    if (this.#fresh.size === 0) return;
-    if (committed) for (const [text, key] of this.#fresh) this.#known.set(text, key);
-    this.#fresh.clear();
+    if (!committed) for (const [owner, name] of this.#unsettled) this.#known.get(owner)?.delete(name);
+    if (this.#unsettled.length > 0) this.#unsettled = [];
+  }
+
+  /** Makes a row that begins with the name. */
+  protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number {
+    const key = Number(this.#statements.write(text).run(owner, name, ...values).lastInsertRowid);
+    this.#remember(owner, name, key);
+    return key;
+  }
+
+  #remember(owner: Owner, name: string, key: number): void {
+    // PERF: starting over is rare, and cheaper than keeping an order of use for every look-up.
+    if (++this.#size > MAX_KNOWN) {
+      this.#known.clear();
+      this.#size = 1;
+    }
+    const names = this.#known.get(owner);
+    if (names === undefined) this.#known.set(owner, new Map([[name, key]]));
+    else names.set(name, key);
+    if (this.#database.inTransaction) this.#unsettled.push([owner, name]);
   }
 }
 
-const COLUMNS = {
-  collection: ['project', 'type'],
-  parameter: ['collection', 'code'],
-  system: ['uri'],
-  resource: ['collection', 'id'],
-} as const;
-
-/** One text per name: the length of the first part keeps ("a", "bc") and ("ab", "c") apart, whatever they contain. */
-function textOf(name: readonly (string | number)[]): string {
-  const first = String(name[0]);
-  return name.length === 1 ? first : `${first.length}:${first}${name[1]!}`;
+/** Resources have a number from the moment they are written or referred to. */
+export class ResourceDictionary extends Dictionary<number> {
+  /** Makes the row of a resource that has none yet, with its first version. See schema.ts for the columns. */
+  make(collection: number, id: string, version: number, updated: number, content: number | null): number {
+    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content);
+  }
 }
+
+const MAKE_WITH_VERSION = 'INSERT INTO resource (collection, id, version, updated, content) VALUES (?, ?, ?, ?, ?)';
+
+/** Names remembered per table; one takes about 100 bytes. */
+const MAX_KNOWN = 50_000;
+
+const TEXTS = {
+  collection: {
+    find: 'SELECT key FROM collection WHERE project = ? AND type = ?',
+    make: 'INSERT INTO collection (project, type) VALUES (?, ?)',
+  },
+  parameter: {
+    find: 'SELECT key FROM parameter WHERE collection = ? AND code = ?',
+    make: 'INSERT INTO parameter (collection, code) VALUES (?, ?)',
+  },
+  resource: {
+    find: 'SELECT key FROM resource WHERE collection = ? AND id = ?',
+    make: 'INSERT INTO resource (collection, id) VALUES (?, ?)',
+  },
+  system: {
+    find: 'SELECT key FROM system WHERE project = ? AND uri = ?',
+    make: 'INSERT INTO system (project, uri) VALUES (?, ?)',
+  },
+} as const;

@@ -83,10 +83,11 @@ function tokenLookups(
   { system, noSystem, negated }: TokenTest,
   codes: readonly string[] | undefined,
   x: Sql,
-  { dictionaries }: OperatorScope,
+  { project, dictionaries }: OperatorScope,
 ): readonly Lookup[] {
   const ofCode = codes === undefined ? TRUE : isOneOf(sql`${x}.code`, codes);
-  const key = noSystem === true ? NO_SYSTEM : system === undefined ? undefined : dictionaries.systems.find(system);
+  const key =
+    noSystem === true ? NO_SYSTEM : system === undefined ? undefined : dictionaries.systems.find(project, system);
   const ofSystem = key !== undefined ? sql`${x}.system = ${key}` : system === undefined ? TRUE : FALSE;
   const condition = allOf([ofCode, ofSystem]);
   if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT 1` }];
@@ -115,13 +116,13 @@ function stringLookup({ comparator, text }: StringTest, x: Sql): Lookup {
   }
 }
 
-function quantityLookups(test: QuantityTest, x: Sql, { dictionaries }: OperatorScope): readonly Lookup[] {
+function quantityLookups(test: QuantityTest, x: Sql, { project, dictionaries }: OperatorScope): readonly Lookup[] {
   const { system, code } = test;
   if (system === undefined) {
     const named = code === undefined ? TRUE : sql`(${x}.code = ${code} OR ${x}.unit = ${code})`;
     return [numberLookup(test, x, allOf([sql`${x}.system IS NOT NULL`, named]))];
   }
-  const key = dictionaries.systems.find(system);
+  const key = dictionaries.systems.find(project, system);
   if (key === undefined) return [];
   const ofSystem = sql`${x}.system = ${key}`;
   return [numberLookup(test, x, code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${code}`)];

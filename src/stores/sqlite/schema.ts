@@ -8,7 +8,7 @@ import { type SqliteDatabase } from './driver.js';
  * collection    (project, type)              one number per type of a project
  * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
  *                                            under it can never leave the project or the type
- * system        (uri)                        0 stands for no system
+ * system        (project, uri)               0 stands for no system
  * resource      (collection, id)             also for what is only referred to (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never there
@@ -28,7 +28,7 @@ CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT 
 CREATE TABLE collection (key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, UNIQUE (project, type));
 CREATE TABLE parameter (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
-CREATE TABLE system (key INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE);
+CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER, UNIQUE (collection, id));
@@ -72,9 +72,6 @@ CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;
 CREATE INDEX unique_key_by_resource ON unique_key (resource);
 `;
-
-/** The tables that hold index values. */
-export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference', 'uri'] as const;
 
 /** The form of the tables, kept in `PRAGMA user_version`. Raised when {@link SCHEMA} changes. */
 export const SCHEMA_VERSION = 1;

@@ -1,0 +1,78 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { jsonText } from '../../store/json-text.js';
+import type { ResourceKey } from '../../store/store.js';
+import { nextInstant, withVersion } from '../../store/versioned.js';
+import type { Dictionaries } from './dictionary.js';
+import type { Statements } from './statements.js';
+
+/** What the tables `resource` and `version` know of a key. */
+export interface ResourceState {
+  /** Key of the `resource` row; undefined while there is none. */
+  readonly owner: number | undefined;
+  /** The newest version, a deletion included; 0 while there was none. */
+  readonly version: number;
+  /** When that was written. Milliseconds since 1970. */
+  readonly updated: number;
+  /** There is a current version. */
+  readonly exists: boolean;
+}
+
+/** A version just written. */
+export interface NewVersion {
+  /** Key of the `resource` row. */
+  readonly owner: number;
+  readonly collection: number;
+  readonly versionId: string;
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  /** The resource as it is kept; null: a deletion. */
+  readonly text: string | null;
+}
+
+/** Writes the tables `resource` and `version`. Only inside a transaction, which starts with {@link begin}. */
+export class Versions {
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  #now = 0;
+  #nextKey = 0;
+
+  constructor(statements: Statements, dictionaries: Dictionaries) {
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+  }
+
+  /** @param now the instant of all versions to come. Milliseconds since 1970. */
+  begin(now: number): void {
+    const [last] = this.#statements.read('SELECT coalesce(max(key), 0) FROM version').get() as [number];
+    this.#nextKey = last + 1;
+    this.#now = now;
+  }
+
+  stateOf({ project, type, id }: ResourceKey): ResourceState {
+    const collection = this.#dictionaries.collections.find(project, type);
+    const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false };
+    const row = this.#statements.read('SELECT version, updated, content FROM resource WHERE key = ?').get(owner);
+    const [version, updated, content] = row as [number, number, number | null];
+    return { owner, version, updated, exists: content !== null };
+  }
+
+  /** Writes the version after `state`. @param resource null: a deletion. */
+  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null): NewVersion {
+    const collection = this.#dictionaries.collections.intern(key.project, key.type);
+    const version = state.version + 1;
+    const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
+    const versionId = String(version);
+    const lastUpdated = new Date(updated).toISOString();
+    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
+    const versionKey = this.#nextKey++;
+    const content = text === null ? null : versionKey;
+    const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, version, updated, content);
+    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
+    this.#statements.write(ADD_VERSION).run(versionKey, owner, version, updated, text);
+    return { owner, collection, versionId, lastUpdated, text };
+  }
+}
+
+const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ? WHERE key = ?';
+const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text) VALUES (?, ?, ?, ?, ?)';
