@@ -9,24 +9,23 @@ import { containerScope, type Walk } from './walk.js';
 /**
  * Checks a resource against the definition of its type, and everything in it.
  *
+ * A resource that is contained in no other comes here: it opens a scope of its own for `#id`.
+ *
  * @param resource plain JSON of bounded depth, of a known type; `findings` stands at it
+ * @param conditionalReferences it stands in a transaction or batch; default false
  */
-export function checkResource(resource: JsonObject, findings: Findings): void {
-  const walk = { findings, scope: containerScope(resource), conditionalReferences: false };
-  checkContainer(resource, walk);
-}
-
-/** A resource that is contained in no other: it opens a scope of its own for `#id`. */
-function checkContainer(resource: JsonObject, walk: Walk): void {
-  const { scope, conditionalReferences } = walk;
-  walk.scope = containerScope(resource);
-  if (resource.resourceType === 'Bundle' && (resource.type === 'transaction' || resource.type === 'batch')) {
-    walk.conditionalReferences = true;
-  }
+export function checkResource(resource: JsonObject, findings: Findings, conditionalReferences = false): void {
+  const walk: Walk = {
+    findings,
+    scope: containerScope(resource),
+    conditionalReferences: conditionalReferences || holdsRequests(resource),
+  };
   checkObject(resource, typePlan(resource.resourceType as string), walk);
   checkContainedResources(resource, walk);
-  walk.scope = scope;
-  walk.conditionalReferences = conditionalReferences;
+}
+
+function holdsRequests({ resourceType, type }: JsonObject): boolean {
+  return resourceType === 'Bundle' && (type === 'transaction' || type === 'batch');
 }
 
 /** @param hasValue a value stands beside: the object is the sibling of a primitive */
@@ -149,7 +148,7 @@ function checkInnerResource(element: ElementPlan, resource: JsonObject, walk: Wa
   if (typeof resourceType !== 'string' || !isResourceType(resourceType)) {
     return walk.findings.error('structure', `${element.name} must have the resourceType of a known resource`);
   }
-  if (element.name !== 'contained') return checkContainer(resource, walk);
+  if (element.name !== 'contained') return checkResource(resource, walk.findings, walk.conditionalReferences);
   const { scope } = walk;
   const { inside } = scope;
   scope.inside = resource;

@@ -73,7 +73,7 @@ export function namedStep(name: string): string {
 
 /** What kind of JSON value was found, for messages that must not show it. */
 export function kindOf(value: unknown): string {
-  if (value === null) return 'null';
+  if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -24,7 +24,9 @@ const MOST_BYTES_PER_UNIT = 6;
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
   const walk = new SafetyWalk(limits, findings);
   walk.object(resource, 1);
-  if (!walk.ended && !findings.any) checkExactSize(resource, walk.units, limits, findings);
+  if (walk.units > limits.maxBytes || (!findings.any && isLongText(resource, walk.units, limits))) {
+    findings.error('too-long', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
+  }
 }
 
 class SafetyWalk {
@@ -40,8 +42,8 @@ class SafetyWalk {
   }
 
   object(value: object, depth: number): void {
-    if (!isPlain(value)) return this.#refuse(`only plain JSON objects can be stored, not instances of a class`);
-    this.#count(2);
+    if (!isPlain(value)) return this.#refuse('only plain JSON objects can be stored, not instances of a class');
+    this.#count(1);
     for (const key in value) {
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
@@ -73,23 +75,26 @@ class SafetyWalk {
         break;
       case 'object': {
         if (value === null) return this.#count(4);
-        this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
-        if (depth >= this.#limits.maxDepth)
-          this.#end(`nesting is deeper than ${this.#limits.maxDepth} levels`, 'structure');
+        this.#enter(step);
+        if (depth >= this.#limits.maxDepth) this.#endTooDeep();
         else if (Array.isArray(value)) this.#array(value, depth + 1);
         else this.object(value, depth + 1);
         return this.#findings.leave();
       }
       default:
     }
-    this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+    this.#enter(step);
     this.#refuse(`JSON cannot carry ${typeof value === 'number' ? 'NaN or an infinite number' : kindOf(value)}`);
     this.#findings.leave();
   }
 
+  #enter(step: string | number): void {
+    this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+  }
+
   #count(units: number): void {
     this.units += units;
-    if (this.units > this.#limits.maxBytes && !this.ended) this.#end(sizeMessage(this.#limits), 'too-long');
+    if (this.units > this.#limits.maxBytes) this.ended = true;
   }
 
   #refuse(message: string): void {
@@ -97,20 +102,15 @@ class SafetyWalk {
     if (this.#findings.full) this.ended = true;
   }
 
-  #end(message: string, code: string): void {
-    this.#findings.error(code, message);
+  #endTooDeep(): void {
+    this.#findings.error('structure', `nesting is deeper than ${this.#limits.maxDepth} levels`);
     this.ended = true;
   }
 }
 
 /** PERF: the text is made only for a resource so large that its exact size is in doubt. */
-function checkExactSize(resource: object, units: number, limits: SizeLimits, findings: Findings): void {
-  if (units * MOST_BYTES_PER_UNIT <= limits.maxBytes) return;
-  if (Buffer.byteLength(JSON.stringify(resource)) > limits.maxBytes) findings.error('too-long', sizeMessage(limits));
-}
-
-function sizeMessage({ maxBytes }: SizeLimits): string {
-  return `the resource is longer than ${maxBytes} bytes of JSON text`;
+function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
+  return units * MOST_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(JSON.stringify(resource)) > maxBytes;
 }
 
 /** Objects of another realm (a worker's, a test runner's) are plain too: their prototype is a root as well. */

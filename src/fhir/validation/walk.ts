@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { Findings } from './findings.js';
 
-/** The state of one validation. */
+/** The state of the walk through one resource and what it contains. */
 export interface Walk {
   readonly findings: Findings;
   /** The resource that `#id` is looked up in. */
-  scope: ContainerScope;
+  readonly scope: ContainerScope;
   /** True inside a transaction or batch, where a reference may be a search (`Patient?identifier=…`). */
-  conditionalReferences: boolean;
+  readonly conditionalReferences: boolean;
 }
 
 /** A resource with the resources it contains; contained resources share the scope of their container. */
