@@ -6,6 +6,7 @@ import { isJsonObject } from '../fhir/resource.js';
 import { checkExpression, type ExpressionNeeds } from './check-expression.js';
 import { COLLECTION_FUNCTIONS } from './collection-functions.js';
 import { fhirPathLibrary } from './library.js';
+import { compileNative } from './native/compile-native.js';
 import { StepBudget, tooCostly } from './step-budget.js';
 import { parseFhirPath } from './syntax-tree.js';
 import { TEXT_FUNCTIONS } from './text-functions.js';
@@ -26,7 +27,7 @@ export interface TypedValue {
  * Compiles a FHIRPath expression; the last 500 are kept.
  *
  * @param baseType type of the input when it is no resource: `HumanName`, `PatientContact`, `date`. A resource type
- * may be given too.
+ * may be given too, and lets everyday expressions run without the library.
  * @returns a function that throws, besides the errors below, FhirError `invalid` for a variable that the environment
  * lacks or data that an operator cannot take, and `too-costly` for unbounded work. Messages name no data. `%resource`
  * is the input itself when the environment does not say otherwise.
@@ -71,8 +72,12 @@ function compile(expression: string, baseType: string | undefined): Compiled {
   const tree = parseFhirPath(expression);
   const needs = checkExpression(tree);
   const evaluate = compileByLibrary(expression, baseType, needs);
+  const native = baseType === undefined ? undefined : compileNative(tree, baseType);
   return {
-    values: (input, environment) => evaluate(input, environment).flatMap(plainValue),
+    values: (input, environment) => {
+      const items = native?.(input);
+      return items === undefined ? evaluate(input, environment).flatMap(plainValue) : [...items];
+    },
     typedValues: (input, environment) => evaluate(input, environment).flatMap(typedValue),
   };
 }

@@ -1,0 +1,87 @@
+import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { isA } from '../../fhir/type-hierarchy.js';
+import { parametersOf, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
+import { bail, FALSE, TRUE, type Items } from './collection.js';
+import { jsonTypeOf, readElements } from './element-access.js';
+import { compileFunction } from './functions.js';
+import type { Native, Place } from './native.js';
+import { compileOperator } from './operators.js';
+
+/** @returns undefined for what only the library does. */
+export function compileNode(wrapped: SyntaxNode, place: Place): Native | undefined {
+  const node = unwrap(wrapped);
+  const [first, second] = node.children ?? [];
+  switch (node.type) {
+    case 'StringLiteral':
+      return literal(unquote(node.text ?? ''), 'string');
+    case 'NumberLiteral':
+      return literal(Number(node.text), 'decimal');
+    case 'BooleanLiteral':
+      return { evaluate: () => (node.text === 'true' ? TRUE : FALSE), type: 'boolean' };
+    case 'ThisInvocation':
+      return self(place);
+    case 'MemberInvocation':
+      return compileFirstName(unquote(node.text ?? ''), place);
+    case 'FunctionInvocation':
+      return compileInvocation(self(place), node);
+    case 'InvocationExpression':
+      return compileInvocation(compileNode(first!, place), second!);
+    case 'IndexerExpression':
+      return compileIndexer(compileNode(first!, place), unwrap(second!));
+    default:
+      return compileOperator(node, (operand) => compileNode(operand, place));
+  }
+}
+
+function literal(value: string | number, type: string): Native {
+  const items: Items = Object.freeze([value]);
+  return { evaluate: () => items, type };
+}
+
+/** `$this`, once it is sure to be of its type. */
+function self({ type }: Place): Native | undefined {
+  const resourceType = isResourceType(type) ? type : undefined;
+  const jsonType = resourceType === undefined ? jsonTypeOf(type) : 'object';
+  if (jsonType === undefined) return undefined;
+  const isSound = (item: unknown): boolean =>
+    jsonType === 'object' ? isJsonObject(item) && item.resourceType === resourceType : typeof item === jsonType;
+  return { evaluate: (items) => (items.every(isSound) ? items : bail()), type };
+}
+
+/** The name at the start of a path: the type itself (`Patient.name`) or one of its elements. */
+function compileFirstName(name: string, place: Place): Native | undefined {
+  const start = self(place);
+  if (start === undefined || !isA(place.type, name)) return start && compileMember(start, name);
+  return place.isParameter ? undefined : start;
+}
+
+function compileInvocation(from: Native | undefined, invocation: SyntaxNode): Native | undefined {
+  const name = unquote(invocation.text ?? '');
+  if (from === undefined) return undefined;
+  if (invocation.type === 'MemberInvocation') return compileMember(from, name);
+  if (invocation.type !== 'FunctionInvocation') return undefined;
+  return compileFunction(from, name, parametersOf(invocation), (parameter, type) =>
+    compileNode(parameter, { type, isParameter: true }),
+  );
+}
+
+function compileMember(from: Native, name: string): Native | undefined {
+  const elements = from.type === undefined ? undefined : typeDefinition(from.type)?.elements;
+  const element = elements?.get(name);
+  if (element !== undefined) {
+    // A choice goes by its base name in FHIRPath; what the library makes of `valueQuantity` is its own affair.
+    const evaluate = element.choiceOf === undefined ? readElements(from.evaluate, [element]) : undefined;
+    return evaluate && { evaluate, type: element.type };
+  }
+  const forms = [...(elements?.values() ?? [])].filter((one) => one.choiceOf === name);
+  const evaluate = forms.length === 0 ? undefined : readElements(from.evaluate, forms);
+  return evaluate && { evaluate, type: undefined, choice: { from: from.evaluate, elements: forms } };
+}
+
+/** `[0]`, with a literal position. */
+function compileIndexer(from: Native | undefined, position: SyntaxNode): Native | undefined {
+  const index = Number(position.text);
+  if (from === undefined || position.type !== 'NumberLiteral' || !Number.isInteger(index)) return undefined;
+  return { evaluate: (items) => from.evaluate(items).slice(index, index + 1), type: from.type };
+}

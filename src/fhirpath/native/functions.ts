@@ -1,0 +1,109 @@
+import { typeDefinition } from '../../fhir/definitions.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { isA } from '../../fhir/type-hierarchy.js';
+import { unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
+import { asBoolean, bail, EMPTY, fromBoolean, type Evaluate } from './collection.js';
+import { readElements } from './element-access.js';
+import type { Native } from './native.js';
+import { isText } from './operators.js';
+
+/** Compiles a parameter that is evaluated for each item, of this type. */
+type CompileCriteria = (parameter: SyntaxNode, type: string) => Native | undefined;
+
+type FunctionCompiler = (
+  from: Native,
+  parameter: SyntaxNode | undefined,
+  compileCriteria: CompileCriteria,
+) => Native | undefined;
+
+/** A call of a function; undefined for what only the library does. */
+export function compileFunction(
+  from: Native,
+  name: string,
+  parameters: readonly SyntaxNode[],
+  compileCriteria: CompileCriteria,
+): Native | undefined {
+  return parameters.length > 1 ? undefined : COMPILERS.get(name)?.(from, parameters[0], compileCriteria);
+}
+
+const COMPILERS: ReadonlyMap<string, FunctionCompiler> = new Map<string, FunctionCompiler>([
+  ['exists', compileExists],
+  ['empty', (from) => ({ evaluate: (self) => fromBoolean(from.evaluate(self).length === 0), type: 'boolean' })],
+  ['count', (from) => ({ evaluate: (self) => [from.evaluate(self).length], type: 'integer' })],
+  ['first', (from) => ({ evaluate: (self) => from.evaluate(self).slice(0, 1), type: from.type })],
+  ['last', (from) => ({ evaluate: (self) => from.evaluate(self).slice(-1), type: from.type })],
+  ['not', compileNot],
+  ['where', compileWhere],
+  ['ofType', compileOfType],
+  ['extension', compileExtension],
+  ['startsWith', textTest((text, part) => text.startsWith(part))],
+  ['endsWith', textTest((text, part) => text.endsWith(part))],
+  ['contains', textTest((text, part) => text.includes(part))],
+]);
+
+function compileExists(
+  from: Native,
+  criteria: SyntaxNode | undefined,
+  compileCriteria: CompileCriteria,
+): Native | undefined {
+  const found = criteria === undefined ? from : compileWhere(from, criteria, compileCriteria);
+  return found && { evaluate: (self) => fromBoolean(found.evaluate(self).length > 0), type: 'boolean' };
+}
+
+function compileWhere(
+  from: Native,
+  criteria: SyntaxNode | undefined,
+  compileCriteria: CompileCriteria,
+): Native | undefined {
+  if (from.type === undefined || criteria === undefined) return undefined;
+  const evaluate = compileCriteria(criteria, from.type)?.evaluate;
+  if (evaluate === undefined) return undefined;
+  const isMet = (item: unknown): boolean => asBoolean(evaluate([item])) === true;
+  return { evaluate: (self) => from.evaluate(self).filter(isMet), type: from.type };
+}
+
+function compileNot(from: Native): Native {
+  const evaluate: Evaluate = (self) => {
+    const value = asBoolean(from.evaluate(self));
+    return fromBoolean(value === undefined ? undefined : !value);
+  };
+  return { evaluate, type: 'boolean' };
+}
+
+/** Picks forms of a choice; elsewhere the types decide nothing that is not known already. */
+function compileOfType(from: Native, parameter: SyntaxNode | undefined): Native | undefined {
+  const type = parameter?.text ?? '';
+  if (from.choice === undefined || typeDefinition(type) === undefined) return undefined;
+  const evaluate = readElements(from.choice.from, from.choice.elements, (element) => isA(element.type, type));
+  return evaluate && { evaluate, type };
+}
+
+function compileExtension(from: Native, parameter: SyntaxNode | undefined): Native | undefined {
+  const url = textLiteral(parameter);
+  const element = typeDefinition(from.type ?? '')?.elements.get('extension');
+  const read = url === undefined || element === undefined ? undefined : readElements(from.evaluate, [element]);
+  if (read === undefined) return undefined;
+  return {
+    evaluate: (self) => read(self).filter((extension) => isJsonObject(extension) && extension.url === url),
+    type: 'Extension',
+  };
+}
+
+function textTest(test: (text: string, part: string) => boolean): FunctionCompiler {
+  return (from, parameter) => {
+    const part = textLiteral(parameter);
+    if (part === undefined || !isText(from.type)) return undefined;
+    const evaluate: Evaluate = (self) => {
+      const items = from.evaluate(self);
+      if (items.length === 0) return EMPTY;
+      if (items.length > 1) bail();
+      return fromBoolean(test(items[0] as string, part));
+    };
+    return { evaluate, type: 'boolean' };
+  };
+}
+
+function textLiteral(parameter: SyntaxNode | undefined): string | undefined {
+  const node = parameter && unwrap(parameter);
+  return node?.type === 'StringLiteral' ? unquote(node.text ?? '') : undefined;
+}

@@ -1,0 +1,99 @@
+import { isA } from '../../fhir/type-hierarchy.js';
+import type { SyntaxNode } from '../syntax-tree.js';
+import { asBoolean, bail, EMPTY, FALSE, fromBoolean, TRUE, type Evaluate, type Items } from './collection.js';
+import type { Native } from './native.js';
+
+/** An operator between two operands; undefined for what only the library does. */
+export function compileOperator(node: SyntaxNode, compileOperand: CompileOperand): Native | undefined {
+  const operator = OPERATORS.get(node.text ?? '');
+  if (operator === undefined || !OPERATOR_NODES.has(node.type)) return undefined;
+  const [left, right] = (node.children ?? []).map(compileOperand);
+  const evaluate = left && right && operator(left, right);
+  return evaluate && { evaluate, type: 'boolean' };
+}
+
+type CompileOperand = (node: SyntaxNode) => Native | undefined;
+
+/** Types that FHIRPath compares as texts. Dates, times and quantities are not among them. */
+export function isText(type: string | undefined): boolean {
+  return type !== undefined && (isA(type, 'string') || isA(type, 'uri') || type === 'base64Binary');
+}
+
+const OPERATOR_NODES: ReadonlySet<string> = new Set([
+  ...['EqualityExpression', 'InequalityExpression', 'AndExpression', 'OrExpression', 'XorExpression'],
+  'ImpliesExpression',
+]);
+
+type OperatorCompiler = (left: Native, right: Native) => Evaluate | undefined;
+
+const OPERATORS: ReadonlyMap<string, OperatorCompiler> = new Map<string, OperatorCompiler>([
+  ['=', (left, right) => compileEquality(left, right, TRUE, FALSE)],
+  ['!=', (left, right) => compileEquality(left, right, FALSE, TRUE)],
+  ['<', (left, right) => compileOrder(left, right, (order) => order < 0)],
+  ['<=', (left, right) => compileOrder(left, right, (order) => order <= 0)],
+  ['>', (left, right) => compileOrder(left, right, (order) => order > 0)],
+  ['>=', (left, right) => compileOrder(left, right, (order) => order >= 0)],
+  ['and', logic((left, right) => (left === false || right === false ? false : left && right))],
+  ['or', logic((left, right) => (left === true || right === true ? true : left === false ? right : undefined))],
+  ['xor', logic((left, right) => (left === undefined || right === undefined ? undefined : left !== right))],
+  ['implies', logic(implies)],
+]);
+
+/** How two operands compare: alike as numbers, texts or booleans; undefined where only the library knows. */
+function comparisonClass(left: Native, right: Native): 'number' | 'text' | 'boolean' | undefined {
+  if (isNumber(left.type) && isNumber(right.type)) return 'number';
+  if (isText(left.type) && isText(right.type)) return 'text';
+  return left.type === 'boolean' && right.type === 'boolean' ? 'boolean' : undefined;
+}
+
+function isNumber(type: string | undefined): boolean {
+  return type !== undefined && (type === 'decimal' || isA(type, 'integer'));
+}
+
+function compileEquality(left: Native, right: Native, equal: Items, different: Items): Evaluate | undefined {
+  const comparison = comparisonClass(left, right);
+  if (comparison === undefined) return undefined;
+  const key = comparison === 'number' ? rounded : unchanged;
+  return (self) => {
+    const [leftItems, rightItems] = [left.evaluate(self), right.evaluate(self)];
+    if (leftItems.length === 0 || rightItems.length === 0) return EMPTY;
+    if (leftItems.length !== rightItems.length) return different;
+    if (leftItems.length > 1) bail();
+    return key(leftItems[0]) === key(rightItems[0]) ? equal : different;
+  };
+}
+
+function compileOrder(left: Native, right: Native, isPassed: (order: number) => boolean): Evaluate | undefined {
+  const comparison = comparisonClass(left, right);
+  if (comparison === undefined || comparison === 'boolean') return undefined;
+  const key = comparison === 'number' ? rounded : unchanged;
+  return (self) => {
+    const [leftItems, rightItems] = [left.evaluate(self), right.evaluate(self)];
+    if (leftItems.length === 0 || rightItems.length === 0) return EMPTY;
+    if (leftItems.length > 1 || rightItems.length > 1) bail();
+    const [low, high] = [key(leftItems[0]) as string, key(rightItems[0]) as string];
+    return fromBoolean(isPassed(low < high ? -1 : low > high ? 1 : 0));
+  };
+}
+
+/** Decimals have eight places in FHIRPath; the library rounds in this very way. */
+function rounded(value: unknown): number {
+  return Math.round((value as number) / 1e-8) * 1e-8;
+}
+
+function unchanged(value: unknown): unknown {
+  return value;
+}
+
+type Logic = (left: boolean | undefined, right: boolean | undefined) => boolean | undefined;
+
+/** Logic of three values, undefined for empty. Both sides are always evaluated: either may need the library. */
+function logic(combine: Logic): OperatorCompiler {
+  return (left, right) => (self) =>
+    fromBoolean(combine(asBoolean(left.evaluate(self)), asBoolean(right.evaluate(self))));
+}
+
+function implies(left: boolean | undefined, right: boolean | undefined): boolean | undefined {
+  if (left === false || right === true) return true;
+  return left === undefined ? undefined : right;
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it, vi } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
+import { fhirpathFilter } from '../../src/fhirpath/filter.js';
+
+const patient = deepFreeze({
+  resourceType: 'Patient',
+  id: '1',
+  active: true,
+  birthDate: '1970-01-01',
+  _gender: { extension: [{ url: 'urn:x', valueCode: 'unknown' }] },
+  name: [{ family: 'Kulas', given: ['Ann', 'Bea'], period: { start: '2020' } }, { given: ['Cleo'] }],
+  communication: [
+    { language: { text: 'en' }, preferred: false },
+    { language: { text: 'de' }, preferred: true },
+  ],
+  generalPractitioner: [{ reference: 'Practitioner/7' }, { reference: 'Organization/8' }],
+});
+
+describe('compileFhirPath', () => {
+  it.each([
+    ['name.given', ['Ann', 'Bea', 'Cleo']],
+    ['birthDate', ['1970-01-01']],
+    ['name.count()', [2]],
+    ['birthDate > @1960-01-01', [true]],
+    ['name.period.start > @2019', [true]],
+    ['gender', []],
+    ['{}', []],
+    ["name.given.join(', ')", ['Ann, Bea, Cleo']],
+    ["iif(active, 'yes', 'no')", ['yes']],
+    ["10 'mg' > 5 'mg'", [true]],
+  ])('evaluates %s', (expression, expected) => {
+    expect(compileFhirPath(expression)(patient)).toEqual(expected);
+  });
+
+  it('gives the objects of the input themselves and changes nothing', () => {
+    expect(compileFhirPath('name')(patient)[0]).toBe(patient.name[0]);
+    expect(compileFhirPath('name.where(family.exists())', 'Patient')(patient)[0]).toBe(patient.name[0]);
+  });
+
+  it('knows the elements of types that R4 core lacks', () => {
+    const membership = { resourceType: 'ProjectMembership', admin: true, profile: { reference: 'Bot/1' } };
+    expect(compileFhirPath('profile is Reference and admin')(membership)).toEqual([true]);
+    expect(compileTypedFhirPath('meta.author')({ resourceType: 'Slot', meta: { author: {} } })).toEqual([
+      { type: 'Reference', value: {} },
+    ]);
+  });
+
+  it('tells the types of its results', () => {
+    expect(compileTypedFhirPath('name.period | birthDate | name.count()')(patient)).toEqual([
+      { type: 'Period', value: { start: '2020' } },
+      { type: 'date', value: '1970-01-01' },
+      { type: 'integer', value: 2 },
+    ]);
+  });
+
+  it.each([
+    ['HumanName', 'period.start > @2019', patient.name[0], [true]],
+    ['PatientContact', "name.family = 'K'", { name: { family: 'K' } }, [true]],
+    ['date', '$this > @1960-01-01', '1970-01-01', [true]],
+    ['QuestionnaireItem', 'item.item.linkId', { item: [{ item: [{ linkId: 'a' }] }] }, ['a']],
+    ['ObservationComponent', 'value is Quantity', { valueQuantity: { value: 1 } }, [true]],
+    ['ProjectMembershipAccess', 'policy is Reference', { policy: { reference: 'AccessPolicy/1' } }, [true]],
+  ])('starts from an element of type %s', (type, expression, input, expected) => {
+    expect(compileFhirPath(expression, type)(input)).toEqual(expected);
+  });
+
+  it('keeps an item only when the criteria are true', () => {
+    expect(compileFhirPath('communication.where(preferred).language.text')(patient)).toEqual(['de']);
+    expect(compileFhirPath('communication.first().exists(preferred)')(patient)).toEqual([false]);
+    expect(compileFhirPath('communication.select(language).where(text)')(patient)).toHaveLength(2);
+  });
+
+  it('resolves references by their text alone', () => {
+    expect(compileFhirPath('generalPractitioner.where(resolve() is Practitioner).reference')(patient)).toEqual([
+      'Practitioner/7',
+    ]);
+    expect(compileFhirPath('generalPractitioner.resolve().id')(patient)).toEqual(['7', '8']);
+    expect(compileFhirPath("'http://127.0.0.1:1/Patient/1'.resolve()")(patient)).toEqual([]);
+  });
+
+  it('reads variables from the environment', () => {
+    expect(compileFhirPath('%profile.id')(patient, { profile: { resourceType: 'Bot', id: 'b' } })).toEqual(['b']);
+    expect(compileFhirPath('%before.exists()')(patient, { before: undefined })).toEqual([false]);
+    expect(compileFhirPath('%resource.id & %rootResource.id')(patient)).toEqual(['11']);
+    expect(compileFhirPath('family = %resource.name.first().family', 'HumanName')(patient.name[0], { resource: patient })).toEqual([true]); // prettier-ignore
+    expect(compileFhirPath('%`vs-x` | %loinc | %ucum')(patient)).toEqual([
+      'http://hl7.org/fhir/ValueSet/x',
+      'http://loinc.org',
+      'http://unitsofmeasure.org',
+    ]);
+  });
+
+  it("replaces text as the specification says, '$' included", () => {
+    expect(compileFhirPath("'abc'.replace('b', '$&')")(patient)).toEqual(['a$&c']);
+    expect(compileFhirPath("'abc'.replace('', 'x')")(patient)).toEqual(['xaxbxcx']);
+    expect(compileFhirPath("'a1b2'.replaceMatches('[0-9]', '-')")(patient)).toEqual(['a-b-']);
+    expect(compileFhirPath("'11/30'.replaceMatches('(\\\\d+)/(\\\\d+)', '$2-$1')")(patient)).toEqual(['30-11']);
+  });
+
+  it.each([
+    ["'Ann'.matches('^A')", [true]],
+    ["'Ann'.matches('a')", [false]],
+    ["'Ann'.matches('a', 'i')", [true]],
+    ["'Ann'.matchesFull('A')", [false]],
+    ["'Ann'.matchesFull('A.n')", [true]],
+    ["'a\\nb'.matches('a.b')", [true]],
+    ["gender.matches('x')", []],
+  ])('matches patterns: %s', (expression, expected) => {
+    expect(compileFhirPath(expression)(patient)).toEqual(expected);
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    ['name.where(', 'invalid', 'line 1, column 12'],
+    ['name family', 'invalid', "extraneous input 'family'"],
+    ['', 'invalid', 'line 1'],
+    ['name.foo()', 'invalid', 'Unknown FHIRPath function: foo()'],
+    ['name.exists(a, b)', 'invalid', 'takes 0 to 1 parameters, not 2'],
+    ['name.count(1)', 'invalid', 'takes 0 parameters, not 1'],
+    ['name is Foo', 'invalid', 'Unknown type in a FHIRPath expression: Foo'],
+    ['name.ofType(System.HumanName)', 'invalid', 'Unknown type'],
+    ['name.constructor', 'invalid', 'No FHIR element has the name "constructor"'],
+    ['Patient.`__proto__`', 'invalid', 'No FHIR element has the name "__proto__"'],
+    ['Patient.`\\u005f_proto__`', 'invalid', 'No FHIR element has the name "__proto__"'],
+    ["code.memberOf('http://x')", 'unsupported', 'terminology server'],
+    ["name.trace('x')", 'unsupported', 'log'],
+    ['%terminologies.count()', 'unsupported', 'reach outside'],
+    ['%factory.count()', 'unsupported', 'reach outside'],
+    ["HumanName { family: 'x' }", 'unsupported', 'make new elements'],
+    ["'x'.toString() = 'x' and (1 + 1".padEnd(5000), 'too-costly', 'at most 4096'],
+    [`${'('.repeat(41)}1${')'.repeat(41)}`, 'too-costly', 'deeper than 40'],
+  ])('%s', (expression, code, message) => {
+    const error = failureOf(() => compileFhirPath(expression));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+
+  it('refuses variables that nobody gave, prototype names included', () => {
+    for (const name of ['x', 'constructor', '__proto__']) {
+      const error = failureOf(() => compileFhirPath(`%${name}`)(patient));
+      expect(error).toMatchObject({ code: 'invalid', message: `Unknown FHIRPath variable: %${name}` });
+    }
+  });
+
+  it('refuses a type that FHIR does not have', () => {
+    expect(failureOf(() => compileFhirPath('a', 'Foo')).code).toBe('invalid');
+    expect(failureOf(() => compileFhirPath('a', '__proto__')).code).toBe('invalid');
+  });
+
+  it('brackets inside of texts do not count as nesting', () => {
+    expect(compileFhirPath(`'${'('.repeat(100)}'.length()`)(patient)).toEqual([100]);
+  });
+});
+
+describe('what fails on the data', () => {
+  it.each([
+    'name.given.startsWith(1)',
+    'name.given.startsWith(%resource.name.given)',
+    'name > 1',
+    "birthDate + 1 'kg'",
+  ])('%s: says so without naming any of it', (expression) => {
+    const error = failureOf(() => compileFhirPath(expression)(patient));
+    expect(error.code).toBe('invalid');
+    expect(error.message).toContain('does not fit the data');
+    expect(JSON.stringify(error.outcome)).not.toMatch(/Ann|Kulas|1970/);
+  });
+
+  it.each([
+    '1.repeat($this + 1)',
+    "'x'.repeat($this + 'x')",
+    '%big.select($this.select(%big.select($this)))',
+    '%big.isDistinct()',
+    `'aaaaaaaaaaaaaaaa'${".replace('a', 'aaaaaaaaaaaaaaaa')".repeat(12)}`,
+    `%big${'.combine($this)'.repeat(30)}`,
+  ])('%s: ends', (expression) => {
+    const big = Array.from({ length: 20_000 }, (_, index) => index);
+    const error = failureOf(() => compileFhirPath(expression)(patient, { big }));
+    expect(error.code).toBe('too-costly');
+  });
+
+  it('does not hang on patterns made to', () => {
+    const text = 'a'.repeat(50_000);
+    expect(compileFhirPath("$this.matches('^(a+)+$')", 'string')(`${text}!`)).toEqual([false]);
+    expect(compileFhirPath("$this.matches('(.*)*x')", 'string')(text)).toEqual([false]);
+    expect(failureOf(() => compileFhirPath("$this.matches('(a)\\\\1')", 'string')(text)).message).toContain(
+      'back references',
+    );
+    expect(failureOf(() => compileFhirPath("$this.matches('(((a{100}){100}){100})')", 'string')(text)).code).toBe(
+      'invalid',
+    );
+    expect(failureOf(() => compileFhirPath("$this.matches('[')", 'string')(text)).code).toBe('invalid');
+  });
+
+  it('writes nothing to the console and leaves prototypes alone', () => {
+    const spies = (['log', 'warn', 'error'] as const).map((method) => vi.spyOn(console, method));
+    compileFhirPath("name.select($this).where(family = 'x').exists()")(patient);
+    expect(() => compileFhirPath("name.where(family.foo.bar = 1).exists('a')")(patient)).not.toThrow();
+    for (const spy of spies) expect(spy).not.toHaveBeenCalled();
+    expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('__path__');
+  });
+});
+
+describe('fhirpathFilter', () => {
+  it('keeps an item only if the result is exactly true', () => {
+    const keeps = (expression: string): boolean =>
+      fhirpathFilter(expression, 'HumanName')(patient.name[0], { resource: patient });
+    expect(keeps("family = 'Kulas'")).toBe(true);
+    expect(keeps("family = 'Smith'")).toBe(false);
+    expect(keeps('family')).toBe(false);
+    expect(keeps('{}')).toBe(false);
+    expect(keeps('given.exists().combine(true)')).toBe(false);
+    expect(keeps('%resource.active')).toBe(true);
+  });
+});
+
+function failureOf(run: () => unknown): FhirError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof FhirError) return error;
+    throw error;
+  }
+  throw new Error('It did not fail');
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}
