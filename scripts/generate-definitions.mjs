@@ -28,14 +28,19 @@ const patientCompartment = Object.fromEntries(
     .map((entry) => [entry.code, entry.param]),
 );
 
+const resources = Object.keys(types).filter((name) => types[name].kind === 'resource' && !types[name].abstract);
+
 const file = new URL('../src/fhir/r4-definitions.json', import.meta.url);
-const text = JSON.stringify({
-  types: encodeTypes(types),
-  targets: targets.lists,
-  codes,
-  parameters,
-  patientCompartment,
-});
+const text = inAscii(
+  JSON.stringify({
+    resources: resources.sort(),
+    types: asTexts(encodeTypes(types)),
+    targets: targets.lists,
+    codes,
+    parameters: asTexts(parameters),
+    patientCompartment,
+  }),
+);
 writeFileSync(file, text);
 
 for (const note of notes) console.log(note);
@@ -43,3 +48,13 @@ console.log(
   `${Object.keys(types).length} types, ${Object.values(parameters).flat().length} search parameters, ` +
     `${codes.length} code lists: ${(text.length / 1e6).toFixed(2)} MB`,
 );
+
+/** Each value as a text of its own: a process parses only those it needs. */
+function asTexts(record) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+/** Pure ASCII is read twice as fast, and takes half the memory. */
+function inAscii(json) {
+  return json.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

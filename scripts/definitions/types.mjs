@@ -140,7 +140,7 @@ export function encodeTypes(types) {
         (candidate) => candidate !== name && beginsWith(type.elements, types[candidate].elements),
       );
       const own = base === undefined ? type.elements : type.elements.slice(types[base].elements.length);
-      const { elements: _, ...rest } = type;
+      const { elements: _elements, abstract: _abstract, ...rest } = type;
       return [name, { ...rest, ...(base === undefined ? {} : { base }), elements: own.map(encodeElement) }];
     }),
   );

@@ -6,24 +6,30 @@ import { FhirError } from './error.js';
  * The content of `r4-definitions.json`, written by `npm run definitions`.
  *
  * ```text
+ * resources   ['Account', 'AccessPolicy', …]                   the concrete resource types, sorted
  * types       Patient: { kind: 'resource', base: 'DomainResource', short, elements: [['name', 'HumanName', 1, 'A name …'], …] }
  * targets     [['Patient'], ['Group', 'Patient'], …]           parameters and element types refer to these by number
  * codes       [{ codes: ['male', …], system: 'http://hl7.org/fhir/administrative-gender' }, …]        elements refer to these by number
  * parameters  Patient: [{ code: 'family', type: 'string', expression: 'Patient.name.family', path: [['name', 'family']], short }]
  * ```
+ *
+ * The values of `types` and `parameters` are JSON texts inside the JSON, so that a process parses only those it needs.
  */
 export interface DefinitionsFile {
-  readonly types: { readonly [name: string]: TypeRow };
+  readonly resources: readonly string[];
+  readonly types: { readonly [name: string]: JsonText<TypeRow> };
   readonly targets: readonly (readonly string[])[];
   readonly codes: readonly { readonly codes: readonly string[]; readonly system?: string }[];
   /** By resource type; those under `Resource` hold for every one. */
-  readonly parameters: { readonly [resourceType: string]: readonly ParameterRow[] };
+  readonly parameters: { readonly [resourceType: string]: JsonText<readonly ParameterRow[]> };
   readonly patientCompartment: { readonly [resourceType: string]: readonly string[] };
 }
 
+/** A text that parses to such a value. */
+export type JsonText<Value> = string & { readonly __parsesTo?: Value };
+
 export interface TypeRow {
   readonly kind: 'resource' | 'complex' | 'primitive';
-  readonly abstract?: boolean;
   /** Where a backbone element stands: `Patient.contact`. */
   readonly path?: string;
   readonly short: string;
@@ -68,7 +74,8 @@ export function definitionsFile(): DefinitionsFile {
 function readDefinitions(): DefinitionsFile {
   try {
     // Beside this module in the source tree, beside the bundled chunk in the package.
-    return JSON.parse(readFileSync(new URL('./r4-definitions.json', import.meta.url), 'utf8')) as DefinitionsFile;
+    // PERF: the file is pure ASCII, and 'latin1' is read without decoding.
+    return JSON.parse(readFileSync(new URL('./r4-definitions.json', import.meta.url), 'latin1')) as DefinitionsFile;
   } catch (cause) {
     throw new FhirError(
       'internal',
@@ -78,4 +85,9 @@ function readDefinitions(): DefinitionsFile {
       },
     );
   }
+}
+
+/** A lookup that does not fall for `constructor` and `__proto__`. */
+export function parseOwn<Value>(record: { readonly [key: string]: JsonText<Value> }, key: string): Value | undefined {
+  return Object.hasOwn(record, key) ? (JSON.parse(record[key]!) as Value) : undefined;
 }

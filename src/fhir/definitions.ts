@@ -1,5 +1,5 @@
 import type { ElementDefinition, SearchParameterDefinition, TypeDefinition } from './definition-types.js';
-import { definitionsFile, type ElementRow, type ParameterRow } from './definitions-file.js';
+import { definitionsFile, parseOwn, type ElementRow, type ParameterRow } from './definitions-file.js';
 
 const REPEATS = 1;
 const REQUIRED = 2;
@@ -7,7 +7,7 @@ const REQUIRED = 2;
 const types = new Map<string, TypeDefinition>();
 const parameters = new Map<string, ReadonlyMap<string, SearchParameterDefinition>>();
 const NO_PARAMETERS: ReadonlyMap<string, SearchParameterDefinition> = new Map();
-let concreteTypes: readonly string[] | undefined;
+let concreteTypes: ReadonlySet<string> | undefined;
 
 /** @returns the definition of a resource type, data type or backbone element; undefined for an unknown name. */
 export function typeDefinition(name: string): TypeDefinition | undefined {
@@ -21,14 +21,13 @@ export function typeDefinition(name: string): TypeDefinition | undefined {
 
 /** Names of all concrete resource types, sorted: R4's and Medplum's. */
 export function resourceTypes(): readonly string[] {
-  concreteTypes ??= Object.keys(definitionsFile().types).filter(isResourceType).sort();
-  return concreteTypes;
+  return definitionsFile().resources;
 }
 
 /** True for a concrete resource type; false for `Resource`, `DomainResource` and data types. */
 export function isResourceType(name: string): boolean {
-  const row = own(definitionsFile().types, name);
-  return row?.kind === 'resource' && row.abstract !== true;
+  concreteTypes ??= new Set(resourceTypes());
+  return concreteTypes.has(name);
 }
 
 /**
@@ -41,11 +40,7 @@ export function searchParameters(resourceType: string): ReadonlyMap<string, Sear
   if (known !== undefined) return known;
   if (!isResourceType(resourceType)) return NO_PARAMETERS;
   const all = definitionsFile().parameters;
-  const rows = [
-    ...(own(all, 'Resource') ?? []),
-    ...(own(all, 'DomainResource') ?? []),
-    ...(own(all, resourceType) ?? []),
-  ];
+  const rows = [...(parseOwn(all, 'Resource') ?? []), ...(parseOwn(all, resourceType) ?? [])];
   const definitions = new Map(rows.map((row) => [row.code, materialiseParameter(row)]));
   parameters.set(resourceType, definitions);
   return definitions;
@@ -61,11 +56,12 @@ export function searchParameter(resourceType: string, code: string): SearchParam
  * A Patient is in its own compartment besides. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html.
  */
 export function patientCompartment(resourceType: string): readonly string[] {
-  return own(definitionsFile().patientCompartment, resourceType) ?? [];
+  const compartment = definitionsFile().patientCompartment;
+  return (Object.hasOwn(compartment, resourceType) ? compartment[resourceType] : undefined) ?? [];
 }
 
 function materialiseType(name: string): TypeDefinition | undefined {
-  const row = own(definitionsFile().types, name);
+  const row = parseOwn(definitionsFile().types, name);
   if (row === undefined) return undefined;
   const inherited = row.base === undefined ? undefined : typeDefinition(row.base)?.elements;
   const elements = new Map<string, ElementDefinition>(inherited);
@@ -103,9 +99,4 @@ function bindingOf(number: number): Pick<ElementDefinition, 'codes' | 'codeSyste
 
 function materialiseParameter({ targets, ...row }: ParameterRow): SearchParameterDefinition {
   return targets === undefined ? row : { ...row, targets: definitionsFile().targets[targets]! };
-}
-
-/** A lookup that does not fall for `constructor` and `__proto__`. */
-function own<Value>(record: { readonly [key: string]: Value }, key: string): Value | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
