@@ -3,10 +3,12 @@ import { FhirError } from '../fhir/error.js';
 import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
 
-/** What an expression needs from outside. */
+/** What evaluating an expression will take. */
 export interface ExpressionNeeds {
   /** Names of the `%variables` that it does not define itself. */
   readonly variables: ReadonlySet<string>;
+  /** Whether it has a `|`. */
+  readonly hasUnion: boolean;
 }
 
 /**
@@ -19,12 +21,14 @@ export interface ExpressionNeeds {
 export function checkExpression(root: SyntaxNode): ExpressionNeeds {
   const used = new Set<string>();
   const defined = new Set<string>();
+  let hasUnion = false;
   const pending = [root];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     checkNode(node, used, defined);
+    hasUnion ||= node.type === 'UnionExpression';
     for (const child of node.children ?? []) pending.push(child);
   }
-  return { variables: new Set([...used].filter((name) => !defined.has(name))) };
+  return { variables: new Set([...used].filter((name) => !defined.has(name))), hasUnion };
 }
 
 function checkNode(node: SyntaxNode, used: Set<string>, defined: Set<string>): void {

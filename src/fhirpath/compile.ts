@@ -96,9 +96,11 @@ function compileByLibrary(expression: string, baseType: string | undefined, need
   const run = library.compile(base === undefined ? expression : { base, expression }, model, OPTIONS);
   return (input, environment) => {
     const variables = variablesFor(needs, input, environment);
-    const budget = new StepBudget();
+    const budget = new StepBudget(needs.hasUnion);
     try {
-      return run(input, variables, { debugger: (_, __, result, node) => budget.charge(result, node) }) as unknown[];
+      return run(input, variables, {
+        debugger: (_, focus, result, node) => budget.charge(focus, result, node),
+      }) as unknown[];
     } catch (error) {
       throw evaluationError(error);
     }

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
+import type * as fhirpath from 'fhirpath';
 import type { Model } from 'fhirpath';
 import { definitionsFile } from '../fhir/definitions-file.js';
 import { typeDefinition } from '../fhir/definitions.js';
 
-type Library = typeof import('fhirpath');
+type Library = typeof fhirpath;
 
 /** With what the published types leave out. */
 interface R4Model extends Model {

@@ -4,30 +4,44 @@ import type { SyntaxNode } from './syntax-tree.js';
 /** Steps that one evaluation may take. An everyday filter takes ten to a hundred; this many take about 50 ms. */
 const MOST_STEPS = 250_000;
 
+/** Functions that compare all items with all. */
+const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...['distinct', 'exclude', 'intersect', 'isDistinct', 'subsetOf', 'supersetOf', 'union'],
+]);
+
 /**
  * Counts the work of one evaluation and ends it when it grows out of proportion.
  *
- * Every evaluated node costs one step, plus one per item of its result, plus their square by a hundred, since many
- * functions compare all items with all; long strings cost by their length. `repeat()` costs more the more it repeats.
+ * Every evaluated node costs one step and one per item of its result; long texts cost by their length, functions that
+ * compare all items with all by the square of their number, `repeat()` the more the more it repeats.
  */
 export class StepBudget {
   #left = MOST_STEPS;
+  /** What an operand may take part in: a union compares all items with all, and is seen only when it is done. */
+  readonly #hasUnion: boolean;
   /** Evaluations so far of each expression inside a `repeat()`. */
   readonly #repetitions = new Map<SyntaxNode, number>();
 
+  constructor(hasUnion: boolean) {
+    this.#hasUnion = hasUnion;
+  }
+
   /**
-   * Called by the library after each node.
+   * Called by the library after each node; functions are seen before they run, too.
    *
+   * @param focus what the node was evaluated on.
    * @throws FhirError `too-costly` - the steps are used up.
    */
-  charge(result: unknown, node: SyntaxNode): void {
+  charge(focus: unknown, result: unknown, node: SyntaxNode): void {
     let cost = 1;
     if (Array.isArray(result)) {
-      const { length } = result;
-      cost += length + (length * length) / 100;
-      if (length === 1 && typeof result[0] === 'string') cost += result[0].length / 16;
+      cost += result.length + (this.#hasUnion ? comparisons(result.length) : 0);
+      if (result.length === 1 && typeof result[0] === 'string') cost += result[0].length / 16;
     }
-    if (node.type === 'Functn' && node.text === 'repeat') this.#watch(node);
+    if (node.type === 'Functn') {
+      if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? '')) cost += comparisons(focus.length);
+      if (node.text === 'repeat') this.#watch(node);
+    }
     const repetition = this.#repetitions.get(node);
     if (repetition !== undefined) {
       this.#repetitions.set(node, repetition + 1);
@@ -41,6 +55,11 @@ export class StepBudget {
     const inner = repeat.children?.[1]?.children?.[0];
     if (inner !== undefined && !this.#repetitions.has(inner)) this.#repetitions.set(inner, 0);
   }
+}
+
+/** Comparing two items takes about a fiftieth of a step. */
+function comparisons(length: number): number {
+  return (length * length) / 50;
 }
 
 /** The error for an expression that takes too much work. */

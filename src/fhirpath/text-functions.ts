@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { LRUCache } from 'lru-cache';
-import type { RE2JS } from 're2js';
+import type * as re2js from 're2js';
 import { FhirError } from '../fhir/error.js';
 import { tooCostly } from './step-budget.js';
 
@@ -59,9 +59,9 @@ function onText<Result>(
   return apply(text);
 }
 
-const patterns = new LRUCache<string, RE2JS>({ max: 200 });
+const patterns = new LRUCache<string, re2js.RE2JS>({ max: 200 });
 
-function compilePattern(pattern: string, flags: unknown, dotAll = true): RE2JS {
+function compilePattern(pattern: string, flags: unknown, dotAll = true): re2js.RE2JS {
   const key = `${typeof flags === 'string' ? flags : ''} ${dotAll} ${pattern}`;
   let compiled = patterns.get(key);
   if (compiled === undefined) {
@@ -71,7 +71,7 @@ function compilePattern(pattern: string, flags: unknown, dotAll = true): RE2JS {
   return compiled;
 }
 
-function newPattern(pattern: string, flags: string, dotAll: boolean): RE2JS {
+function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2JS {
   if (pattern.length > LONGEST_PATTERN) {
     throw new FhirError(
       'too-costly',
@@ -82,7 +82,7 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): RE2JS {
   if (!/^[im]*$/.test(flags)) {
     throw new FhirError('invalid', 'The flags of a pattern in a FHIRPath expression are i and m');
   }
-  const { RE2JS } = require('re2js') as typeof import('re2js');
+  const { RE2JS } = require('re2js') as typeof re2js;
   const bits =
     (dotAll ? RE2JS.DOTALL : 0) |
     (flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0) |
@@ -98,7 +98,7 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): RE2JS {
   }
 }
 
-function replaceAll(text: string, pattern: RE2JS, substitution: string): string {
+function replaceAll(text: string, pattern: re2js.RE2JS, substitution: string): string {
   // Each match can grow by the substitution and, through groups, by the text it matched.
   if ((text.length + 1) * (substitution.length + 1) > LONGEST_RESULT * 10) throw tooCostly();
   return pattern.matcher(text).replaceAll(substitution);

@@ -30,17 +30,9 @@ function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
 
 function indexLiteral(text: string, writer: IndexWriter): void {
   const parsed = parseReference(text);
-  switch (parsed?.kind) {
-    case 'local':
-      writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
-      break;
-    case 'foreign':
-      writer.add({ kind: 'reference', url: parsed.url });
-      break;
-    case 'urn':
-      writer.add({ kind: 'reference', url: parsed.urn });
-      break;
-  }
+  if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
+  if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: parsed.url });
+  if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
 }
 
 /** A resource inside (`Bundle.entry.resource`): a reference to it. */
