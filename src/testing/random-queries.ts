@@ -1,0 +1,282 @@
+import { ALL, type Criteria, NONE, type Prefix, type SortKey, type ValueTest } from '../search/criteria.js';
+import type { IndexEntry, IndexValue } from '../search/index-entry.js';
+import type { SearchSubject } from '../search/search-subject.js';
+import type { ReferenceTarget, SearchQuery } from '../store/store.js';
+import { below, oneOf } from './random.js';
+import type { ReferenceSearch } from './reference-search.js';
+
+/** A search by reference, as `ResourceStore.searchByReference` takes it. */
+export interface RandomReverseQuery {
+  readonly query: SearchQuery;
+  readonly parameter: string;
+  readonly targets: readonly ReferenceTarget[];
+}
+
+/**
+ * Makes searches out of what the data holds, so that most of them find something: every kind of node, test and prefix,
+ * nested at random, sorted and cut at random.
+ */
+export class RandomQueries {
+  readonly #project: string;
+  readonly #data: ReferenceSearch;
+  readonly #random: () => number;
+  readonly #types: readonly string[];
+  readonly #entries = new Map<string, ReadonlyMap<string, readonly IndexEntry[]>>();
+
+  constructor(project: string, data: ReferenceSearch, random: () => number) {
+    this.#project = project;
+    this.#data = data;
+    this.#random = random;
+    this.#types = data.types.toSorted();
+    for (const type of this.#types) this.#entries.set(type, entriesByParameter(data.subjects(type)));
+  }
+
+  search(): SearchQuery {
+    return this.#query(oneOf(this.#types, this.#random));
+  }
+
+  /** Undefined when the type that chance chose refers to nothing. */
+  reverse(): RandomReverseQuery | undefined {
+    const query = this.#query(oneOf(this.#types, this.#random));
+    const links = this.#links(query.type);
+    if (links.length === 0) return undefined;
+    const { parameter } = oneOf(links, this.#random);
+    const pointedTo = links.filter((link) => link.parameter === parameter).flatMap(({ targets }) => targets);
+    const targets = Array.from({ length: 1 + below(5, this.#random) }, () =>
+      this.#chance(0.1) ? { type: 'Patient', id: 'nobody' } : oneOf(pointedTo, this.#random),
+    );
+    return { query, parameter, targets };
+  }
+
+  #query(type: string): SearchQuery {
+    return {
+      project: this.#project,
+      type,
+      criteria: this.#criteria(type, below(4, this.#random)),
+      sort: this.#chance(0.6) ? this.#sort(type) : undefined,
+      offset: this.#chance(0.3) ? below(4, this.#random) : undefined,
+      limit: this.#chance(0.5) ? below(8, this.#random) : undefined,
+      total: true,
+    };
+  }
+
+  #sort(type: string): readonly SortKey[] {
+    const parameters = ['_id', '_lastUpdated', ...this.#parameters(type).filter((code) => !/[$:]/.test(code))];
+    return Array.from({ length: 1 + below(3, this.#random) }, () => ({
+      parameter: oneOf(parameters, this.#random),
+      descending: this.#chance(0.5),
+    }));
+  }
+
+  /** @param depth how deeply nodes may nest below this one. */
+  #criteria(type: string, depth: number): Criteria {
+    const kind = depth > 0 && this.#chance(0.6) ? oneOf(INNER_KINDS, this.#random) : oneOf(LEAF_KINDS, this.#random);
+    switch (kind) {
+      case 'and':
+      case 'or':
+        return { kind, of: Array.from({ length: below(4, this.#random) }, () => this.#criteria(type, depth - 1)) };
+      case 'alternatives':
+        return this.#alternatives(type);
+      case 'not':
+        return { kind, of: this.#criteria(type, depth - 1) };
+      case 'chain':
+        return this.#chain(type, depth);
+      case 'has':
+        return this.#has(type, depth);
+      case 'composite':
+        return this.#composite(type);
+      case 'id':
+        return { kind, ids: Array.from({ length: below(4, this.#random) }, () => this.#id(type)) };
+      case 'missing':
+        return { kind, parameter: oneOf(this.#parameters(type), this.#random), missing: this.#chance(0.5) };
+      case 'last-updated': {
+        const { lastUpdated } = oneOf(this.#data.subjects(type), this.#random);
+        const low = lastUpdated + below(3, this.#random) - 1;
+        return {
+          kind,
+          test: { kind: 'date', prefix: oneOf(PREFIXES, this.#random), low, high: low + 1 + below(3, this.#random) },
+        };
+      }
+      case 'match':
+        return this.#match(type);
+      case 'extreme':
+        return this.#chance(0.5) ? ALL : NONE;
+    }
+  }
+
+  #match(type: string): Criteria {
+    const parameter = oneOf(this.#parameters(type), this.#random);
+    return { kind: 'match', parameter, test: this.#test(oneOf(this.#entriesOf(type, parameter), this.#random).value) };
+  }
+
+  /** What a comma in a search means. */
+  #alternatives(type: string): Criteria {
+    const parameter = oneOf(this.#parameters(type), this.#random);
+    const entries = this.#entriesOf(type, parameter);
+    const of = Array.from({ length: 1 + below(4, this.#random) }, (): Criteria => {
+      return { kind: 'match', parameter, test: this.#test(oneOf(entries, this.#random).value) };
+    });
+    return { kind: 'or', of };
+  }
+
+  #chain(type: string, depth: number): Criteria {
+    const links = this.#links(type);
+    if (links.length === 0) return this.#match(type);
+    const { parameter, targets } = oneOf(links, this.#random);
+    const target = oneOf(targets, this.#random).type;
+    const known = this.#types.includes(target);
+    return { kind: 'chain', parameter, type: target, of: known ? this.#criteria(target, depth - 1) : ALL };
+  }
+
+  #has(type: string, depth: number): Criteria {
+    const links = this.#types.flatMap((source) =>
+      this.#links(source)
+        .filter(({ targets }) => targets.some((target) => target.type === type))
+        .map(({ parameter }) => ({ source, parameter })),
+    );
+    if (links.length === 0) return this.#match(type);
+    const { source, parameter } = oneOf(links, this.#random);
+    return { kind: 'has', type: source, parameter, of: this.#criteria(source, depth - 1) };
+  }
+
+  #composite(type: string): Criteria {
+    const codes = [
+      ...new Set(this.#parameters(type).flatMap((code) => (code.includes('$') ? [code.split('$')[0]!] : []))),
+    ];
+    if (codes.length === 0) return this.#match(type);
+    const parameter = oneOf(codes, this.#random);
+    const first = oneOf(this.#entriesOf(type, `${parameter}$0`), this.#random);
+    const tests = [this.#test(first.value)];
+    for (let n = 1; this.#parameters(type).includes(`${parameter}$${n}`); n++) {
+      tests.push(this.#test(oneOf(this.#entriesOf(type, `${parameter}$${n}`), this.#random).value));
+    }
+    return { kind: 'composite', parameter, tests };
+  }
+
+  #test(value: IndexValue): ValueTest {
+    switch (value.kind) {
+      case 'token': {
+        if (value.texts !== undefined && this.#chance(0.1)) return { kind: 'text', text: 'e' };
+        const system = value.system === undefined || this.#chance(0.2) ? { noSystem: true } : { system: value.system };
+        return {
+          kind: 'token',
+          ...(this.#chance(0.6) ? {} : system),
+          ...(value.code === undefined || this.#chance(0.1) ? {} : { code: value.code }),
+          ...(this.#chance(0.1) ? { negated: true } : {}),
+        };
+      }
+      case 'string': {
+        const start = below(value.folded.length, this.#random);
+        const part = value.folded.slice(start, start + 1 + below(4, this.#random));
+        const comparator = oneOf(STRING_COMPARATORS, this.#random);
+        const texts = {
+          'starts-with': value.folded.slice(0, 2),
+          contains: part,
+          'ends-with': value.folded.slice(-2),
+          equals: value.folded,
+          'not-equals': value.folded,
+          exact: value.text,
+        };
+        return { kind: 'string', comparator, text: texts[comparator] };
+      }
+      case 'date': {
+        const low = value.low + oneOf(STEPS, this.#random);
+        const high = this.#chance(0.5)
+          ? Math.max(low + 1, value.high + oneOf(STEPS, this.#random))
+          : low + 1 + below(1e9, this.#random);
+        return { kind: 'date', prefix: oneOf(PREFIXES, this.#random), low, high };
+      }
+      case 'number':
+        return { kind: 'number', ...this.#span(value.low) };
+      case 'quantity': {
+        const { system, code, unit } = value;
+        const named = oneOf(
+          [{}, { code: code ?? unit ?? 'x' }, { code: unit ?? 'x' }, { system: system ?? 'x', code: code ?? 'x' }],
+          this.#random,
+        );
+        return { kind: 'quantity', ...this.#span(value.low), ...named };
+      }
+      case 'reference': {
+        if ('url' in value) return { kind: 'reference', url: this.#chance(0.5) ? value.url : value.url.split('|')[0]! };
+        const types = oneOf([{}, { types: [value.type] }, { types: [value.type, 'Device', 'Group'] }], this.#random);
+        const id = this.#chance(0.8) ? { id: value.id } : {};
+        return { kind: 'reference', ...types, ...id, ...(this.#chance(0.1) ? { negated: true } : {}) };
+      }
+      case 'uri': {
+        const comparator = oneOf(URI_COMPARATORS, this.#random);
+        const cut = this.#chance(0.5) ? value.value : value.value.slice(0, value.value.lastIndexOf('/'));
+        return { kind: 'uri', comparator, value: comparator === 'above' ? `${value.value}/x` : cut };
+      }
+    }
+  }
+
+  #span(value: number): { readonly prefix: Prefix; readonly low: number; readonly high: number } {
+    const prefix = oneOf(PREFIXES, this.#random);
+    const exact = Math.abs(value) > 1e200 ? 1 : value + below(3, this.#random) - 1;
+    const width =
+      prefix === 'eq' || prefix === 'ne'
+        ? oneOf([0, 0.5, 5], this.#random)
+        : prefix === 'ap'
+          ? Math.abs(exact) / 10
+          : 0;
+    return { prefix, low: exact - width, high: exact + width };
+  }
+
+  #id(type: string): string {
+    return this.#chance(0.8) ? oneOf(this.#data.subjects(type), this.#random).id : 'nobody';
+  }
+
+  #parameters(type: string): readonly string[] {
+    return [...this.#entries.get(type)!.keys()];
+  }
+
+  #entriesOf(type: string, parameter: string): readonly IndexEntry[] {
+    return this.#entries.get(type)!.get(parameter)!;
+  }
+
+  /** The reference parameters of a type with what they point to. */
+  #links(type: string): readonly { readonly parameter: string; readonly targets: readonly ReferenceTarget[] }[] {
+    return [...this.#entries.get(type)!].flatMap(([parameter, entries]) => {
+      const targets = entries.flatMap(({ value }) => (value.kind === 'reference' && 'id' in value ? [value] : []));
+      return targets.length === 0
+        ? []
+        : [{ parameter, targets: targets.map(({ type: to, id }) => ({ type: to, id })) }];
+    });
+  }
+
+  #chance(probability: number): boolean {
+    return this.#random() < probability;
+  }
+}
+
+const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
+const STRING_COMPARATORS = ['starts-with', 'ends-with', 'contains', 'equals', 'not-equals', 'exact'] as const;
+const URI_COMPARATORS = ['equals', 'not-equals', 'below', 'above', 'starts-with', 'ends-with', 'contains'] as const;
+/** Milliseconds around a date, up to a few years. */
+const STEPS = [0, 0, 0, 1, -1, 86_400_000, -86_400_000, 86_399_999, -1e10, 1e10, -1e11, 1e11] as const;
+const INNER_KINDS = ['and', 'and', 'or', 'not', 'chain', 'has'] as const;
+const LEAF_KINDS = [
+  'match',
+  'match',
+  'match',
+  'match',
+  'alternatives',
+  'composite',
+  'id',
+  'missing',
+  'last-updated',
+  'extreme',
+] as const;
+
+/** Distinct enough to choose from: at most 200 per parameter, by order of the resources. */
+function entriesByParameter(subjects: readonly SearchSubject[]): ReadonlyMap<string, readonly IndexEntry[]> {
+  const all = new Map<string, IndexEntry[]>();
+  for (const { entries } of subjects) {
+    for (const [parameter, ofParameter] of entries) {
+      const list = all.get(parameter) ?? [];
+      if (list.length < 200) list.push(...ofParameter);
+      all.set(parameter, list);
+    }
+  }
+  return all;
+}

@@ -1,0 +1,108 @@
+import type { AnyResource } from '../fhir/resource.js';
+import { resourceOf } from './conformance-case.js';
+import { below, oneOf } from './random.js';
+
+/** A few dozen linked resources with values of every search type, awkward ones included. */
+export function randomResources(random: () => number): readonly AnyResource[] {
+  const pick = <Item>(...items: readonly Item[]): Item => oneOf(items, random);
+  const maybe = (name: string, value: unknown): object => (random() < 0.7 ? { [name]: value } : {});
+  const patientRef = (): object => ({
+    reference: pick(
+      'Patient/p1',
+      'Patient/p2',
+      'Patient/p3',
+      'Patient/p4',
+      'Patient/gone',
+      'Group/p1',
+      'http://elsewhere/Patient/p1',
+    ),
+  });
+  const concept = (): object => ({
+    coding: Array.from({ length: below(3, random) }, () => ({
+      ...maybe('system', pick('http://loinc.org', 'urn:b')),
+      code: pick('8480-6', '8462-4', 'x|y', 'x$y', "it's"),
+      ...maybe('display', pick('Systolic', 'Höhe', '100 %_')),
+    })),
+    ...maybe('text', pick('Blood pressure', 'free text')),
+  });
+  const quantity = (): object => ({
+    value: pick(-1, 0, 5, 5.4, 5.45, 13, 120.5, 1e9),
+    ...maybe('unit', pick('mg', 'mm[Hg]', 'milligram')),
+    ...(random() < 0.5 ? { system: 'http://unitsofmeasure.org', code: pick('mg', 'mm[Hg]') } : {}),
+    ...(random() < 0.2 ? { comparator: pick('<', '>=', '>') } : {}),
+  });
+  const date = (): string =>
+    pick(
+      '2019',
+      '2020-02',
+      '2020-02-29',
+      '2020-02-29T12:00:00Z',
+      '2020-02-29T23:30:00.5+02:00',
+      '1999-12-31',
+      '2020-03-01T00:00:00Z',
+    );
+  const period = (): object => ({
+    ...maybe('start', pick('2019', '2020-02-28', '1999')),
+    ...maybe('end', pick('2020-02-29', '2021', '2035-01')),
+  });
+  const many = (type: string, count: number, elements: () => object): readonly AnyResource[] =>
+    Array.from({ length: count }, (_, index) =>
+      resourceOf(type, `${type[0]!.toLowerCase()}${index + 1}`, { ...elements() }),
+    );
+  return [
+    ...many('Patient', 8, () => ({
+      ...maybe('name', [
+        {
+          family: pick('Müller', "O'Hara", 'Smith-Jones', '%_', ''),
+          given: [pick('Jim', 'jim', 'Ána'), pick('X.', 'José')],
+        },
+      ]),
+      ...maybe('gender', pick('male', 'female')),
+      ...maybe('birthDate', pick('1980', '1980-05', '1980-05-17')),
+      ...maybe('active', random() < 0.5),
+      ...maybe('identifier', [{ ...maybe('system', pick('urn:mrn', 'urn:b')), value: pick('1', '2', 'x|y') }]),
+      ...maybe('managingOrganization', { reference: pick('Organization/o1', 'Organization/o2', 'Organization/none') }),
+      ...maybe('address', [{ city: pick('Zürich', 'zurich', 'Paris'), country: 'CH' }]),
+      ...maybe('meta', {
+        tag: [{ system: 'urn:b', code: pick('a', 'b') }],
+        profile: [pick('http://p/a', 'http://p/a|2')],
+      }),
+    })),
+    ...many('Organization', 3, () => ({
+      name: pick('Clinic', 'clinic one'),
+      ...maybe('partOf', { reference: 'Organization/o1' }),
+    })),
+    ...many('Observation', 25, () => ({
+      status: pick('final', 'amended'),
+      code: concept(),
+      ...maybe('category', [concept(), concept()]),
+      ...maybe('subject', patientRef()),
+      ...(random() < 0.7 ? { effectiveDateTime: date() } : { effectivePeriod: period() }),
+      ...maybe('valueQuantity', quantity()),
+      component: Array.from({ length: below(3, random) }, () => ({
+        code: concept(),
+        ...maybe('valueQuantity', quantity()),
+      })),
+      ...maybe('hasMember', [{ reference: pick('Observation/o1', 'Observation/o2') }, { reference: 'Observation/o3' }]),
+    })),
+    ...many('Encounter', 6, () => ({
+      status: pick('planned', 'finished'),
+      ...maybe('subject', patientRef()),
+      period: period(),
+    })),
+    ...many('RiskAssessment', 5, () => ({
+      status: 'final',
+      subject: patientRef(),
+      prediction: [
+        random() < 0.6
+          ? { probabilityDecimal: pick(0.1, 0.5, 0.55, 13) }
+          : { probabilityRange: { low: { value: 0.2 }, high: { value: pick(0.3, 0.6) } } },
+      ],
+    })),
+    ...many('ValueSet', 5, () => ({
+      url: pick('http://a/b', 'http://a/b/c', 'http://a/bc', 'urn:x'),
+      status: 'active',
+      ...maybe('date', date()),
+    })),
+  ];
+}

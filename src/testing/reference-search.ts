@@ -1,0 +1,62 @@
+import type { AnyResource } from '../fhir/resource.js';
+import { matches } from '../search/match.js';
+import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
+import { compareSubjects } from '../search/sort.js';
+import type { ReferenceTarget, SearchQuery } from '../store/store.js';
+
+/** The answer that every store must give: ids in order, and the number of all matches. */
+export interface ReferenceAnswer {
+  readonly ids: readonly string[];
+  readonly total: number;
+}
+
+/** Searches by the plain meaning of criteria: each resource is tested and the matches are sorted. No index, no cleverness. */
+export class ReferenceSearch implements SearchWorld {
+  readonly #byType = new Map<string, Map<string, SearchSubject>>();
+
+  /** @param resources as a store returned them, with `meta.lastUpdated`; one per key. */
+  constructor(resources: readonly AnyResource[]) {
+    for (const resource of resources) {
+      const subject = createSubject(resource, resource.meta?.lastUpdated ?? '');
+      const ofType = this.#byType.get(subject.type) ?? new Map<string, SearchSubject>();
+      this.#byType.set(subject.type, ofType.set(subject.id, subject));
+    }
+  }
+
+  get types(): readonly string[] {
+    return [...this.#byType.keys()];
+  }
+
+  subjects(type: string): readonly SearchSubject[] {
+    return [...(this.#byType.get(type)?.values() ?? [])];
+  }
+
+  find(type: string, id: string): SearchSubject | undefined {
+    return this.#byType.get(type)?.get(id);
+  }
+
+  referencing(type: string, parameter: string, target: ReferenceTarget): readonly SearchSubject[] {
+    return this.subjects(type).filter(({ entries }) =>
+      entries
+        .get(parameter)
+        ?.some(
+          ({ value }) =>
+            value.kind === 'reference' && 'id' in value && value.type === target.type && value.id === target.id,
+        ),
+    );
+  }
+
+  search(query: SearchQuery): ReferenceAnswer {
+    return this.#answer(this.subjects(query.type), query);
+  }
+
+  searchByReference(query: SearchQuery, parameter: string, target: ReferenceTarget): ReferenceAnswer {
+    return this.#answer(this.referencing(query.type, parameter, target), query);
+  }
+
+  #answer(from: readonly SearchSubject[], { criteria, sort, offset = 0, limit }: SearchQuery): ReferenceAnswer {
+    const found = from.filter((subject) => matches(criteria, subject, this)).sort(compareSubjects(sort));
+    const page = found.slice(offset, limit === undefined ? undefined : offset + limit);
+    return { ids: page.map(({ id }) => id), total: found.length };
+  }
+}

@@ -1,0 +1,94 @@
+import type { ResourceStore } from '../store/store.js';
+import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
+import { createRandom } from './random.js';
+import { conditionSuite } from './suites/conditions.js';
+import { eventSuite } from './suites/events.js';
+import { linkSuite } from './suites/links.js';
+import { orderSuite } from './suites/order.js';
+import { privacySuite } from './suites/privacy.js';
+import { randomSuite } from './suites/random-searches.js';
+import { readingSuite } from './suites/reading.js';
+import { searchSuite } from './suites/searching.js';
+import { writingSuite } from './suites/writing.js';
+
+/** The part of a test runner that the kit needs; vitest, jest and node:test all have it. */
+export interface ConformanceRunner {
+  test(name: string, run: () => Promise<void>): unknown;
+  /** Groups tests, where the runner can. */
+  describe?(name: string, define: () => void): unknown;
+}
+
+/** A case that a store leaves out, and why. It is shown in the test's name. */
+export interface ConformanceSkip {
+  /** `suite: case`, as the kit prints it. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ConformanceOptions {
+  /** Default: nothing is left out. */
+  readonly skip?: readonly ConformanceSkip[] | undefined;
+  /** For random data; a failing case names its seed. Default: another one each time. */
+  readonly seed?: number | undefined;
+}
+
+/**
+ * Proves that a store keeps the promises of `ResourceStore`.
+ *
+ * @param createStore makes an empty store; called for each case, and each is closed at the end of it.
+ * @throws Error - a skip names no case.
+ *
+ * @example
+ * import { describe, test } from 'vitest';
+ * storeConformance({ describe, test }, () => new MyStore());
+ */
+export function storeConformance(
+  runner: ConformanceRunner,
+  createStore: () => ResourceStore | Promise<ResourceStore>,
+  options: ConformanceOptions = {},
+): void {
+  const reasons = new Map(options.skip?.map(({ name, reason }) => [name, reason]));
+  const seed = options.seed ?? Math.floor(Math.random() * 0x7fffffff);
+  for (const suite of SUITES) {
+    const define = (): void => {
+      for (const one of suite.cases) {
+        const name = `${suite.name}: ${one.name}`;
+        const reason = reasons.get(name);
+        reasons.delete(name);
+        if (reason !== undefined) runner.test(`${name} (left out: ${reason})`, () => Promise.resolve());
+        else runner.test(name, () => runCase(one, createStore, seed));
+      }
+    };
+    if (runner.describe === undefined) define();
+    else runner.describe(suite.name, define);
+  }
+  if (reasons.size > 0) throw new Error(`No such conformance case: ${[...reasons.keys()].join(', ')}`);
+}
+
+const SUITES: readonly ConformanceSuite[] = [
+  readingSuite,
+  writingSuite,
+  conditionSuite,
+  searchSuite,
+  orderSuite,
+  linkSuite,
+  privacySuite,
+  eventSuite,
+  randomSuite,
+];
+
+async function runCase(
+  { run }: ConformanceCase,
+  createStore: () => ResourceStore | Promise<ResourceStore>,
+  seed: number,
+): Promise<void> {
+  const store = await createStore();
+  try {
+    await run(store, createRandom(seed));
+  } catch (error) {
+    if (error instanceof Error) error.message += `\n(seed of the random data: ${seed})`;
+    throw error;
+  } finally {
+    await store.close();
+  }
+}

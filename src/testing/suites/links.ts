@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import type { AnyResource } from '../../fhir/resource.js';
+import { ALL, type Criteria } from '../../search/criteria.js';
+import type { ResourceStore, SearchQuery } from '../../store/store.js';
+import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
+
+const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
+const FINAL: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
+
+/** Chains, `_has` and `searchByReference`. */
+export const linkSuite: ConformanceSuite = {
+  name: 'links',
+  cases: [
+    {
+      name: 'chain: something pointed to matches',
+      async run(store) {
+        await linked(store);
+        const chain = (of: Criteria): Criteria => ({ kind: 'chain', parameter: 'subject', type: 'Patient', of });
+        assert.deepEqual(await idsOf(store, queryOf('Observation', chain(MALE))), ['a1', 'a2']);
+        assert.deepEqual(await idsOf(store, queryOf('Observation', chain(ALL))), ['a1', 'a2', 'b1']);
+        assert.deepEqual(await idsOf(store, queryOf('Observation', { kind: 'not', of: chain(MALE) })), [
+          'b1',
+          'd1',
+          'g1',
+          'x1',
+        ]);
+        const deep: Criteria = chain({
+          kind: 'chain',
+          parameter: 'organization',
+          type: 'Organization',
+          of: { kind: 'id', ids: ['o'] },
+        });
+        assert.deepEqual(await idsOf(store, queryOf('Observation', deep)), ['a1', 'a2']);
+        assert.deepEqual(await idsOf(store, queryOf('Observation', { kind: 'and', of: [deep, FINAL] })), ['a1']);
+      },
+    },
+    {
+      name: 'has: something that points here matches',
+      async run(store) {
+        await linked(store);
+        const has = (of: Criteria): Criteria => ({ kind: 'has', type: 'Observation', parameter: 'subject', of });
+        assert.deepEqual(await idsOf(store, queryOf('Patient', has(FINAL))), ['a', 'b']);
+        assert.deepEqual(await idsOf(store, queryOf('Patient', has(ALL))), ['a', 'b']);
+        assert.deepEqual(await idsOf(store, queryOf('Patient', { kind: 'not', of: has(FINAL) })), ['c']);
+        assert.deepEqual(await idsOf(store, queryOf('Patient', { kind: 'and', of: [has(FINAL), MALE] })), ['a']);
+        const nested: Criteria = { kind: 'has', type: 'Patient', parameter: 'organization', of: has(FINAL) };
+        assert.deepEqual(await idsOf(store, queryOf('Organization', nested)), ['o']);
+      },
+    },
+    {
+      name: 'gives one page per target, in order, repeated and unknown ones included',
+      async run(store) {
+        await linked(store);
+        const targets = ['b', 'a', 'nobody', 'b', 'c'].map((id) => ({ type: 'Patient', id }));
+        const pages = await store.searchByReference(queryOf('Observation'), 'subject', targets);
+        assert.deepEqual(pages.map(idsOfPage), [['b1'], ['a1', 'a2'], [], ['b1'], []]);
+        assert.ok(pages.every(({ total }) => total === undefined));
+        assert.deepEqual(await store.searchByReference(queryOf('Observation'), 'subject', []), []);
+      },
+    },
+    {
+      name: 'tells targets of one id but several types apart, deleted and never written ones included',
+      async run(store) {
+        await linked(store);
+        const targets = ['Group', 'Patient', 'Device'].map((type) => ({ type, id: 'd' }));
+        const pages = await store.searchByReference(queryOf('Observation'), 'subject', targets);
+        assert.deepEqual(pages.map(idsOfPage), [['g1'], ['d1'], []]);
+      },
+    },
+    {
+      name: 'applies criteria, sort, page and total to each target by itself',
+      async run(store) {
+        const observations = Array.from({ length: 12 }, (_, n) =>
+          resourceOf('Observation', `o${String(n).padStart(2, '0')}`, {
+            status: n % 3 === 0 ? 'amended' : 'final',
+            subject: { reference: `Patient/${n % 2}` },
+            effectiveDateTime: `2020-01-${String(12 - n).padStart(2, '0')}`,
+          }),
+        );
+        await putAll(store, ...observations);
+        const query = (page: Partial<SearchQuery>): SearchQuery => queryOf('Observation', FINAL, page);
+        const targets = [
+          { type: 'Patient', id: '0' },
+          { type: 'Patient', id: '1' },
+          { type: 'Patient', id: '2' },
+        ];
+        const sort = [{ parameter: 'date', descending: false }];
+        const first = await store.searchByReference(query({ sort, limit: 2, total: true }), 'subject', targets);
+        assert.deepEqual(first.map(idsOfPage), [['o10', 'o08'], ['o11', 'o07'], []]);
+        assert.deepEqual(
+          first.map(({ total }) => total),
+          [4, 4, 0],
+        );
+        const second = await store.searchByReference(
+          query({ sort, limit: 2, offset: 3, total: true }),
+          'subject',
+          targets,
+        );
+        assert.deepEqual(second.map(idsOfPage), [['o02'], ['o01'], []]);
+        assert.deepEqual(
+          second.map(({ total }) => total),
+          [4, 4, 0],
+        );
+        const all = await store.searchByReference(query({ total: true }), 'subject', targets);
+        assert.deepEqual(all.map(idsOfPage), [['o02', 'o04', 'o08', 'o10'], ['o01', 'o05', 'o07', 'o11'], []]);
+        assert.deepEqual(
+          all.map(({ total }) => total),
+          [4, 4, 0],
+        );
+        const count = await store.searchByReference(query({ limit: 0, total: true }), 'subject', targets);
+        assert.deepEqual(count, [
+          { matches: [], total: 4 },
+          { matches: [], total: 4 },
+          { matches: [], total: 0 },
+        ]);
+      },
+    },
+    {
+      name: 'gives a resource that points to several targets, or twice to one, once to each',
+      async run(store) {
+        const member = (reference: string): object => ({ entity: { reference } });
+        await putAll(
+          store,
+          resourceOf('Group', 'g', {
+            member: [member('Patient/a'), member('Patient/a'), member('Patient/b'), member('Patient/a/_history/1')],
+          }),
+        );
+        const targets = [
+          { type: 'Patient', id: 'a' },
+          { type: 'Patient', id: 'b' },
+        ];
+        const pages = await store.searchByReference(queryOf('Group', ALL, { total: true }), 'member', targets);
+        assert.deepEqual(
+          pages.map((page) => [idsOfPage(page), page.total]),
+          [
+            [['g'], 1],
+            [['g'], 1],
+          ],
+        );
+      },
+    },
+    {
+      name: 'follows references no further than the project',
+      async run(store) {
+        await linked(store);
+        const other = resourceOf('Observation', 'z', { status: 'final', subject: { reference: 'Patient/a' } });
+        await store.commit([put(other, {}, 'elsewhere')]);
+        const query = {
+          ...queryOf('Observation', { kind: 'chain', parameter: 'subject', type: 'Patient', of: ALL }),
+          project: 'elsewhere',
+        };
+        assert.deepEqual(await idsOf(store, query), []);
+        const [page] = await store.searchByReference({ ...queryOf('Observation'), project: 'elsewhere' }, 'subject', [
+          { type: 'Patient', id: 'a' },
+        ]);
+        assert.deepEqual(
+          page?.matches.map(({ resource }) => resource.id),
+          ['z'],
+        );
+        const [own] = await store.searchByReference(queryOf('Observation'), 'subject', [{ type: 'Patient', id: 'a' }]);
+        assert.deepEqual(own && idsOfPage(own), ['a1', 'a2']);
+      },
+    },
+    {
+      name: 'finds what points to a resource that comes later',
+      async run(store) {
+        await putAll(
+          store,
+          resourceOf('Observation', 'o', { status: 'final', subject: { reference: 'Patient/late' } }),
+        );
+        const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: FINAL };
+        assert.deepEqual(await idsOf(store, queryOf('Patient', has)), []);
+        await putAll(store, resourceOf('Patient', 'late'));
+        assert.deepEqual(await idsOf(store, queryOf('Patient', has)), ['late']);
+      },
+    },
+    {
+      name: 'forgets a reference with the version that made it',
+      async run(store) {
+        await linked(store);
+        await putAll(store, resourceOf('Observation', 'a1', { status: 'final', subject: { reference: 'Patient/c' } }));
+        const pages = await store.searchByReference(
+          queryOf('Observation'),
+          'subject',
+          ['a', 'c'].map((id) => ({ type: 'Patient', id })),
+        );
+        assert.deepEqual(pages.map(idsOfPage), [['a2'], ['a1']]);
+      },
+    },
+  ],
+};
+
+/** Three patients and one deleted, an organization, and observations that point to them, to a group and outside. */
+async function linked(store: ResourceStore): Promise<void> {
+  const about = (id: string, reference: string, status = 'final'): AnyResource =>
+    resourceOf('Observation', id, { status, subject: { reference } });
+  await putAll(
+    store,
+    resourceOf('Organization', 'o'),
+    resourceOf('Patient', 'a', { gender: 'male', managingOrganization: { reference: 'Organization/o' } }),
+    resourceOf('Patient', 'b', { gender: 'female' }),
+    resourceOf('Patient', 'c', { gender: 'male' }),
+    resourceOf('Patient', 'd', { gender: 'male' }),
+    about('a1', 'Patient/a'),
+    about('a2', 'Patient/a', 'amended'),
+    about('b1', 'Patient/b'),
+    about('d1', 'Patient/d'),
+    about('g1', 'Group/d'),
+    about('x1', 'http://elsewhere/Patient/a'),
+  );
+  await store.commit([{ kind: 'delete', key: keyOf('Patient', 'd') }]);
+}
+
+function idsOfPage({
+  matches,
+}: {
+  readonly matches: readonly { readonly resource: AnyResource }[];
+}): readonly unknown[] {
+  return matches.map(({ resource }) => resource.id);
+}

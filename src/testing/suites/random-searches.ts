@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { ResourceStore, SearchPage } from '../../store/store.js';
+import { type ConformanceSuite, keyOf, PROJECT, put } from '../conformance-case.js';
+import { below, oneOf } from '../random.js';
+import { RandomQueries } from '../random-queries.js';
+import { randomResources } from '../random-resources.js';
+import { type ReferenceAnswer, ReferenceSearch } from '../reference-search.js';
+
+/** Random searches over random data, against the plain meaning of criteria. */
+export const randomSuite: ConformanceSuite = {
+  name: 'random searches',
+  cases: [
+    {
+      name: 'answer as the meaning of criteria demands, also after changes and deletions',
+      async run(store, random) {
+        const current = new Map<string, AnyResource>();
+        for (let round = 0; round < 3; round++) {
+          await changeSome(store, current, random);
+          await assertSearches(store, PROJECT, [...current.values()], random, 150);
+        }
+      },
+    },
+  ],
+};
+
+/**
+ * Asserts that a store answers random searches over these resources as their plain meaning demands.
+ *
+ * @param resources everything the project holds now, as the store returned it.
+ * @param runs how many searches of each kind.
+ * @throws AssertionError - the answers differ; the message holds the query.
+ */
+export async function assertSearches(
+  store: ResourceStore,
+  project: string,
+  resources: readonly AnyResource[],
+  random: () => number,
+  runs: number,
+): Promise<void> {
+  const reference = new ReferenceSearch(resources);
+  const queries = new RandomQueries(project, reference, random);
+  for (let run = 0; run < runs; run++) {
+    const query = queries.search();
+    assert.deepEqual(answerOf(await store.search(query)), reference.search(query), `search ${JSON.stringify(query)}`);
+    const reverse = queries.reverse();
+    if (reverse === undefined) continue;
+    const { query: inner, parameter, targets } = reverse;
+    const pages = await store.searchByReference(inner, parameter, targets);
+    const expected = targets.map((target) => reference.searchByReference(inner, parameter, target));
+    assert.deepEqual(pages.map(answerOf), expected, `searchByReference ${JSON.stringify(reverse)}`);
+  }
+}
+
+function answerOf({ matches, total }: SearchPage): ReferenceAnswer {
+  return { ids: matches.map(({ resource }) => resource.id!), total: total! };
+}
+
+/** Writes new resources over some of the old ones and deletes a few. */
+async function changeSome(
+  store: ResourceStore,
+  current: Map<string, AnyResource>,
+  random: () => number,
+): Promise<void> {
+  const writes = randomResources(random).filter((one) => !current.has(nameOf(one)) || random() < 0.4);
+  for (const result of await store.commit(writes.map((resource) => put(resource)))) {
+    if (result.kind === 'put') current.set(nameOf(result.resource), result.resource);
+  }
+  for (let n = below(6, random); n > 0; n--) {
+    const { resourceType, id } = oneOf([...current.values()], random);
+    await store.commit([{ kind: 'delete', key: keyOf(resourceType, id!) }]);
+    current.delete(`${resourceType}/${id!}`);
+  }
+}
+
+function nameOf({ resourceType, id }: AnyResource): string {
+  return `${resourceType}/${id!}`;
+}
