@@ -31,6 +31,8 @@ export interface MemberCaller {
   readonly admin: boolean;
   /** Belongs to a super-admin project: may create projects and administer all. */
   readonly superAdmin: boolean;
+  /** Bound by access policies of its membership, rather than by the default of its profile type. */
+  readonly hasPolicies: boolean;
   readonly rules: AccessRules;
 }
 

@@ -80,6 +80,7 @@ export async function signIn(
     profile,
     admin,
     superAdmin: settings['superAdmin'] === true,
+    hasPolicies: grants.length > 0,
     rules,
   });
   STORES.set(caller, store);
