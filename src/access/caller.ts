@@ -1,6 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import type { AccessRules } from './policy/rule.js';
+import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
 /**
  * On whose behalf something is done: made by this library only, so that no host code can forge one by accident.
@@ -31,8 +32,8 @@ export interface MemberCaller {
   readonly admin: boolean;
   /** Belongs to a super-admin project: may create projects and administer all. */
   readonly superAdmin: boolean;
-  /** Bound by access policies of its membership, rather than by the default of its profile type. */
-  readonly hasPolicies: boolean;
+  /** What access policies leave of a super administrator's powers; undefined: there are none, and nothing is taken. */
+  readonly powers: ReadonlySet<SuperAdminPower> | undefined;
   readonly rules: AccessRules;
 }
 

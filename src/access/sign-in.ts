@@ -9,6 +9,7 @@ import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
 import type { PolicyParameters, PolicyValue } from './policy/parameters.js';
 import type { AccessRules } from './policy/rule.js';
+import { superAdminPowers } from './policy/super-admin-powers.js';
 
 /** An id, a `Type/id`, or a Reference. */
 export type ResourceName = string | { readonly reference?: string | undefined };
@@ -80,7 +81,7 @@ export async function signIn(
     profile,
     admin,
     superAdmin: settings['superAdmin'] === true,
-    hasPolicies: grants.length > 0,
+    powers: superAdminPowers(grants),
     rules,
   });
   STORES.set(caller, store);
