@@ -1,10 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
-import { isResourceType } from '../../fhir/definitions.js';
+import { isResourceType, resourceTypes } from '../../fhir/definitions.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria.js';
-import { coveredByWildcard, isProtected, secretFields } from './administrative-types.js';
+import { coveredByWildcard, secretFields } from './administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
+import { fieldPaths } from './field-paths.js';
 import { placeholderValues, type PolicyParameters } from './parameters.js';
 import { policyCriteria } from './policy-criteria.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from './rule.js';
@@ -20,9 +21,12 @@ export interface PolicyGrant {
 /**
  * Compiles policies into rules per type, each at first use. Grants add up.
  *
+ * No policy reaches the administrative types, even by their names: whoever could write memberships or policies could
+ * give itself any right. Administrators have rules of their own for them.
+ *
  * See https://www.medplum.com/docs/access/access-policies for the resource's shape.
  *
- * @throws FhirError `policy-invalid` (from `rulesFor`) - criteria that cannot be understood
+ * @throws FhirError `policy-invalid` (from `rulesFor`) - criteria that cannot be understood, a field that is none
  */
 export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
   const cache = new Map<string, readonly AccessRule[]>();
@@ -30,7 +34,8 @@ export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
     rulesFor(type) {
       let rules = cache.get(type);
       if (rules === undefined) {
-        rules = isResourceType(type) && !isProtected(type) ? grants.flatMap((grant) => grantRules(grant, type)) : [];
+        rules =
+          isResourceType(type) && coveredByWildcard(type) ? grants.flatMap((grant) => grantRules(grant, type)) : [];
         if (cache.size < MAX_TYPES) cache.set(type, rules);
       }
       return rules;
@@ -50,7 +55,7 @@ const MAX_TYPES = 500;
 export function assertPolicyCompiles(grant: PolicyGrant): void {
   for (const [index, rule] of ruleElements(grant.policy).entries()) {
     const type = rule['resourceType'];
-    if (type === '*') compileRule(grant, rule, index, 'Patient');
+    if (type === '*') compileWildcard(grant, rule, index);
     else if (typeof type === 'string' && isResourceType(type)) compileRule(grant, rule, index, type);
     else throw invalidPolicy(grant, index, 'resourceType must name a resource type, or be *');
   }
@@ -64,6 +69,16 @@ function grantRules(grant: PolicyGrant, type: string): AccessRule[] {
   });
 }
 
+/** Which types have a field decides what it hides of each; one that no type has is a mistake. */
+function compileWildcard(grant: PolicyGrant, rule: JsonObject, index: number): void {
+  compileRule(grant, rule, index, 'Patient');
+  const types = resourceTypes().filter(coveredByWildcard);
+  for (const field of [...texts(rule['hiddenFields']), ...texts(rule['readonlyFields'])]) {
+    if (types.some((type) => fieldPaths(type, field).length > 0)) continue;
+    throw invalidPolicy(grant, index, `No resource type has the field ${shortened(field)}`);
+  }
+}
+
 function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: string): AccessRule {
   const wildcard = rule['resourceType'] === '*';
   const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
@@ -75,8 +90,8 @@ function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: 
         criteriaOf(rule, type, grant.parameters, wildcard),
         compartmentOf(rule['compartment'] ?? grant.policy['compartment'], type, grant.parameters),
       ]),
-      hidden: [...texts(rule['hiddenFields']), ...secretFields(type)],
-      readonlyFields: texts(rule['readonlyFields']),
+      hidden: [...fieldsOf(rule, 'hiddenFields', type), ...secretFields(type)],
+      readonlyFields: fieldsOf(rule, 'readonlyFields', type),
       writeConstraints: constraintsOf(rule['writeConstraint']),
     };
   } catch (error) {
@@ -135,10 +150,26 @@ function constraintsOf(value: unknown): string[] {
   });
 }
 
+/**
+ * The elements that the rule's list names. A name that the type does not have would leave open what was meant to be
+ * hidden, so it is refused; only a rule for all types may name what some of them lack.
+ */
+function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', type: string): string[] {
+  return texts(rule[list]).flatMap((field) => {
+    const paths = fieldPaths(type, field);
+    if (paths.length > 0 || rule['resourceType'] === '*') return paths;
+    throw new FhirError('invalid', `${list} names ${shortened(field)}, which ${type} does not have`);
+  });
+}
+
 function texts(value: unknown): string[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new FhirError('invalid', 'hiddenFields and readonlyFields must be lists of names');
-  return value.filter((one): one is string => typeof one === 'string');
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw new FhirError('invalid', 'hiddenFields, readonlyFields and interaction must be lists of names');
+}
+
+function shortened(text: string): string {
+  return JSON.stringify(text.slice(0, 60));
 }
 
 function ruleElements(policy: JsonObject): JsonObject[] {

@@ -1,10 +1,11 @@
-import { searchParameter, typeDefinition } from '../../fhir/definitions.js';
-import type { PathExpression, SearchParameterDefinition } from '../../fhir/definition-types.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { pathsRead } from './field-paths.js';
 
 /**
  * A copy of a resource without the hidden fields, the extensions beside them included. What is not hidden is shared with
  * the original, which stays as it is. `resourceType` and `id` cannot be hidden: they are how the resource is known.
+ *
+ * @param hidden paths in JSON names, as `fieldPaths` gives them
  */
 export function withoutFields(resource: AnyResource, hidden: readonly string[]): AnyResource {
   let copy = elementsOf(resource);
@@ -19,8 +20,7 @@ export function withFieldsOf(before: AnyResource, after: AnyResource, paths: rea
   const copy: { [name: string]: unknown } = { ...elementsOf(after) };
   for (const path of paths) {
     // Below the first level a list's items cannot be matched up safely, so the whole element stays.
-    const [head] = path.split('.') as [string];
-    for (const name of jsonNames(head, elementsOf(before))) copy[name] = elementsOf(before)[name];
+    for (const name of jsonNames(headOf(path), elementsOf(before))) copy[name] = elementsOf(before)[name];
   }
   return copy as unknown as AnyResource;
 }
@@ -30,20 +30,37 @@ export function hasField(resource: AnyResource, path: string): boolean {
   return withoutPath(elementsOf(resource), path.split('.'), true) !== elementsOf(resource);
 }
 
+/** The element of the first level that a path leads into. */
+export function headOf(path: string): string {
+  return path.split('.', 1)[0]!;
+}
+
+/** What stands in the resource under one element of the first level, its `_` sibling included. */
+export function fieldOf(resource: AnyResource, head: string): JsonObject {
+  const elements = elementsOf(resource);
+  return Object.fromEntries(jsonNames(head, elements).map((name) => [name, elements[name]]));
+}
+
+/** The element of the first level that a path leads into, without all that the path does not lead to. */
+export function onlyField(resource: AnyResource, path: string): JsonObject {
+  return onlyPath(elementsOf(resource), path.split('.'));
+}
+
+/** True where hiding `field` hides `other` too: it is the same field, or one inside it. */
+export function covers(field: string, other: string): boolean {
+  return other === field || other.startsWith(`${field}.`);
+}
+
 /**
- * Whether a search parameter reads a hidden field: its values must then not exist for the search.
+ * Whether a search parameter reads a hidden field, or one around or inside it: its values must then not exist for the
+ * search, as the index does not tell which of them came out of the hidden part.
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them
  */
 export function readsHidden(type: string, code: string, hidden: readonly string[]): boolean {
   if (hidden.length === 0) return false;
-  const parameter = searchParameter(type, code.replace(/[:$].*/, ''));
-  if (parameter === undefined) return false;
-  const paths = [parameter, ...(parameter.components ?? [])].flatMap(pathsOf);
-  return hidden.some((field) => {
-    const wanted = field.split('.').map((name, index) => (index === 0 ? baseName(type, name) : name));
-    return paths.some((path) => path === undefined || overlaps(path, wanted));
-  });
+  const paths = pathsRead(type, code);
+  return hidden.some((field) => paths.some((path) => covers(field, path) || covers(path, field)));
 }
 
 function withoutPath(source: JsonObject, path: readonly string[], top = false): JsonObject {
@@ -73,36 +90,17 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
   return changed ? copy : source;
 }
 
-/** The JSON names that a field covers: itself, its `_` sibling, and every typed form of a choice (`value`). */
+function onlyPath(source: JsonObject, path: readonly string[]): JsonObject {
+  const [head, ...rest] = path as [string, ...string[]];
+  const inside = (value: unknown): unknown => {
+    if (rest.length === 0) return value;
+    if (Array.isArray(value)) return value.map(inside);
+    return isJsonObject(value) ? onlyPath(value, rest) : undefined;
+  };
+  return Object.fromEntries(jsonNames(head, source).map((name) => [name, inside(source[name])]));
+}
+
+/** The JSON names that a field covers where it stands: itself and its `_` sibling. */
 function jsonNames(field: string, source: JsonObject): string[] {
-  const names = Object.keys(source).filter((name) => name === field || name === `_${field}`);
-  if (names.length > 0) return names;
-  const type = source['resourceType'];
-  const elements = typeof type === 'string' ? typeDefinition(type)?.elements : undefined;
-  return Object.keys(source).filter((name) => {
-    const base = name.startsWith('_') ? name.slice(1) : name;
-    const choice = elements?.get(base)?.choiceOf;
-    // Elements inside elements are matched by their look: `valueQuantity` for `value`.
-    return elements === undefined
-      ? base.startsWith(field) && /^[A-Z]/.test(base.slice(field.length))
-      : choice === field;
-  });
-}
-
-function baseName(type: string, name: string): string {
-  return typeDefinition(type)?.elements.get(name)?.choiceOf ?? name;
-}
-
-/** Element paths of a parameter; undefined for one that could read anything. */
-function pathsOf(parameter: Pick<SearchParameterDefinition, 'path' | 'expression'>): (readonly string[] | undefined)[] {
-  const path: PathExpression | undefined = parameter.path;
-  if (path !== undefined) return path.map((steps) => steps.filter((step) => typeof step === 'string'));
-  // `Patient.deceased.exists() and Patient.deceased != false`: every path in it counts.
-  const words = parameter.expression.match(/[A-Za-z][A-Za-z.]*/g) ?? [];
-  return words.filter((word) => word.includes('.')).map((word) => word.split('.').slice(1));
-}
-
-/** True where one path leads into the other. */
-function overlaps(path: readonly string[], hidden: readonly string[]): boolean {
-  return hidden.every((name, index) => index >= path.length || path[index] === name);
+  return [field, `_${field}`].filter((name) => Object.hasOwn(source, name));
 }

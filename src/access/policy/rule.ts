@@ -32,7 +32,7 @@ export interface AccessRule {
   readonly origin: RuleOrigin;
   readonly interactions: ReadonlySet<Interaction>;
   readonly criteria: Criteria;
-  /** Element paths below the resource that are not there for the caller: `birthDate`, `name.given`, `value`. */
+  /** Element paths in JSON names that are not there for the caller: `birthDate`, `name.given`, `valueQuantity`. */
   readonly hidden: readonly string[];
   /** Element paths that writes leave as they are. */
   readonly readonlyFields: readonly string[];
