@@ -5,11 +5,9 @@ import type { Caller, MemberCaller } from './caller.js';
 import type { GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
-import { assertPolicyWrite } from './policy/assert-policy-write.js';
 import type { ReadyWrite } from './ready-write.js';
-import { uniqueKeysOf } from './unique-keys.js';
-import { validateWrites } from './validate-writes.js';
-import { companionsOf, stamp } from './write-companions.js';
+import { systemWrites } from './system-writes.js';
+import { LENIENT, strictnessFor, validateWrite, type Strictness } from './validate-writes.js';
 import { WriteSession } from './write-session.js';
 import { withIndex } from './write-error.js';
 
@@ -23,10 +21,15 @@ export async function commitGuarded(
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<readonly WriteResult[]> {
-  await validateWrites(store, caller, writes, options);
+  const strictness = await strictnessFor(store, caller, writes, options);
+  // What a member writes is held to the definitions once the fields that it cannot see are back in.
+  const asked = caller.kind === 'system' ? strictness : LENIENT;
+  for (const [index, write] of writes.entries()) if (write.kind === 'put') validateWrite(write, index, asked);
   for (let attempt = 1; ; attempt += 1) {
     const ready =
-      caller.kind === 'system' ? systemWrites(caller, writes) : await memberWrites(store, caller, writes, options);
+      caller.kind === 'system'
+        ? await systemWrites(store, caller, writes, options)
+        : await memberWrites(store, caller, writes, strictness, options);
     try {
       const results = await store.commit(
         ready.map(({ write }) => write),
@@ -45,31 +48,11 @@ export async function commitGuarded(
   }
 }
 
-function systemWrites(caller: Caller, writes: readonly GuardedWrite[]): ReadyWrite[] {
-  return writes.flatMap((write, from): ReadyWrite[] => {
-    if (write.kind === 'unmatched') {
-      return [
-        {
-          write: { kind: 'unmatched', query: { ...write.query, project: homeOf(write.query.type, caller) } },
-          from,
-          rule: undefined,
-        },
-      ];
-    }
-    const key = { ...write.key, project: homeOf(write.key.type, caller) };
-    const before = companionsOf(write, key, caller, from);
-    if (write.kind === 'delete') return [...before, { write: { ...write, key }, from, rule: undefined }];
-    if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
-    const resource = stamp(write.resource, caller);
-    const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
-    return [...before, { write: { ...write, key, resource, unique }, from, rule: undefined }];
-  });
-}
-
 async function memberWrites(
   store: ResourceStore,
   caller: MemberCaller,
   writes: readonly GuardedWrite[],
+  strictness: Strictness,
   options: CallOptions | undefined,
 ): Promise<ReadyWrite[]> {
   const keys = writes.flatMap((write) =>
@@ -83,7 +66,7 @@ async function memberWrites(
     versions.set(`${type}/${id}`, result.status === 'found' ? result.versionId : null);
     state.set(`${type}/${id}`, result.status === 'found' ? result.resource : null);
   });
-  const session = new WriteSession(store, caller, state, versions);
+  const session = new WriteSession(store, caller, state, versions, strictness);
   const ready: ReadyWrite[] = [];
   for (const [from, write] of writes.entries()) {
     try {
@@ -103,16 +86,14 @@ function resultsFor(
   results: readonly WriteResult[],
   caller: Caller,
 ): WriteResult[] {
+  const all = caller.kind === 'member' ? caller.rules : undefined;
   const answers = new Array<WriteResult>(writes.length);
-  ready.forEach(({ from, rule }, index) => {
-    const result = results[index]!;
+  ready.forEach(({ from, seenBy, answer }, index) => {
+    const result = answer ?? results[index]!;
     // What this module added stands before the caller's own write, which therefore has the last word.
     if (result.kind !== writes[from]!.kind) return;
-    const all = caller.kind === 'member' ? caller.rules : undefined;
     answers[from] =
-      result.kind === 'put' && rule !== undefined
-        ? { ...result, resource: maskResource(result.resource, [rule], all) }
-        : result;
+      result.kind === 'put' ? { ...result, resource: maskResource(result.resource, seenBy, all) } : result;
   });
   return answers;
 }

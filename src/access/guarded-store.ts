@@ -31,7 +31,14 @@ export type GuardedQuery = Omit<SearchQuery, 'project'>;
 
 /** A write inside the caller's project. */
 export type GuardedWrite =
-  | (Omit<PutWrite, 'key'> & { readonly key: GuardedKey })
+  | (Omit<PutWrite, 'key'> & {
+      readonly key: GuardedKey;
+      /**
+       * Secrets that the resource leaves out stay as they are: for a resource that was read, and so without them, and is
+       * written back. Left out, trusted code writes the resource as it is; members never see nor change secrets.
+       */
+      readonly keepSecrets?: true | undefined;
+    })
   | (Omit<DeleteWrite, 'key'> & { readonly key: GuardedKey })
   | (Omit<UnmatchedCheck, 'query'> & { readonly query: GuardedQuery });
 

@@ -1,5 +1,5 @@
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
-import { withoutFields } from './policy/hidden-fields.js';
+import { covers, withoutFields } from './policy/hidden-fields.js';
 import type { AccessRule, AccessRules } from './policy/rule.js';
 
 /**
@@ -19,11 +19,13 @@ export function maskResource(
 
 /** Fields that every one of the rules hides; those that some rule shows are seen. */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
-  const [first, ...others] = rules;
-  if (first === undefined) return [];
-  return first.hidden.filter((field) =>
-    others.every(({ hidden }) => hidden.some((other) => field === other || field.startsWith(`${other}.`))),
-  );
+  const fields = new Set(rules.flatMap(({ hidden }) => hidden));
+  return [...fields].filter((field) => rules.every(({ hidden }) => coversField(hidden, field)));
+}
+
+/** True where a field is one of those named, or inside one. */
+export function coversField(named: readonly string[], field: string): boolean {
+  return named.some((other) => covers(other, field));
 }
 
 function maskContained(resource: AnyResource, all: AccessRules | undefined): AnyResource {

@@ -1,33 +1,49 @@
 import { assertValidResource } from '../fhir/assert-valid.js';
 import { FhirError } from '../fhir/error.js';
 import { elementsOf } from '../fhir/resource.js';
-import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../store/store.js';
+import { ABOVE_PROJECTS, type CallOptions, type PutWrite, type ResourceStore } from '../store/store.js';
 import type { Caller } from './caller.js';
 import type { GuardedWrite } from './guarded-store.js';
 import { isAboveProjects } from './policy/administrative-types.js';
 import { withIndex } from './write-error.js';
 
+/** Tells of which types resources are held to the R4 definitions. */
+export type Strictness = (type: string) => boolean;
+
 /**
- * Refuses resources that could not be stored and, in projects with `strictMode`, those that break the R4 definitions.
- * What lives above projects is always held to the definitions.
+ * How strict the caller's project is. What lives above projects is always held to the definitions.
  *
- * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
+ * The project is read only where something is written.
  */
-export async function validateWrites(
+export async function strictnessFor(
   store: ResourceStore,
   caller: Caller,
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
-): Promise<void> {
-  if (!writes.some(({ kind }) => kind === 'put')) return;
+): Promise<Strictness> {
+  if (!writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
   const [project] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: caller.project }], options);
   const strictMode = project?.status === 'found' && elementsOf(project.resource)['strictMode'] === true;
-  for (const [index, write] of writes.entries()) {
-    if (write.kind !== 'put') continue;
-    try {
-      assertValidResource(write.resource, { strict: strictMode || isAboveProjects(write.key.type) });
-    } catch (error) {
-      throw error instanceof FhirError ? withIndex(error, index) : error;
-    }
+  return (type) => strictMode || isAboveProjects(type);
+}
+
+/** Holds nothing against the definitions: only what could not be stored is refused. */
+export const LENIENT: Strictness = () => false;
+
+/**
+ * Refuses a resource that could not be stored and, where that is asked for, one that breaks the R4 definitions.
+ *
+ * @param index position of the write, for the error
+ * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
+ */
+export function validateWrite(
+  { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
+  index: number,
+  strictness: Strictness,
+): void {
+  try {
+    assertValidResource(resource, { strict: strictness(key.type) });
+  } catch (error) {
+    throw error instanceof FhirError ? withIndex(error, index) : error;
   }
 }

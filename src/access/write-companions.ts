@@ -34,7 +34,7 @@ function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, fr
         },
       },
       from,
-      rule: undefined,
+      seenBy: [],
     },
   ];
 }
@@ -46,7 +46,7 @@ function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, fr
 function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): ReadyWrite[] {
   if (key.type !== 'ProjectMembership' || write.kind === 'unmatched') return [];
   const entry: ResourceKey = { ...key, project: ABOVE_PROJECTS };
-  if (write.kind === 'delete') return [{ write: { kind: 'delete', key: entry }, from, rule: undefined }];
+  if (write.kind === 'delete') return [{ write: { kind: 'delete', key: entry }, from, seenBy: [] }];
   const project = { reference: `Project/${key.project}` };
   const elsewhere: Criteria = and([
     { kind: 'id', ids: [key.id] },
@@ -55,8 +55,8 @@ function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): R
   const query = { project: ABOVE_PROJECTS, type: key.type, criteria: elsewhere };
   const resource = { resourceType: key.type, id: key.id, project };
   return [
-    { write: { kind: 'unmatched', query }, from, rule: undefined },
-    { write: { kind: 'put', key: entry, resource }, from, rule: undefined },
+    { write: { kind: 'unmatched', query }, from, seenBy: [] },
+    { write: { kind: 'put', key: entry, resource }, from, seenBy: [] },
   ];
 }
 

@@ -1,140 +1,219 @@
 import { FhirError } from '../fhir/error.js';
-import { elementsOf, type AnyResource } from '../fhir/resource.js';
+import type { AnyResource } from '../fhir/resource.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
-import type { ResourceStore } from '../store/store.js';
+import { NONE } from '../search/criteria.js';
+import { expectationFailed } from '../store/conflicts.js';
+import { ABOVE_PROJECTS, type Expectation, type ResourceKey, type ResourceStore, type Write } from '../store/store.js';
 import type { MemberCaller } from './caller.js';
 import { decide } from './decide.js';
 import { evaluateCriteria } from './evaluate-criteria.js';
 import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
+import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
+import { resolveMemberUsers } from './member-users.js';
 import { assertPolicyWrite } from './policy/assert-policy-write.js';
-import { hasField, withFieldsOf } from './policy/hidden-fields.js';
 import { restrict } from './policy/restrict.js';
 import type { AccessRule, Interaction } from './policy/rule.js';
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
+import { validateWrite, type Strictness } from './validate-writes.js';
 import { companionsOf, stamp } from './write-companions.js';
+import { keepFields } from './write-fields.js';
 
 /** The writes of one commit, decided in their order: each sees what those before it will have done. */
 export class WriteSession {
   /** What the writes so far make of resources, by `Type/id`; null for deleted ones. */
   readonly #overlay = new Map<string, AnyResource | null>();
 
+  /**
+   * @param stored what the store holds of the resources to be written, by `Type/id`; null for what is absent
+   * @param versions their versions, likewise
+   */
   constructor(
     private readonly store: ResourceStore,
     private readonly caller: MemberCaller,
     private readonly stored: ReadonlyMap<string, AnyResource | null>,
     private readonly versions: ReadonlyMap<string, string | null>,
+    private readonly strictness: Strictness,
   ) {}
 
   async decide(write: GuardedWrite, from: number): Promise<ReadyWrite[]> {
-    if (write.kind === 'unmatched') return [this.#unmatched(write, from)];
+    if (write.kind === 'unmatched') return [await this.#unmatched(write, from)];
     const { type, id } = write.key;
     const name = `${type}/${id}`;
-    const key = { ...write.key, project: homeOf(type, this.caller) };
-    const before = this.#overlay.has(name) ? this.#overlay.get(name)! : (this.stored.get(name) ?? null);
     const first = !this.#overlay.has(name);
-    const expect = write.expect ?? (first ? { version: this.versions.get(name) ?? null } : undefined);
-    if (write.kind === 'delete') {
-      const rule = await this.#grantDelete(write.key, before);
-      this.#overlay.set(name, null);
-      return [...companionsOf(write, key, this.caller, from), { write: { kind: 'delete', key, expect }, from, rule }];
-    }
-    const { after, rule } = await this.#grantPut(write.key, before, write.resource);
+    const before = (first ? this.stored.get(name) : this.#overlay.get(name)) ?? null;
+    const version = first ? (this.versions.get(name) ?? null) : undefined;
+    if (write.kind === 'delete') return this.#delete(write, from, before, version);
+    const { after, rule } = await this.#grantPut(write, from, before);
     if (type === 'AccessPolicy') assertPolicyWrite(after);
     const resource = stamp(after, this.caller);
+    validateWrite({ key: write.key, resource }, from, this.strictness);
+    const expect = this.#expect(write, from, version);
     this.#overlay.set(name, resource);
-    return [{ write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) }, from, rule }];
+    const readers = await this.#granting(type, 'read', resource);
+    const key = { ...write.key, project: homeOf(type, this.caller) };
+    return [
+      {
+        write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
+        from,
+        // Who may write but not read gets back what it wrote.
+        seenBy: readers.length === 0 ? [rule] : readers,
+      },
+    ];
   }
 
-  #unmatched(write: GuardedWrite & { kind: 'unmatched' }, from: number): ReadyWrite {
+  async #unmatched(write: GuardedWrite & { kind: 'unmatched' }, from: number): Promise<ReadyWrite> {
     const { query } = write;
     const rules = this.#rules(query.type, 'search');
-    const criteria =
-      rules === null ? NOTHING : restrict(query.criteria, query.type, rules, (type) => this.#rules(type, 'search'));
+    const joined =
+      rules === null ? NONE : restrict(query.criteria, query.type, rules, (type) => this.#rules(type, 'search'));
+    const criteria = await resolveMemberUsers(this.store, this.caller, joined, undefined);
     return {
       write: { kind: 'unmatched', query: { ...query, criteria, project: homeOf(query.type, this.caller) } },
       from,
-      rule: undefined,
+      seenBy: [],
     };
   }
 
-  async #grantDelete(key: GuardedKey, before: AnyResource | null): Promise<AccessRule> {
-    const rules = this.#rules(key.type, 'delete');
-    if (rules === null) throw forbidden(this.caller, key.type, 'delete');
+  async #delete(
+    write: GuardedWrite & { kind: 'delete' },
+    from: number,
+    before: AnyResource | null,
+    version: string | null | undefined,
+  ): Promise<ReadyWrite[]> {
+    const { type, id } = write.key;
+    if (this.#rules(type, 'delete') === null) throw forbidden(type, 'delete');
+    const granted = before !== null && (await this.#granting(type, 'delete', before)).length > 0;
+    if (granted) {
+      const expect = this.#expect(write, from, version);
+      const key = { ...write.key, project: homeOf(type, this.caller) };
+      this.#overlay.set(`${type}/${id}`, null);
+      return [
+        ...companionsOf(write, key, this.caller, from),
+        { write: { kind: 'delete', key, expect }, from, seenBy: [] },
+      ];
+    }
+    if (before !== null && (await this.#sees(type, before))) throw forbidden(type, 'delete');
     // Deleting what is not there changes nothing, and so does deleting what is not there for this caller.
-    if (before === null) return rules[0]!;
-    for (const rule of rules) if (await this.#holds(rule, before)) return rule;
-    throw (await this.#sees(key.type, before)) ? forbidden(this.caller, key.type, 'delete') : missing(key);
+    if (typeof write.expect?.version === 'string') throw expectationFailed(from, home(write.key), write.expect, null);
+    return [{ write: NO_WRITE, from, seenBy: [], answer: { kind: 'delete', versionId: null } }];
   }
 
   async #grantPut(
-    key: GuardedKey,
+    write: GuardedWrite & { kind: 'put' },
+    from: number,
     before: AnyResource | null,
-    asked: AnyResource,
   ): Promise<{ readonly after: AnyResource; readonly rule: AccessRule }> {
-    const interaction = before === null ? 'create' : 'update';
-    const rules = this.#rules(key.type, interaction);
-    const granting: AccessRule[] = [];
-    if (before === null) granting.push(...(rules ?? []));
-    else for (const rule of rules ?? []) if (await this.#holds(rule, before)) granting.push(rule);
-    if (granting.length === 0) {
-      if (before !== null && !(await this.#sees(key.type, before))) throw missing(key);
-      throw forbidden(this.caller, key.type, interaction);
-    }
+    const { type } = write.key;
+    const updating = before === null ? [] : await this.#granting(type, 'update', before);
+    if (updating.length === 0 && before !== null && (await this.#sees(type, before))) throw forbidden(type, 'update');
+    const granting = updating.length > 0 ? updating : this.#grantCreate(write, from, before);
+    const existing = updating.length > 0 ? before : null;
+    const readers = existing === null ? [] : await this.#granting(type, 'read', existing);
     let refusal: FhirError | undefined;
     for (const rule of granting) {
-      const outcome = await this.#tryPut(key, before, asked, rule);
+      const outcome = await this.#tryPut(existing, write.resource, rule, readers);
       if (!(outcome instanceof FhirError)) return { after: outcome, rule };
       refusal ??= outcome;
     }
     throw refusal!;
   }
 
+  /**
+   * The rules by which something new may be written where nothing is, or nothing that the caller may know of.
+   *
+   * Both must look alike. So only a caller who sees all resources of the type may choose the id of a new one; others
+   * state by `expect: { version: null }` that they create, under an id made for it.
+   */
+  #grantCreate(
+    { key, expect }: GuardedWrite & { kind: 'put' },
+    from: number,
+    before: AnyResource | null,
+  ): readonly AccessRule[] {
+    const { type, id } = key;
+    const rules = this.#rules(type, 'create');
+    if (rules === null && (expect?.version === null || this.#rules(type, 'update') === null)) {
+      throw forbidden(type, expect?.version === null ? 'create' : 'update');
+    }
+    if (typeof expect?.version === 'string') throw expectationFailed(from, home(key), expect, null);
+    if (expect?.version === null) {
+      if (before !== null) throw new FhirError('precondition-failed', `A ${type} cannot be created under this id`);
+      return rules!;
+    }
+    if (rules !== null && before === null && this.#seesAll(type)) return rules;
+    const hint = rules === null ? '' : '; a new one gets its id from the server';
+    throw new FhirError('not-found', `${type}/${id} was not found${hint}`);
+  }
+
   /** The resource as the rule lets it be written; an error where it does not. */
   async #tryPut(
-    key: GuardedKey,
     before: AnyResource | null,
     asked: AnyResource,
     rule: AccessRule,
+    readers: readonly AccessRule[],
   ): Promise<AnyResource | FhirError> {
-    const fixed = [...rule.hidden, ...rule.readonlyFields];
-    const changed = fixed.find((path) => hasField(asked, path) && (before === null || !sameField(before, asked, path)));
-    if (changed !== undefined) {
-      return new FhirError('forbidden', `Not allowed to write the field ${changed} of ${key.type}`, {
-        issues: [
-          { code: 'forbidden', diagnostics: 'This field cannot be written', expression: [`${key.type}.${changed}`] },
-        ],
-      });
-    }
-    const after = before === null ? asked : withFieldsOf(before, asked, fixed);
+    const type = asked.resourceType;
+    const eyes = readers.length === 0 ? [rule] : readers;
+    const unseen = hiddenByAll(eyes);
+    const after = keepFields(before, asked, {
+      unseen,
+      readonly: [...rule.readonlyFields, ...rule.hidden.filter((field) => !coversField(unseen, field))],
+      seen: before === null ? null : maskResource(before, eyes, this.caller.rules),
+    });
+    if (after instanceof FhirError) return after;
     if (!(await this.#holds(rule, after))) {
       return new FhirError(
         'forbidden',
-        `Not allowed to write a ${key.type} like this: it would lie outside what the access policy grants`,
+        `Not allowed to write a ${type} like this: it would lie outside what the access policy grants`,
       );
     }
     for (const expression of rule.writeConstraints) {
-      const result = compileFhirPath(expression, key.type)(after, { before: before ?? [], after });
+      const result = compileFhirPath(expression, type)(after, { before: before ?? [], after });
       if (result.length !== 1 || result[0] !== true) {
-        return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${key.type}`);
+        return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
       }
     }
     return after;
   }
 
-  #holds(rule: AccessRule, resource: AnyResource): Promise<boolean> {
+  /**
+   * What must still hold when the store commits: the caller's own demand, else that the version decided about is current.
+   *
+   * @param version the version decided about; undefined after a write of the same commit
+   */
+  #expect(
+    { expect, key }: Exclude<GuardedWrite, { kind: 'unmatched' }>,
+    from: number,
+    version: string | null | undefined,
+  ): Expectation | undefined {
+    if (expect === undefined) return version === undefined ? undefined : { version };
+    // Otherwise the decision would be about another version than the one that is replaced.
+    if (version !== undefined && expect.version !== version) throw expectationFailed(from, home(key), expect, version);
+    return expect;
+  }
+
+  async #holds(rule: AccessRule, resource: AnyResource): Promise<boolean> {
     const { store, caller } = this;
-    return evaluateCriteria(rule.criteria, resource, {
-      store,
-      project: homeOf(resource.resourceType, caller),
-      overlay: this.#overlay,
-    });
+    const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
+    const project = homeOf(resource.resourceType, caller);
+    return evaluateCriteria(criteria, resource, { store, project, overlay: this.#overlay });
+  }
+
+  async #granting(type: string, interaction: Interaction, resource: AnyResource): Promise<AccessRule[]> {
+    const granting: AccessRule[] = [];
+    for (const rule of this.#rules(type, interaction) ?? []) {
+      if (await this.#holds(rule, resource)) granting.push(rule);
+    }
+    return granting;
   }
 
   async #sees(type: string, resource: AnyResource): Promise<boolean> {
-    for (const rule of this.#rules(type, 'read') ?? []) if (await this.#holds(rule, resource)) return true;
-    return false;
+    return (await this.#granting(type, 'read', resource)).length > 0;
+  }
+
+  #seesAll(type: string): boolean {
+    return (this.#rules(type, 'read') ?? []).some(({ criteria }) => criteria.kind === 'all');
   }
 
   #rules(type: string, interaction: Interaction): readonly AccessRule[] | null {
@@ -142,28 +221,18 @@ export class WriteSession {
   }
 }
 
-const NOTHING = { kind: 'none' } as const;
+/** Stands for a write that changes nothing: no resource can match. */
+const NO_WRITE: Write = {
+  kind: 'unmatched',
+  query: { project: ABOVE_PROJECTS, type: 'Project', criteria: NONE },
+};
 
-function sameField(before: AnyResource, after: AnyResource, path: string): boolean {
-  const [head] = path.split('.') as [string];
-  const restored = withFieldsOf(before, after, [head]);
-  return JSON.stringify(sorted(elementsOf(restored))) === JSON.stringify(sorted(elementsOf(after)));
+/** The messages of the store name type and id alone. */
+function home(key: GuardedKey): ResourceKey {
+  return { ...key, project: ABOVE_PROJECTS };
 }
 
-/** Keys in order, so that JSON texts compare as values. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, inner]) => [name, sorted(inner)]);
-}
-
-function missing({ type, id }: GuardedKey): FhirError {
-  return new FhirError('not-found', `${type}/${id} was not found`);
-}
-
-function forbidden(_caller: MemberCaller, type: string, interaction: Interaction): FhirError {
+function forbidden(type: string, interaction: Interaction): FhirError {
   const hint =
     type === 'ProjectMembership'
       ? '; use invite, updateMember or removeMember'

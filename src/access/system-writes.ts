@@ -1,0 +1,59 @@
+import { elementsOf, type AnyResource } from '../fhir/resource.js';
+import type { CallOptions, ResourceStore } from '../store/store.js';
+import type { SystemCaller } from './caller.js';
+import type { GuardedWrite } from './guarded-store.js';
+import { homeOf } from './home-of.js';
+import { secretFields } from './policy/administrative-types.js';
+import { assertPolicyWrite } from './policy/assert-policy-write.js';
+import { unrestrictedRule } from './policy/rule.js';
+import type { ReadyWrite } from './ready-write.js';
+import { uniqueKeysOf } from './unique-keys.js';
+import { companionsOf, stamp } from './write-companions.js';
+
+/** The writes of trusted code, which need no decision. Secrets may be written, but are never part of a result. */
+export async function systemWrites(
+  store: ResourceStore,
+  caller: SystemCaller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<ReadyWrite[]> {
+  const ready: ReadyWrite[] = [];
+  for (const [from, write] of writes.entries()) {
+    if (write.kind === 'unmatched') {
+      const query = { ...write.query, project: homeOf(write.query.type, caller) };
+      ready.push({ write: { kind: 'unmatched', query }, from, seenBy: [] });
+      continue;
+    }
+    const key = { ...write.key, project: homeOf(write.key.type, caller) };
+    ready.push(...companionsOf(write, key, caller, from));
+    if (write.kind === 'delete') {
+      ready.push({ write: { ...write, key }, from, seenBy: [] });
+      continue;
+    }
+    if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
+    const { keepSecrets, ...put } = write;
+    const kept = keepSecrets === true ? await withSecrets(store, caller, write, options) : write;
+    const resource = stamp(kept.resource, caller);
+    const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
+    const seenBy = [unrestrictedRule('trusted code', secretFields(write.key.type))];
+    ready.push({ write: { ...put, key, resource, expect: kept.expect, unique }, from, seenBy });
+  }
+  return ready;
+}
+
+/** Secrets that the resource leaves out are those of the version it replaces. */
+async function withSecrets(
+  store: ResourceStore,
+  caller: SystemCaller,
+  { key, resource, expect }: GuardedWrite & { kind: 'put' },
+  options: CallOptions | undefined,
+): Promise<Pick<GuardedWrite & { kind: 'put' }, 'resource' | 'expect'>> {
+  const secrets = secretFields(key.type);
+  if (secrets.length === 0) return { resource, expect };
+  const [found] = await store.read([{ ...key, project: homeOf(key.type, caller) }], options);
+  if (found?.status !== 'found') return { resource, expect };
+  const stored = elementsOf(found.resource);
+  const missing = secrets.filter((name) => Object.hasOwn(stored, name) && !Object.hasOwn(resource, name));
+  const kept = { ...resource, ...Object.fromEntries(missing.map((name) => [name, stored[name]])) } as AnyResource;
+  return { resource: kept, expect: expect ?? { version: found.versionId } };
+}
