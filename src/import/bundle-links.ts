@@ -19,7 +19,9 @@ export function linksWithin(identified: readonly Identified[]): LinkLookup {
     const { fullUrl, resource } = one.entry;
     const target = keyText(one.key);
     if (fullUrl !== undefined) targets.set(fullUrl, target);
-    if (resource?.id !== undefined && resource.id !== one.key.id) {
+    // Beside a fullUrl `urn:uuid:…`, the id of a resource that gets a new one names nothing inside the Bundle.
+    const renamed = one.action === 'put' && fullUrl?.startsWith('urn:') === true;
+    if (resource?.id !== undefined && resource.id !== one.key.id && !renamed) {
       targets.set(keyText({ type: one.key.type, id: resource.id }), target);
     }
   }

@@ -60,6 +60,7 @@ export function inProcessingOrder(entries: readonly BundleEntry[]): readonly Bun
  * Finds out which resource each entry is about, asking the store where an entry states a condition.
  *
  * A created resource keeps its id. Without one it takes that of its fullUrl (`urn:uuid:X`, `…/Type/X`), else a new UUID.
+ * Where ids are assigned, it is always a new UUID.
  *
  * @param entries in processing order
  */
@@ -114,16 +115,27 @@ async function identifyCreate(
 ): Promise<PutEntry | MatchEntry> {
   const { type } = entry.request;
   const resource = entry.resource!;
-  const key = { type, id: resource.id ?? idOfFullUrl(entry) ?? randomUUID() };
+  const { key, expect } = keyOfNew(entry, session);
   if (entry.ifNoneExist === undefined) {
-    return { action: 'put', entry, key, resource, expect: undefined, check: undefined, optimistic: false };
+    return { action: 'put', entry, key, resource, expect, check: undefined, optimistic: false };
   }
   const criteria = parseCondition(type, withoutType(entry.ifNoneExist, type), session);
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw tooMany(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
-  return { action: 'put', entry, key, resource, expect: undefined, check, optimistic: true };
+  return { action: 'put', entry, key, resource, expect, check, optimistic: true };
+}
+
+/** The id that a POST entry's resource gets. Only one made here is known to be new. */
+function keyOfNew(
+  entry: BundleEntry,
+  session: ImportSession,
+): { readonly key: GuardedKey; readonly expect: Expectation | undefined } {
+  const { type } = entry.request;
+  const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
+  if (own !== undefined) return { key: { type, id: own }, expect: undefined };
+  return { key: { type, id: randomUUID() }, expect: { version: null } };
 }
 
 /** See https://hl7.org/fhir/R4/http.html#update and #cond-update. */
@@ -144,7 +156,7 @@ async function identifyUpdate(
   if (match === undefined) {
     const key = { type, id: resource.id ?? idOfFullUrl(entry) ?? randomUUID() };
     // An id that is taken by a resource outside the condition must not be overwritten.
-    const expect = stated ?? (resource.id === undefined ? undefined : { version: null });
+    const expect = stated ?? { version: null };
     const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
     return { action: 'put', entry, key, resource, expect, check, optimistic: true };
   }

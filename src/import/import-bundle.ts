@@ -13,6 +13,7 @@ import { runTransaction } from './transaction.js';
  * - **Ids are kept.** A POST stores its resource under the id it has, else under that of its `urn:uuid:` or `…/Type/id`
  *   fullUrl, else under a new UUID. Where that id exists, the resource becomes its next version; with the same content
  *   nothing is written. So importing a Bundle twice changes nothing the second time.
+ *   `ids: 'assigned'` gives every POST a new id instead, as a FHIR server does.
  * - **Links** to entries by fullUrl become `Type/id` as stored: in references, elements of type url, uri, oid and uuid
  *   and in narrative links. In elements of type uri only `urn:` fullUrls are, as canonical URLs live there. Links that
  *   lead nowhere are kept as they are.

@@ -10,4 +10,9 @@ export interface ImportContext {
   readonly signal?: AbortSignal | undefined;
   /** The service's own base URL. Absolute URLs that begin with it are read as local. Default: none are. */
   readonly baseUrl?: string | undefined;
+  /**
+   * What ids the resources of POST entries get. `kept`: their own, so that importing twice changes nothing the second
+   * time. `assigned`: new ones, as a FHIR server gives them to what clients create. Default `kept`.
+   */
+  readonly ids?: 'kept' | 'assigned' | undefined;
 }

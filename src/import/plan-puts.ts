@@ -46,7 +46,7 @@ export async function planPuts(
       return { kind: 'unchanged', stored: found };
     }
     touched.add(text);
-    return { kind: 'write', write: { kind: 'put', key, resource: kept, expect } };
+    return { kind: 'write', write: { kind: 'put', key, resource: kept, expect, keepSecrets: true } };
   });
 }
 

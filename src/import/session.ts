@@ -8,6 +8,8 @@ export interface ImportSession {
   readonly store: GuardedStore;
   readonly options: CallOptions;
   readonly baseUrl: string | undefined;
+  /** POST entries get new ids, whatever they bring. */
+  readonly assignIds: boolean;
 }
 
 /** @throws FhirError `unauthenticated` - the context has no caller */
@@ -16,6 +18,7 @@ export function openSession(context: ImportContext): ImportSession {
     store: guardStore(context.store, context.caller),
     options: { signal: context.signal },
     baseUrl: context.baseUrl,
+    assignIds: context.ids === 'assigned',
   };
 }
 
