@@ -1,0 +1,154 @@
+import { isResourceType } from '../fhir/definitions.js';
+import { maskError, type ErrorCode } from '../fhir/error.js';
+import { isResourceId } from '../fhir/resource.js';
+import type { Caller } from './caller.js';
+
+/**
+ * One interaction, for the host's audit trail: who did what to which resources, when, and how it ended.
+ *
+ * It never holds content of resources, values that were searched for, or messages of errors.
+ */
+export interface AuditRecord {
+  /**
+   * What was done: an interaction of FHIR's REST interface (https://hl7.org/fhir/R4/valueset-type-restful-interaction.html),
+   * or an operation of this library such as `graphql` and `invite`.
+   */
+  readonly interaction: AuditInteraction;
+  readonly who: AuditedCaller;
+  /** The resources or, without ids, the types that it was about. */
+  readonly targets: readonly AuditTarget[];
+  /** Names of the search parameters used, `birthdate`, without their values; left out where nothing was searched. */
+  readonly parameters?: readonly string[] | undefined;
+  /** Number of resources that a search, history or Bundle answered with. */
+  readonly results?: number | undefined;
+  /** Number of calls to the store; of `graphql` only. */
+  readonly storeCalls?: number | undefined;
+  readonly outcome: AuditOutcome;
+  /** Instant at which it began, ISO 8601, UTC. */
+  readonly started: string;
+  /** How long it took, in milliseconds. */
+  readonly duration: number;
+}
+
+export type AuditInteraction = RestInteraction | 'graphql' | ProjectOperation;
+
+/** Interactions of the repository. */
+export type RestInteraction =
+  'create' | 'read' | 'vread' | 'update' | 'patch' | 'delete' | 'search' | 'history' | 'transaction' | 'batch';
+
+/** Operations on projects and their members. */
+export type ProjectOperation =
+  | 'create-project'
+  | 'invite'
+  | 'search-members'
+  | 'update-member'
+  | 'remove-member'
+  | 'create-program'
+  | 'rotate-secret';
+
+/** Who is responsible, by references. */
+export type AuditedCaller =
+  | { readonly kind: 'system'; readonly project: string }
+  | {
+      readonly kind: 'member';
+      readonly project: string;
+      /** `ProjectMembership/1`. */
+      readonly membership: string;
+      /** `User/1`, `ClientApplication/1` or `Bot/1`. */
+      readonly user: string;
+      /** `Practitioner/1`. */
+      readonly profile: string;
+    }
+  /** Whoever came without being a caller. */
+  | { readonly kind: 'unknown' };
+
+export interface AuditTarget {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly versionId?: string | undefined;
+  /** What was done to this one, where one interaction did several things: the entries of a Bundle. */
+  readonly interaction?: RestInteraction | undefined;
+}
+
+export type AuditOutcome = { readonly success: true } | { readonly success: false; readonly code: ErrorCode };
+
+/**
+ * Receives every record when its interaction has ended. Nothing waits for it, and what it throws becomes a process
+ * warning (`FHIRGRAPH_AUDIT`): an audit trail that fails does not stop the service. A host whose trail must be complete
+ * queues the records durably here.
+ */
+export type AuditHook = (record: AuditRecord) => void | Promise<void>;
+
+/** What is found out about an interaction while it runs. */
+export type AuditFacts = {
+  -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
+} & {
+  /** Set where the interaction answers although it failed, as a query with errors does. */
+  failure?: ErrorCode;
+};
+
+/**
+ * Carries out an interaction and tells the hook how it went; without a hook it is just carried out.
+ *
+ * @param work fills in the facts as it learns them, so that a failure is told with what was known by then
+ */
+export async function audited<Result>(
+  hook: AuditHook | undefined,
+  caller: Caller | undefined,
+  interaction: AuditInteraction,
+  work: (facts: AuditFacts) => Promise<Result>,
+): Promise<Result> {
+  const facts: AuditFacts = {};
+  if (hook === undefined) return work(facts);
+  const started = new Date().toISOString();
+  const clock = performance.now();
+  let failure: ErrorCode | undefined;
+  try {
+    const result = await work(facts);
+    failure = facts.failure;
+    return result;
+  } catch (error) {
+    failure = maskError(error).code;
+    throw error;
+  } finally {
+    const { failure: _failure, targets = [], ...known } = facts;
+    tell(hook, {
+      interaction,
+      who: auditedCaller(caller),
+      ...known,
+      targets: targets.map(safeTarget),
+      outcome: failure === undefined ? { success: true } : { success: false, code: failure },
+      started,
+      duration: Math.round((performance.now() - clock) * 1000) / 1000,
+    });
+  }
+}
+
+function auditedCaller(caller: Caller | undefined): AuditedCaller {
+  if (caller?.kind === 'system') return { kind: 'system', project: caller.project };
+  if (caller?.kind !== 'member') return { kind: 'unknown' };
+  const { project, membership, user, profile } = caller;
+  return { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile };
+}
+
+/** What names no type or cannot be an id was made up by a client, and could hold anything. */
+function safeTarget({ type, id, versionId, interaction }: AuditTarget): AuditTarget {
+  return {
+    type: isResourceType(type) ? type : 'unknown',
+    ...(isResourceId(id) ? { id } : {}),
+    ...(isResourceId(versionId) ? { versionId } : {}),
+    ...(interaction === undefined ? {} : { interaction }),
+  };
+}
+
+function tell(hook: AuditHook, record: AuditRecord): void {
+  try {
+    Promise.resolve(hook(record)).catch(warn);
+  } catch (error) {
+    warn(error);
+  }
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error), { code: 'FHIRGRAPH_AUDIT' });
+}
