@@ -6,10 +6,12 @@ export interface Resource {
   readonly id: string;
 }
 
-/** A reverse search: the first `count` resources of `type` whose `parameter` points to `target` (`Type/id`). */
+/** A reverse search: the first `count` resources of `type` whose `parameter` points to `parent`/`target`. */
 export interface Reverse {
+  readonly parent: string;
   readonly type: string;
   readonly parameter: string;
+  /** Id of the parent. */
   readonly target: string;
   readonly count: number;
 }
@@ -77,8 +79,8 @@ export function createSchema(): GraphQLSchema {
     ['Encounter', 'Observation'],
   ] as const) {
     resolve(schema, parent, `${type}List`, (source, { _reference, _count }, { reverse }) => {
-      const target = `${parent}/${(source as Resource).id}`;
-      return reverse.load({ type, parameter: _reference as string, target, count: _count as number });
+      const target = (source as Resource).id;
+      return reverse.load({ parent, type, parameter: _reference as string, target, count: _count as number });
     });
   }
   resolve(schema, 'Reference', 'resource', (source, _arguments, { byId }) =>

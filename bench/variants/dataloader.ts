@@ -32,53 +32,45 @@ export function graphqlWithDataLoader(database: Database.Database, project: stri
   };
 }
 
-/** The statements behind the loaders: one per batch of references, one per reverse search and level. */
+/** The statements behind the loaders: one per type of a batch of references, one per kind of reverse search and level. */
 class Queries {
-  readonly #list: Database.Statement<[string, string, number], string>;
-  readonly #byGender: Database.Statement<[string, string, string, number], string>;
-  readonly #byId: Database.Statement<[string, string], { reference: string; text: string }>;
-  readonly #reverse: Database.Statement<
-    [string, string, string, string, string, number],
-    { target: string; text: string }
-  >;
+  readonly #database: Database.Database;
   readonly #project: string;
+  readonly #numbers = new Map<string, number>();
+  readonly #list: Database.Statement<[number, number], string>;
+  readonly #byGender: Database.Statement<[number, string, number], string>;
+  readonly #byId: Database.Statement<[string, number], { id: string; text: string }>;
+  readonly #reverse: Database.Statement<[string, number, number, number], { target: string; text: string }>;
 
   constructor(database: Database.Database, project: string) {
+    this.#database = database;
     this.#project = project;
-    const page = 'JOIN version ON version.key = resource.content';
     this.#list = database
-      .prepare<[string, string, number], string>(
-        `SELECT version.text FROM resource ${page}
-         WHERE collection = (SELECT key FROM collection WHERE project = ? AND type = ?) ORDER BY id LIMIT ?`,
+      .prepare<[number, number], string>(
+        `SELECT version.text FROM resource JOIN version ON version.key = resource.content
+         WHERE collection = ? ORDER BY id LIMIT ?`,
       )
       .pluck();
     this.#byGender = database
-      .prepare<[string, string, string, number], string>(
-        `SELECT version.text FROM token JOIN resource ON resource.key = token.resource ${page}
-         WHERE token.parameter = (SELECT parameter.key FROM parameter JOIN collection ON collection.key = collection
-             WHERE project = ? AND type = ? AND parameter.code = 'gender')
-           AND token.code = ? ORDER BY id LIMIT ?`,
+      .prepare<[number, string, number], string>(
+        `SELECT version.text FROM token JOIN resource ON resource.key = token.resource
+         JOIN version ON version.key = resource.content
+         WHERE token.parameter = ? AND token.code = ? AND token.system = 0 ORDER BY id LIMIT ?`,
       )
       .pluck();
     this.#byId = database.prepare(
-      `SELECT wanted.value AS reference, version.text
-       FROM json_each(?) AS wanted
-       JOIN collection ON collection.project = ? AND collection.type = substr(wanted.value, 1, instr(wanted.value, '/') - 1)
-       JOIN resource ON resource.collection = collection.key AND resource.id = substr(wanted.value, instr(wanted.value, '/') + 1)
-       ${page}`,
+      `SELECT resource.id, version.text FROM json_each(?) AS wanted
+       CROSS JOIN resource ON resource.collection = ? AND resource.id = wanted.value
+       JOIN version ON version.key = resource.content`,
     );
     this.#reverse = database.prepare(
       `SELECT target, version.text FROM (
          SELECT wanted.value AS target, resource.content AS content, resource.id AS id,
            row_number() OVER (PARTITION BY wanted.value ORDER BY resource.id) AS position
          FROM json_each(?) AS wanted
-         JOIN collection AS home ON home.project = ? AND home.type = substr(wanted.value, 1, instr(wanted.value, '/') - 1)
-         JOIN resource AS parent ON parent.collection = home.key
-           AND parent.id = substr(wanted.value, instr(wanted.value, '/') + 1)
-         JOIN reference ON reference.target = parent.key
-           AND reference.parameter = (SELECT parameter.key FROM parameter JOIN collection ON collection.key = collection
-             WHERE project = ? AND type = ? AND parameter.code = ?)
-         JOIN resource ON resource.key = reference.resource
+         CROSS JOIN resource AS parent ON parent.collection = ? AND parent.id = wanted.value
+         CROSS JOIN reference ON reference.parameter = ? AND reference.target = parent.key
+         CROSS JOIN resource ON resource.key = reference.resource
        ) AS page JOIN version ON version.key = page.content WHERE position <= ? ORDER BY target, page.id`,
     );
   }
@@ -86,16 +78,19 @@ class Queries {
   list(type: string, count: number, gender: string | undefined): Resource[] {
     const texts =
       gender === undefined
-        ? this.#list.all(this.#project, type, count)
-        : this.#byGender.all(this.#project, type, gender, count);
+        ? this.#list.all(this.#collection(type), count)
+        : this.#byGender.all(this.#parameter(type, 'gender'), gender, count);
     return texts.map((text) => JSON.parse(text) as Resource);
   }
 
   /** @param references `Type/id` @returns same length, same order */
   byId(references: readonly string[]): (Resource | null)[] {
     const found = new Map<string, Resource>();
-    for (const { reference, text } of this.#byId.all(JSON.stringify(references), this.#project)) {
-      found.set(reference, JSON.parse(text) as Resource);
+    for (const [type, group] of Map.groupBy(references, (reference) => reference.slice(0, reference.indexOf('/')))) {
+      const ids = JSON.stringify(group.map((reference) => reference.slice(type.length + 1)));
+      for (const { id, text } of this.#byId.iterate(ids, this.#collection(type))) {
+        found.set(`${type}/${id}`, JSON.parse(text) as Resource);
+      }
     }
     return references.map((reference) => found.get(reference) ?? null);
   }
@@ -103,18 +98,40 @@ class Queries {
   /** @returns same length, same order */
   reverse(keys: readonly Reverse[]): Resource[][] {
     const lists = keys.map((): Resource[] => []);
-    const groups = Map.groupBy(keys.keys(), (index) => {
-      const { type, parameter, count } = keys[index]!;
-      return `${type} ${parameter} ${count}`;
-    });
-    for (const indexes of groups.values()) {
-      const { type, parameter, count } = keys[indexes[0]!]!;
+    const kindOf = ({ parent, type, parameter, count }: Reverse) => `${parent} ${type} ${parameter} ${count}`;
+    for (const indexes of Map.groupBy(keys.keys(), (index) => kindOf(keys[index]!)).values()) {
+      const { parent, type, parameter, count } = keys[indexes[0]!]!;
       const byTarget = new Map(indexes.map((index) => [keys[index]!.target, lists[index]!]));
-      const targets = JSON.stringify([...byTarget.keys()]);
-      for (const row of this.#reverse.iterate(targets, this.#project, this.#project, type, parameter, count)) {
-        byTarget.get(row.target)!.push(JSON.parse(row.text) as Resource);
-      }
+      const rows = this.#reverse.iterate(
+        JSON.stringify([...byTarget.keys()]),
+        this.#collection(parent),
+        this.#parameter(type, parameter),
+        count,
+      );
+      for (const { target, text } of rows) byTarget.get(target)!.push(JSON.parse(text) as Resource);
     }
     return lists;
+  }
+
+  #collection(type: string): number {
+    return this.#number('SELECT key FROM collection WHERE project = ? AND type = ?', this.#project, type);
+  }
+
+  #parameter(type: string, code: string): number {
+    return this.#number('SELECT key FROM parameter WHERE collection = ? AND code = ?', this.#collection(type), code);
+  }
+
+  /** A number of the file's dictionaries, asked for once. */
+  #number(text: string, ...values: (string | number)[]): number {
+    const name = `${text} ${values.join(' ')}`;
+    let number = this.#numbers.get(name);
+    if (number === undefined) {
+      number = this.#database
+        .prepare<(string | number)[], number>(text)
+        .pluck()
+        .get(...values)!;
+      this.#numbers.set(name, number);
+    }
+    return number;
   }
 }

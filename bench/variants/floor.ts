@@ -11,6 +11,7 @@ import {
   reportWithResults,
   wideObservation,
 } from './projections.js';
+import { Tables } from './tables.js';
 
 /**
  * The least work that gives the answers: SQL written and prepared for one query each, `JSON.parse`, a hand-written
@@ -35,22 +36,39 @@ export function floor(database: Database.Database, project: string): Variant {
       });
     },
     'reverse-twice': () => {
-      const patients = tables.first<Patient>('Patient', 5);
-      const encounters = tables.byReference<Encounter>('Encounter', 'subject', 'Patient', 10);
-      const observations = tables.byReference<Observation>('Observation', 'encounter', 'Encounter', 10);
-      const withObservations = (encounter: Encounter) =>
-        encounterWithObservations(encounter, observations(encounter.id!).map(briefObservation));
-      return () => ({
-        PatientList: patients().map((patient) =>
-          patientWithEncounters(patient, encounters(patient.id!).map(withObservations)),
-        ),
-      });
+      const patients = tables.firstWithKeys<Patient>('Patient', 5);
+      const encounters = tables.byReferences<Encounter>('Encounter', 'subject', 10);
+      const observations = tables.byReferences<Observation>('Observation', 'encounter', 10);
+      return () => {
+        const parents = patients();
+        const visits = encounters(parents.map(({ key }) => key));
+        const findings = observations([...visits.values()].flat().map(({ key }) => key));
+        return {
+          PatientList: parents.map(({ key, resource }) =>
+            patientWithEncounters(
+              resource,
+              visits.get(key)!.map((visit) =>
+                encounterWithObservations(
+                  visit.resource,
+                  findings.get(visit.key)!.map((finding) => briefObservation(finding.resource)),
+                ),
+              ),
+            ),
+          ),
+        };
+      };
     },
     references: () => {
       const reports = tables.first<DiagnosticReport>('DiagnosticReport', 50);
-      const read = tables.read<Observation>('Observation');
-      const resolve = (reference: string) => read(reference.slice('Observation/'.length));
-      return () => ({ DiagnosticReportList: reports().map((report) => reportWithResults(report, resolve)) });
+      const read = tables.readMany<Observation>('Observation');
+      const idOf = (reference = '') => reference.slice('Observation/'.length);
+      return () => {
+        const page = reports();
+        const ids = page.flatMap(({ result }) => result?.map(({ reference }) => idOf(reference)) ?? []);
+        const observations = read(ids);
+        const resolve = (reference: string) => observations.get(idOf(reference))!;
+        return { DiagnosticReportList: page.map((report) => reportWithResults(report, resolve)) };
+      };
     },
     wide: () => {
       const observations = tables.first<Observation>('Observation', 1000);
@@ -64,69 +82,4 @@ export function floor(database: Database.Database, project: string): Variant {
       return () => JSON.stringify({ data: answer() });
     },
   };
-}
-
-/** Prepared access to the tables of SqliteStore (src/stores/sqlite/schema.ts), each in the cheapest form that orders by id. */
-class Tables {
-  readonly #database: Database.Database;
-  readonly #project: string;
-
-  constructor(database: Database.Database, project: string) {
-    this.#database = database;
-    this.#project = project;
-  }
-
-  read<Resource>(type: string): (id: string) => Resource {
-    const statement = this.#texts<[number, string]>(
-      'SELECT text FROM version WHERE key = (SELECT content FROM resource WHERE collection = ? AND id = ?)',
-    );
-    const collection = this.#collection(type);
-    return (id) => JSON.parse(statement.get(collection, id)!) as Resource;
-  }
-
-  first<Resource>(type: string, count: number): () => Resource[] {
-    const statement = this.#texts<[number, number]>(`SELECT version.text FROM resource
-      JOIN version ON version.key = resource.content WHERE collection = ? ORDER BY id LIMIT ?`);
-    const collection = this.#collection(type);
-    return () => statement.all(collection, count).map((text) => JSON.parse(text) as Resource);
-  }
-
-  byToken<Resource>(type: string, code: string, count: number): (value: string) => Resource[] {
-    const statement = this.#texts<[number, string, number]>(`SELECT version.text FROM (
-        SELECT content, id FROM token JOIN resource ON resource.key = token.resource
-        WHERE parameter = ? AND code = ? ORDER BY id LIMIT ?) AS page
-      JOIN version ON version.key = page.content ORDER BY page.id`);
-    const parameter = this.#parameter(type, code);
-    return (value) => statement.all(parameter, value, count).map((text) => JSON.parse(text) as Resource);
-  }
-
-  byReference<Resource>(type: string, code: string, target: string, count: number): (id: string) => Resource[] {
-    const statement = this.#texts<[number, number, string, number]>(`SELECT version.text FROM (
-        SELECT content, id FROM reference JOIN resource ON resource.key = reference.resource
-        WHERE parameter = ? AND target = (SELECT key FROM resource WHERE collection = ? AND id = ?)
-        ORDER BY id LIMIT ?) AS page
-      JOIN version ON version.key = page.content ORDER BY page.id`);
-    const parameter = this.#parameter(type, code);
-    const collection = this.#collection(target);
-    return (id) => statement.all(parameter, collection, id, count).map((text) => JSON.parse(text) as Resource);
-  }
-
-  #texts<Values extends unknown[]>(text: string): Database.Statement<Values, string> {
-    return this.#database.prepare<Values, string>(text).pluck();
-  }
-
-  #collection(type: string): number {
-    return this.#number('SELECT key FROM collection WHERE project = ? AND type = ?', this.#project, type);
-  }
-
-  #parameter(type: string, code: string): number {
-    return this.#number('SELECT key FROM parameter WHERE collection = ? AND code = ?', this.#collection(type), code);
-  }
-
-  #number(text: string, ...values: (string | number)[]): number {
-    return this.#database
-      .prepare<(string | number)[], number>(text)
-      .pluck()
-      .get(...values)!;
-  }
 }
