@@ -1,0 +1,6 @@
+export {
+  type ConformanceRunner,
+  type ConformanceSkip,
+  type ConformanceOptions,
+  storeConformance,
+} from './testing/store-conformance.js';
