@@ -1,11 +1,13 @@
-import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
 import { covers, withoutFields } from './policy/hidden-fields.js';
-import type { AccessRule, AccessRules } from './policy/rule.js';
+import { secretFields } from './policy/administrative-types.js';
+import { READ_INTERACTIONS, type AccessRule, type AccessRules } from './policy/rule.js';
 
 /**
  * A resource as a caller sees it through the rules that grant it: without the fields that all of them hide.
  *
- * Contained resources are seen with their container, but what every rule for their own type hides is hidden in them too.
+ * Resources inside it (contained ones, entries of a Bundle) are seen with it, but what every rule for their own type hides
+ * is hidden in them too.
  *
  * @param all the caller's rules; undefined for trusted code
  */
@@ -14,11 +16,13 @@ export function maskResource(
   grants: readonly AccessRule[],
   all: AccessRules | undefined,
 ): AnyResource {
-  return maskContained(withoutFields(resource, hiddenByAll(grants)), all);
+  const seen = withoutFields(resource, hiddenByAll(grants));
+  return all === undefined ? seen : (maskInside(elementsOf(seen), all) as unknown as AnyResource);
 }
 
 /** Fields that every one of the rules hides; those that some rule shows are seen. */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
+  if (rules.length === 1) return rules[0]!.hidden;
   const fields = new Set(rules.flatMap(({ hidden }) => hidden));
   return [...fields].filter((field) => rules.every(({ hidden }) => coversField(hidden, field)));
 }
@@ -28,16 +32,41 @@ export function coversField(named: readonly string[], field: string): boolean {
   return named.some((other) => covers(other, field));
 }
 
-function maskContained(resource: AnyResource, all: AccessRules | undefined): AnyResource {
-  const contained = elementsOf(resource)['contained'];
-  if (all === undefined || !Array.isArray(contained)) return resource;
-  let changed = false;
-  const masked = contained.map((inner: unknown) => {
-    if (!isJsonObject(inner) || typeof inner['resourceType'] !== 'string') return inner;
-    const rules = all.rulesFor(inner['resourceType']).filter(({ interactions }) => interactions.has('read'));
-    const seen = withoutFields(inner as unknown as AnyResource, hiddenByAll(rules));
-    changed ||= elementsOf(seen) !== inner;
-    return seen;
-  });
-  return changed ? ({ ...elementsOf(resource), contained: masked } as unknown as AnyResource) : resource;
+/** Elements that hold whole resources, at the first level of a resource and below it. */
+export const INLINE_HEADS = ['contained', 'entry', 'parameter'] as const;
+const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
+
+/** Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters. */
+function maskInside(resource: JsonObject, all: AccessRules): JsonObject {
+  return withChanged(resource, INLINE_HEADS, (value) => maskInline(value, all));
+}
+
+function maskInline(value: JsonObject, all: AccessRules): JsonObject {
+  const type = value['resourceType'];
+  if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
+  const rules = all.rulesFor(type).filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
+  return maskInside(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+}
+
+/** The object with the objects of some of its elements changed; itself where nothing is. */
+function withChanged(
+  source: JsonObject,
+  names: readonly string[],
+  change: (value: JsonObject) => JsonObject,
+): JsonObject {
+  let copy: { [name: string]: unknown } | undefined;
+  for (const name of names) {
+    const value = Object.hasOwn(source, name) ? source[name] : undefined;
+    const changed = Array.isArray(value)
+      ? value.map((item: unknown) => (isJsonObject(item) ? change(item) : item))
+      : isJsonObject(value)
+        ? change(value)
+        : value;
+    const same = Array.isArray(changed)
+      ? changed.every((item, index) => item === (value as readonly unknown[])[index])
+      : changed === value;
+    if (!same) copy = { ...(copy ?? source), [name]: changed };
+  }
+  return copy ?? source;
 }

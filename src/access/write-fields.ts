@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FhirError } from '../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
+import { INLINE_HEADS } from './mask-resource.js';
 import { hasField, headOf, withFieldsOf } from './policy/hidden-fields.js';
 
 /** What a writer must leave as it is. */
@@ -34,7 +35,7 @@ export function keepFields(
     return set === undefined ? asked : refusal(asked, set);
   }
   const restored = new Set<string>();
-  for (const head of ['contained', ...fixed.unseen.map(headOf)]) {
+  for (const head of [...INLINE_HEADS, ...fixed.unseen.map(headOf)]) {
     const whole = fieldOf(before, head);
     const seen = fieldOf(fixed.seen, head);
     if (isDeepStrictEqual(whole, seen)) continue;

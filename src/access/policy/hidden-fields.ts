@@ -35,17 +35,6 @@ export function headOf(path: string): string {
   return path.split('.', 1)[0]!;
 }
 
-/** What stands in the resource under one element of the first level, its `_` sibling included. */
-export function fieldOf(resource: AnyResource, head: string): JsonObject {
-  const elements = elementsOf(resource);
-  return Object.fromEntries(jsonNames(head, elements).map((name) => [name, elements[name]]));
-}
-
-/** The element of the first level that a path leads into, without all that the path does not lead to. */
-export function onlyField(resource: AnyResource, path: string): JsonObject {
-  return onlyPath(elementsOf(resource), path.split('.'));
-}
-
 /** True where hiding `field` hides `other` too: it is the same field, or one inside it. */
 export function covers(field: string, other: string): boolean {
   return other === field || other.startsWith(`${field}.`);
@@ -88,16 +77,6 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
     changed = true;
   }
   return changed ? copy : source;
-}
-
-function onlyPath(source: JsonObject, path: readonly string[]): JsonObject {
-  const [head, ...rest] = path as [string, ...string[]];
-  const inside = (value: unknown): unknown => {
-    if (rest.length === 0) return value;
-    if (Array.isArray(value)) return value.map(inside);
-    return isJsonObject(value) ? onlyPath(value, rest) : undefined;
-  };
-  return Object.fromEntries(jsonNames(head, source).map((name) => [name, inside(source[name])]));
 }
 
 /** The JSON names that a field covers where it stands: itself and its `_` sibling. */

@@ -1,0 +1,174 @@
+import type {
+  CallOptions,
+  HistoryEntry,
+  HistoryPage,
+  ReadResult,
+  ResourceKey,
+  ResourceStore,
+  StoredResource,
+} from '../store/store.js';
+import type { Caller } from './caller.js';
+import { decide, isUnrestricted } from './decide.js';
+import { evaluateCriteria } from './evaluate-criteria.js';
+import type { GuardedKey } from './guarded-store.js';
+import { homeOf } from './home-of.js';
+import { maskResource } from './mask-resource.js';
+import { resolveMemberUsers } from './member-users.js';
+import type { AccessRule } from './policy/rule.js';
+import { grantsOf } from './visible-rows.js';
+
+/** Who reads what from where. */
+export interface Reading {
+  readonly store: ResourceStore;
+  readonly caller: Caller;
+  readonly options: CallOptions | undefined;
+}
+
+/**
+ * Behind `GuardedStore.read`: what may not be seen is missing, and what is seen lacks what is hidden.
+ *
+ * A deletion is told where a rule opens the type as a whole; under other rules nobody knows whether the resource was one
+ * of theirs.
+ */
+export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
+  const { store, caller, options } = reading;
+  const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
+  const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
+  const asked = allowed.map((index) => fullKey(keys[index]!, caller));
+  if (asked.length === 0) return keys.map(() => MISSING);
+  if (caller.kind === 'system' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
+    return store.read(asked, options);
+  }
+  const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
+  const found = await store.read([...asked, ...current], options);
+  const nows = new Map(current.map(({ type, id }, index) => [`${type}/${id}`, found[asked.length + index]!]));
+  const answers = keys.map((): ReadResult => MISSING);
+  // Keys of one type are decided together, so that rules with chains cost one query per type.
+  for (const group of Map.groupBy(
+    asked.keys(),
+    (at) => `${asked[at]!.type} ${asked[at]!.version === undefined}`,
+  ).values()) {
+    const [first] = group as [number];
+    const { type, version } = asked[first]!;
+    const rules = await resolved(reading, decided[allowed[first]!]!);
+    const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
+    const grants = await grantsNow(reading, type, rules, now);
+    for (const [index, at] of group.entries()) {
+      answers[allowed[at]!] = await visibleVersion(reading, found[at]!, grants[index]!, version === undefined);
+    }
+  }
+  return answers;
+}
+
+/**
+ * Behind `GuardedStore.history`: the versions that rules grant which grant the resource as it is now. An Observation that
+ * was moved to the right patient must not tell that patient whose it was thought to be.
+ */
+export async function historyVisible(
+  reading: Reading,
+  key: GuardedKey,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<HistoryPage> {
+  const { store, caller, options } = reading;
+  const decided = decide(caller, key.type, 'history');
+  if (decided === null) return NO_VERSIONS;
+  const rules = await resolved(reading, decided);
+  const { project, type, id } = fullKey(key, caller);
+  const now = await store.read([{ project, type, id }], options);
+  const [grants] = (await grantsNow(reading, type, rules, now)) as [readonly AccessRule[]];
+  if (grants.length === 0) return NO_VERSIONS;
+  const whole = openRules(grants).length > 0;
+  const versions = whole
+    ? await store.history({ project, type, id }, page, options)
+    : await allVersions(reading, { project, type, id });
+  const visible: HistoryEntry[] = [];
+  for (const entry of versions.entries) {
+    const seen = await visibleEntry(reading, entry, grants);
+    if (seen !== undefined) visible.push(seen);
+  }
+  if (whole) return { entries: visible, total: versions.total };
+  return { entries: visible.slice(page.offset, page.offset + page.limit), total: visible.length };
+}
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });
+const NO_VERSIONS: HistoryPage = Object.freeze({ entries: Object.freeze([]), total: 0 });
+
+function fullKey(key: GuardedKey, caller: Caller): ResourceKey {
+  return { ...key, project: homeOf(key.type, caller) };
+}
+
+function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {
+  return Promise.all(
+    rules.map(async (rule) => ({
+      ...rule,
+      criteria: await resolveMemberUsers(store, caller, rule.criteria, options),
+    })),
+  );
+}
+
+/** For each resource as it is now, the rules that grant it; for a deleted one those that would grant anything. */
+async function grantsNow(
+  { store, caller, options }: Reading,
+  type: string,
+  rules: readonly AccessRule[],
+  nows: readonly ReadResult[],
+): Promise<readonly (readonly AccessRule[])[]> {
+  const found = nows.filter((now) => now.status === 'found');
+  const grants = (await grantsOf(store, homeOf(type, caller), type, rules, found, options)).values();
+  return nows.map((now) => (now.status === 'found' ? grants.next().value! : openRules(rules)));
+}
+
+function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {
+  return rules.filter(({ criteria }) => criteria.kind === 'all');
+}
+
+async function visibleVersion(
+  reading: Reading,
+  result: ReadResult,
+  grants: readonly AccessRule[],
+  isCurrent: boolean,
+): Promise<ReadResult> {
+  if (result.status !== 'found') return openRules(grants).length > 0 ? result : MISSING;
+  const granting = isCurrent ? grants : await grantsOfVersion(reading, result, grants);
+  return granting.length === 0 ? MISSING : masked(reading, result, granting);
+}
+
+async function visibleEntry(
+  reading: Reading,
+  entry: HistoryEntry,
+  grants: readonly AccessRule[],
+): Promise<HistoryEntry | undefined> {
+  if (entry.kind === 'delete') return openRules(grants).length > 0 ? entry : undefined;
+  const granting = await grantsOfVersion(reading, entry, grants);
+  return granting.length === 0 ? undefined : masked(reading, entry, granting);
+}
+
+async function grantsOfVersion(
+  { store, caller }: Reading,
+  { resource }: StoredResource,
+  grants: readonly AccessRule[],
+): Promise<readonly AccessRule[]> {
+  const within = { store, project: homeOf(resource.resourceType, caller), overlay: NOTHING_WRITTEN };
+  const granting: AccessRule[] = [];
+  for (const rule of grants) if (await evaluateCriteria(rule.criteria, resource, within)) granting.push(rule);
+  return granting;
+}
+
+const NOTHING_WRITTEN: ReadonlyMap<string, null> = new Map();
+
+function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grants: readonly AccessRule[]): Row {
+  const all = caller.kind === 'member' ? caller.rules : undefined;
+  const resource = maskResource(row.resource, grants, all);
+  return resource === row.resource ? row : { ...row, resource };
+}
+
+async function allVersions({ store, options }: Reading, key: ResourceKey): Promise<HistoryPage> {
+  const entries: HistoryEntry[] = [];
+  for (;;) {
+    const page = await store.history(key, { offset: entries.length, limit: VERSIONS_AT_ONCE }, options);
+    entries.push(...page.entries);
+    if (page.entries.length < VERSIONS_AT_ONCE) return { entries, total: entries.length };
+  }
+}
+
+const VERSIONS_AT_ONCE = 500;
