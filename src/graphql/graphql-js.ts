@@ -8,6 +8,7 @@ export { GraphQLError } from 'graphql/error/GraphQLError.js';
 export { locatedError } from 'graphql/error/locatedError.js';
 export { Kind } from 'graphql/language/kinds.js';
 export { parse } from 'graphql/language/parser.js';
+export { print } from 'graphql/language/printer.js';
 export { Source } from 'graphql/language/source.js';
 export { getLocation } from 'graphql/language/location.js';
 export type {
@@ -33,8 +34,10 @@ export {
   isCompositeType,
   isListType,
   isNonNullType,
+  isObjectType,
   isScalarType,
   type GraphQLArgumentConfig,
+  type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLFieldConfig,
   type GraphQLInputType,
@@ -48,6 +51,7 @@ export { typeFromAST } from 'graphql/utilities/typeFromAST.js';
 export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';
 export { validate } from 'graphql/validation/validate.js';
 export { specifiedRules } from 'graphql/validation/specifiedRules.js';
+export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';
 export { PossibleFragmentSpreadsRule } from 'graphql/validation/rules/PossibleFragmentSpreadsRule.js';
 export { VariablesInAllowedPositionRule } from 'graphql/validation/rules/VariablesInAllowedPositionRule.js';
 export type { ValidationContext, ValidationRule } from 'graphql/validation/ValidationContext.js';

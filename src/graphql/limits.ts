@@ -7,11 +7,11 @@ import { FhirError } from '../fhir/error.js';
 export interface Limits {
   /** Longest query text, in UTF-16 code units. Default 200,000. */
   readonly queryLength: number;
-  /** Most tokens of a document. Default 10,000. */
+  /** Most tokens of a document; of one that was parsed elsewhere, names and values where it does not tell. Default 10,000. */
   readonly tokens: number;
   /** Deepest nesting of selections, fragments opened. Default 30. */
   readonly depth: number;
-  /** Most fields of a plan, fragments opened. Default 20,000. */
+  /** Most selections of a plan: fields, and fragments as often as they are opened. Default 20,000. */
   readonly fields: number;
   /** Most calls to the store. Default 200. */
   readonly storeCalls: number;
@@ -19,7 +19,7 @@ export interface Limits {
   readonly listSize: number;
   /** Most resources read for a request, counted as often as they appear in the answer. Default 100,000. */
   readonly rows: number;
-  /** Longest run time, in milliseconds. Default 30,000. */
+  /** Longest run time, in milliseconds, whether or not the store answers by then. Default 30,000. */
   readonly timeout: number;
 }
 
@@ -54,4 +54,16 @@ export class LimitError extends FhirError {
   constructor(limit: keyof Limits, max: number, message: string, value?: number) {
     super('too-costly', message, { details: { limit, max, ...(value === undefined ? {} : { value }) } });
   }
+}
+
+export function tooDeep({ depth }: Limits): LimitError {
+  return new LimitError('depth', depth, `The query nests deeper than ${depth} levels; ask for less at once`);
+}
+
+export function tooManyFields({ fields }: Limits): LimitError {
+  return new LimitError(
+    'fields',
+    fields,
+    `The query stands for more than ${fields} fields once its fragments are opened; ask for less, or split it`,
+  );
 }

@@ -9,22 +9,26 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from './graphql-js.js';
-import { LimitError, type Limits } from './limits.js';
+import { LimitError, tooDeep, type Limits } from './limits.js';
+import { measureDocument } from './measure-document.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { planOperation } from './plan/plan-operation.js';
 import type { OperationPlan } from './plan/plan.js';
 import { QUERY } from './schema/fields.js';
 import { FhirSchema } from './schema/schema.js';
+import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
 
-/** A document that was parsed and found valid, with the plans made of it so far. */
+/** A document that was parsed and found valid. */
 export interface PreparedDocument {
+  /** Tells it from all others; its plans are kept by it. */
+  readonly number: number;
+  readonly tokens: number;
   readonly root: string;
   readonly operations: readonly OperationDefinitionNode[];
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Variables that `@skip` and `@include` ask about; each combination of their truth has a plan of its own. */
   readonly conditions: readonly string[];
-  readonly plans: LRUCache<string, OperationPlan>;
 }
 
 /** A document that cannot be executed: what is wrong with it. */
@@ -34,13 +38,24 @@ export class DocumentErrors extends Error {
   }
 }
 
-/** Documents by root type and text. Bounded by number and by the length of the texts. */
+/** Documents by root type and text. A token of a parsed document takes about 600 bytes, so all of them at most 60 MB. */
 const BY_TEXT = new LRUCache<string, PreparedDocument>({
   max: 1000,
-  maxSize: 8_000_000,
-  sizeCalculation: (_, key) => key.length,
+  maxSize: 100_000,
+  sizeCalculation: ({ tokens }, key) => tokens + Math.ceil(key.length / 600),
 });
 const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
+
+/** Plans by document, operation, truth of conditions and limits. A planned field takes about 800 bytes, so all at most 40 MB. */
+const PLANS = new LRUCache<string, OperationPlan>({
+  max: 1000,
+  maxSize: 50_000,
+  sizeCalculation: ({ size }) => size + 1,
+});
+let documents = 0;
+
+/** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
+const MOST_NESTING = 2;
 
 /** One schema per root: `Query`, and the resource types whose instances were queried. */
 const SCHEMAS = new Map<string, FhirSchema>();
@@ -75,6 +90,8 @@ export function prepareDocument(query: string | DocumentNode, limits: Limits, ro
     prepared = checkDocument(parseQuery(query, limits), limits, root);
     BY_TEXT.set(key, prepared);
   }
+  // Another caller may have been allowed more.
+  if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
 }
 
@@ -90,14 +107,20 @@ export function planFor(
   limits: Limits,
 ): OperationPlan {
   const truth = new Map(document.conditions.map((name) => [name, variables[name] === true]));
-  const key = `${operation.name?.value ?? ''} ${[...truth.values()].map(Number).join('')}`;
-  let plan = document.plans.get(key);
+  // A plan grows while it runs, within the limits it was made for; so others have one of their own.
+  const key = [
+    document.number,
+    operation.name?.value,
+    [...truth.values()].map(Number).join(''),
+    limits.depth,
+    limits.fields,
+  ].join(' ');
+  let plan = PLANS.get(key);
   if (plan === undefined) {
     const parts = { fragments: document.fragments, conditions: (name: string) => truth.get(name) === true };
-    plan = planOperation(operation, document.root, parts, limits.fields);
-    document.plans.set(key, plan);
+    plan = planOperation(operation, document.root, parts, limits);
+    PLANS.set(key, plan);
   }
-  if (plan.depth > limits.depth) throw tooDeep(limits);
   return plan;
 }
 
@@ -106,12 +129,14 @@ function prepareParsed(document: DocumentNode, limits: Limits, root: string): Pr
   if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
   let prepared = byRoot.get(root);
   if (prepared === undefined) byRoot.set(root, (prepared = checkDocument(document, limits, root)));
+  if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
 }
 
 function parseQuery(query: string, limits: Limits): DocumentNode {
   try {
-    return parse(query, { maxTokens: limits.tokens });
+    // graphql 17 would let empty selections pass, which GraphQL's grammar and graphql 16 do not.
+    return parse(query, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof GraphQLError)) throw error;
@@ -119,57 +144,39 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
       error.message.includes(`more that ${limits.tokens} tokens`) ||
       error.message.includes(`more than ${limits.tokens} tokens`)
     ) {
-      throw new LimitError(
-        'tokens',
-        limits.tokens,
-        `The query has more than ${limits.tokens} tokens; ask for less, or split it`,
-      );
+      throw tooManyTokens(limits);
     }
     throw new DocumentErrors([error]);
   }
 }
 
 function checkDocument(document: DocumentNode, limits: Limits, root: string): PreparedDocument {
-  const operations: OperationDefinitionNode[] = [];
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.OPERATION_DEFINITION) {
-      refuseDeep(definition.selectionSet, limits);
-      operations.push(definition);
-    } else if (definition.kind === Kind.FRAGMENT_DEFINITION) refuseDeep(definition.selectionSet, limits);
-  }
-  const errors = validate(schemaFor(root), document, VALIDATION_RULES, { maxErrors: 20 });
+  const { tokens, nesting } = measureDocument(document, {
+    tokens: limits.tokens,
+    nesting: MOST_NESTING * limits.depth,
+  });
+  if (nesting > MOST_NESTING * limits.depth) throw tooDeep(limits);
+  if (tokens > limits.tokens) throw tooManyTokens(limits);
+  const schema = schemaFor(root);
+  const errors = validate(schema, document, VALIDATION_RULES, { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
   const fragments = fragmentsOf(document);
+  const conflicts = findMergeErrors(schema, document, fragments);
+  if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  documents += 1;
   return {
+    number: documents,
+    tokens,
     root,
     operations,
     fragments,
     conditions: conditionVariables([...operations, ...fragments.values()]),
-    plans: new LRUCache({ max: 32 }),
   };
 }
 
-/** Refuses selections nested too deep before anything recursive looks at them; walks with a stack of its own. */
-function refuseDeep(set: SelectionSetNode, limits: Limits): void {
-  const open: [SelectionSetNode, number][] = [[set, 1]];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [{ selections }, depth] = next;
-    // Inline fragments nest without deepening the answer, so twice the depth is still reasonable here.
-    if (depth > 2 * limits.depth) throw tooDeep(limits);
-    for (const selection of selections) {
-      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined) {
-        open.push([selection.selectionSet, depth + 1]);
-      }
-    }
-  }
-}
-
-function tooDeep(limits: Limits): LimitError {
-  return new LimitError(
-    'depth',
-    limits.depth,
-    `The query nests deeper than ${limits.depth} levels; ask for less at once`,
-  );
+function tooManyTokens({ tokens }: Limits): LimitError {
+  return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
 }
 
 function conditionVariables(

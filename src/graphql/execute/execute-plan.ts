@@ -1,7 +1,7 @@
 import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, PlannedField, ReadEdge } from '../plan/plan.js';
 import { fillEdge } from './fill.js';
-import { Run, type FieldFault, type Output, type RunOptions } from './run.js';
+import { Run, tooManyCalls, type FieldFault, type Output, type RunOptions } from './run.js';
 
 /** What a plan gave: the data and the fields that failed, each null in the data. */
 export interface Outcome {
@@ -25,20 +25,33 @@ export async function executePlan(
   options: RunOptions,
 ): Promise<Outcome> {
   const run = new Run(options);
-  const holder: Output = {};
-  if (focus === undefined) holder[ROOT] = startRoot(plan.root.fields, run);
-  else run.leave(readFocus(plan, focus), { out: holder });
-  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
-    const results = await Promise.allSettled([...level].map(([edge, holes]) => fillEdge(edge, holes, run)));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  try {
+    run.deadline.check();
+    const holder: Output = {};
+    if (focus === undefined) holder[ROOT] = startRoot(plan.root.fields, run);
+    else run.leave(readFocus(plan, focus), { out: holder });
+    await fillLevels(run);
+    return { data: holder, faults: run.faults, storeCalls: run.storeCalls, rows: run.rows };
+  } finally {
+    run.deadline.close();
   }
-  return { data: holder, faults: run.faults, storeCalls: run.storeCalls, rows: run.rows };
 }
 
 /** Key under which the outcome's data stands, so that the root object too has an object around it. */
 export const ROOT = 'data';
 
+async function fillLevels(run: Run): Promise<void> {
+  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
+    const fills = [...level].map(([edge, holes]) => fillEdge(edge, holes, run));
+    const results = await run.deadline.wait(Promise.allSettled(fills));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+}
+
 function startRoot(fields: readonly PlannedField[], run: Run): Output {
+  const { limits } = run.options;
+  // Known before the first of them is made.
+  if (fields.filter(({ kind }) => kind !== 'typename').length > limits.storeCalls) throw tooManyCalls(limits);
   const out: Output = {};
   for (const field of fields) {
     if (field.kind === 'typename') out[field.key] = field.value;

@@ -2,9 +2,9 @@ import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { ReadResult, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
-import { evaluate } from '../plan/arguments.js';
+import { evaluate, evaluateTexts } from '../plan/arguments.js';
 import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
-import { projectContained, projectResource } from './project.js';
+import { knownTypeOf, projectContained, projectResource } from './project.js';
 import type { Hole, Output, ReadHole, ReferenceHole, Run, SearchHole } from './run.js';
 import { searchRequest, type SearchRequest } from './search-request.js';
 
@@ -25,24 +25,26 @@ export async function fillEdge(edge: Edge, holes: readonly Hole[], run: Run): Pr
 }
 
 async function fillRead(edge: ReadEdge, holes: readonly ReadHole[], run: Run): Promise<void> {
-  const { store, variables, signal } = run.options;
-  const id = evaluate(edge.id, variables);
-  if (typeof id !== 'string' && typeof id !== 'number') throw new FhirError('invalid', 'Argument "id" must be given');
-  const result = isResourceId(String(id))
-    ? await call(run, async () => (await store.read([{ type: edge.type, id: String(id) }], { signal }))[0]!)
+  const { store, variables } = run.options;
+  const { signal } = run.deadline;
+  const [id] = evaluateTexts(edge.id, variables) ?? [];
+  if (id === undefined) throw new FhirError('invalid', 'Argument "id" must be given');
+  const result = isResourceId(id)
+    ? await call(run, async () => (await store.read([{ type: edge.type, id }], { signal }))[0]!)
     : MISSING;
   for (const { out } of holes) {
     if (result.status === 'found') {
       run.spendRows(1);
       out[edge.key] = projectResource(edge.selection, result.resource, run);
     } else {
-      run.fail(out, edge, absence(result, `${edge.type}/${String(id).slice(0, 64)}`));
+      run.fail(out, edge, absence(result, `${edge.type}/${id.slice(0, 64)}`));
     }
   }
 }
 
 async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: Run): Promise<void> {
-  const { store, signal } = run.options;
+  const { store } = run.options;
+  const { signal } = run.deadline;
   const request = searchRequest(edge, run.options);
   if (request.reference === undefined) {
     const page = await call(run, () => store.search(request.query, { signal }));
@@ -70,7 +72,8 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
 }
 
 async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole[], run: Run): Promise<void> {
-  const { store, variables, signal } = run.options;
+  const { store, variables } = run.options;
+  const { signal } = run.deadline;
   const type = evaluate(edge.type, variables);
   const optional = evaluate(edge.optional, variables) === true;
   const keys = new Map<string, { readonly type: string; readonly id: string; readonly version?: string }>();
@@ -99,8 +102,10 @@ async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole
     }
     const inside = insideContainer(reference, container);
     if (inside !== undefined) {
-      const found = inside['resourceType'];
-      if (typeof found !== 'string' || (type !== undefined && type !== found)) continue;
+      const found = knownTypeOf(inside);
+      if (found === undefined || (type !== undefined && type !== found)) continue;
+      // Costs no store call, but contained resources that refer to one another can multiply without end.
+      run.spendRows(1);
       out[edge.key] = projectContained(edge.selections.forType(found), inside, container, run);
     } else if (!optional) {
       run.fail(out, edge, new FhirError('not-found', UNRESOLVED[reference.kind]));
@@ -122,7 +127,7 @@ const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 }
 async function call<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
   run.spendCall();
   const result = await work();
-  run.checkTime();
+  run.deadline.check();
   return result;
 }
 

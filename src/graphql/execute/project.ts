@@ -1,3 +1,4 @@
+import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
@@ -40,6 +41,12 @@ export function projectResource(selection: Selection, resource: AnyResource, run
 /** A resource inside `container`, which is the one that its own references to contained resources mean. */
 export function projectContained(selection: Selection, resource: JsonObject, container: AnyResource, run: Run): Output {
   return projectorOf(selection)(resource, container, run);
+}
+
+/** The type of a resource inside a resource; undefined where stored data holds something else. */
+export function knownTypeOf(resource: JsonObject): string | undefined {
+  const type = resource['resourceType'];
+  return typeof type === 'string' && isResourceType(type) ? type : undefined;
 }
 
 function compileSelection(selection: Selection): Projector {
@@ -123,8 +130,9 @@ function compileObjects(field: ObjectField): Writer {
 function compileInlineResource(field: InlineResourceField): Writer {
   const { key, name } = field;
   const project = (value: unknown, container: AnyResource, run: Run): Output | null => {
-    if (!isJsonObject(value) || typeof value['resourceType'] !== 'string') return null;
-    return projectorOf(field.selections.forType(value['resourceType']))(value, container, run);
+    const type = isJsonObject(value) ? knownTypeOf(value) : undefined;
+    if (type === undefined) return null;
+    return projectorOf(field.selections.forType(type))(value as JsonObject, container, run);
   };
   if (!field.array) {
     return (source, out, container, run) => {

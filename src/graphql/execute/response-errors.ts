@@ -28,23 +28,33 @@ export function documentError(error: GraphQLError): ResponseError {
   const locations =
     error.locations ??
     (error.source === undefined ? undefined : error.positions?.map((at) => getLocation(error.source!, at)));
+  const message = shortened(error.message);
   return {
-    message: error.message,
-    ...(locations === undefined ? {} : { locations: locations.map(({ line, column }) => ({ line, column })) }),
-    extensions: extensionsOf(new FhirError('invalid', error.message)),
+    message,
+    ...(locations === undefined
+      ? {}
+      : { locations: locations.slice(0, MOST_LOCATIONS).map(({ line, column }) => ({ line, column })) }),
+    extensions: extensionsOf(new FhirError('invalid', message)),
   };
 }
 
-/** The errors of single fields, each with the path at which it stands in the data. */
-export function fieldErrors(data: Output, faults: readonly FieldFault[]): ResponseError[] {
+/**
+ * The errors of single fields, each with the path at which it stands in the data.
+ *
+ * @param holder the object around the data; a field of it that fails is the request, which has no path
+ */
+export function fieldErrors(holder: Output, faults: readonly FieldFault[]): ResponseError[] {
   if (faults.length === 0) return [];
-  const paths = pathsTo(data, new Set(faults.map(({ out }) => out)));
-  return faults.map(({ out, key, location, error }) => ({
-    message: error.message,
-    ...(location === undefined ? {} : { locations: [location] }),
-    path: [...(paths.get(out) ?? []), key],
-    extensions: extensionsOf(error),
-  }));
+  const paths = pathsTo(holder, new Set(faults.map(({ out }) => out)));
+  return faults.map(({ out, key, location, error }) => {
+    const path = [...(paths.get(out) ?? []), key].slice(1);
+    return {
+      message: error.message,
+      ...(location === undefined ? {} : { locations: [location] }),
+      ...(path.length === 0 ? {} : { path }),
+      extensions: extensionsOf(error),
+    };
+  });
 }
 
 /** Finds objects in the data; each stands in it once. */
@@ -61,6 +71,16 @@ function pathsTo(data: Output, wanted: ReadonlySet<Output>): Map<Output, (string
   };
   visit(data, []);
   return paths;
+}
+
+/** Longest message, and most places it names: both grow with what the caller sent. */
+const LONGEST_MESSAGE = 500;
+const MOST_LOCATIONS = 20;
+
+/** Begins and ends as the message does: at its end stand the suggestions. */
+function shortened(message: string): string {
+  if (message.length <= LONGEST_MESSAGE) return message;
+  return `${message.slice(0, 300)} … ${message.slice(-(LONGEST_MESSAGE - 303))}`;
 }
 
 function extensionsOf(error: FhirError): ResponseError['extensions'] {

@@ -1,8 +1,9 @@
-import { FhirError, maskError } from '../../fhir/error.js';
+import { type FhirError, maskError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { ParsedReference } from '../../fhir/reference.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
 import { LimitError, type Limits } from '../limits.js';
+import { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 
@@ -52,12 +53,14 @@ export interface RunOptions {
 export class Run {
   readonly faults: FieldFault[] = [];
   readonly filters = new Map<ElementFilter, ItemFilter | FhirError>();
-  readonly started = performance.now();
+  readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;
   #pending = new Map<Edge, Hole[]>();
 
-  constructor(readonly options: RunOptions) {}
+  constructor(readonly options: RunOptions) {
+    this.deadline = new Deadline(options.limits.timeout, options.signal);
+  }
 
   /** Puts off a field until its edge is called; the key keeps its place in the response. */
   leave(edge: ReadEdge, hole: ReadHole): void;
@@ -94,14 +97,9 @@ export class Run {
    */
   spendCall(): void {
     const { limits } = this.options;
-    this.checkTime();
+    this.deadline.check();
     this.storeCalls += 1;
-    if (this.storeCalls <= limits.storeCalls) return;
-    throw new LimitError(
-      'storeCalls',
-      limits.storeCalls,
-      `The query needs more than ${limits.storeCalls} calls to the store; ask for fewer lists and references`,
-    );
+    if (this.storeCalls > limits.storeCalls) throw tooManyCalls(limits);
   }
 
   /** @throws LimitError `rows` */
@@ -116,17 +114,14 @@ export class Run {
       this.rows,
     );
   }
+}
 
-  checkTime(): void {
-    const { limits, signal } = this.options;
-    if (signal?.aborted === true) throw new FhirError('aborted', 'The request was aborted', { cause: signal.reason });
-    if (performance.now() - this.started <= limits.timeout) return;
-    throw new LimitError(
-      'timeout',
-      limits.timeout,
-      `The query ran longer than ${limits.timeout} ms; ask for less at once`,
-    );
-  }
+export function tooManyCalls({ storeCalls }: Limits): LimitError {
+  return new LimitError(
+    'storeCalls',
+    storeCalls,
+    `The query needs more than ${storeCalls} calls to the store; ask for fewer lists and references`,
+  );
 }
 
 /** An element's value as an object; null for anything else, which stored data may hold where an object belongs. */

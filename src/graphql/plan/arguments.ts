@@ -2,7 +2,8 @@ import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
 
 /** An argument's value before the variables are known. */
 export type Argument =
-  | { readonly kind: 'literal'; readonly value: Scalar }
+  /** `text`: a number as written, whose digits tell its precision; left out otherwise. */
+  | { readonly kind: 'literal'; readonly value: Scalar; readonly text?: string }
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'list'; readonly items: readonly Argument[] };
 
@@ -28,17 +29,24 @@ export function evaluate(argument: Argument | undefined, variables: Variables): 
     case 'literal':
       return argument.value ?? undefined;
     case 'variable':
-      return variables[argument.name] ?? undefined;
+      return valueOf(argument.name, variables) ?? undefined;
     case 'list':
       return argument.items.flatMap((item) => evaluate(item, variables) ?? []);
   }
 }
 
-/** The values of a search argument as texts; undefined when it is absent. */
+/** The values of a search argument as texts, numbers as they are written; undefined when it is absent. */
 export function evaluateTexts(argument: Argument | undefined, variables: Variables): string[] | undefined {
+  if (argument?.kind === 'list') return argument.items.flatMap((item) => evaluateTexts(item, variables) ?? []);
+  if (argument?.kind === 'literal' && argument.text !== undefined) return [argument.text];
   const value = evaluate(argument, variables);
   if (value === undefined) return undefined;
   return (Array.isArray(value) ? value : [value]).filter((item) => item != null).map(String);
+}
+
+/** Variables without a value must not be mistaken for what every object inherits. */
+function valueOf(name: string, variables: Variables): unknown {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
 function argumentOf(node: ValueNode): Argument {
@@ -49,7 +57,7 @@ function argumentOf(node: ValueNode): Argument {
       return { kind: 'list', items: node.values.map(argumentOf) };
     case Kind.INT:
     case Kind.FLOAT:
-      return { kind: 'literal', value: Number(node.value) };
+      return { kind: 'literal', value: Number(node.value), text: node.value };
     case Kind.STRING:
     case Kind.ENUM:
     case Kind.BOOLEAN:

@@ -28,15 +28,18 @@ export function fragmentsOf(document: DocumentNode): ReadonlyMap<string, Fragmen
 /**
  * The fields selected for an object of one type, by response key, in the order of the response: fragments that apply
  * are opened, equal keys are put together. See https://spec.graphql.org/October2021/#sec-Field-Collection.
+ *
+ * @param count called for every selection looked at; it may throw
  */
 export function collectFields(
   type: string,
   selectionSets: readonly SelectionSetNode[],
   parts: DocumentParts,
+  count: () => void,
 ): ReadonlyMap<string, readonly [FieldNode, ...FieldNode[]]> {
   const collected = new Map<string, [FieldNode, ...FieldNode[]]>();
   const opened = new Set<string>();
-  for (const set of selectionSets) collectInto(collected, type, set, parts, opened);
+  for (const set of selectionSets) collectInto(collected, type, set, parts, opened, count);
   return collected;
 }
 
@@ -72,8 +75,10 @@ function collectInto(
   set: SelectionSetNode,
   parts: DocumentParts,
   opened: Set<string>,
+  count: () => void,
 ): void {
   for (const selection of set.selections) {
+    count();
     if (!isIncluded(selection.directives, parts.conditions)) continue;
     if (selection.kind === Kind.FIELD) {
       const key = selection.alias?.value ?? selection.name.value;
@@ -82,14 +87,14 @@ function collectInto(
       else nodes.push(selection);
     } else if (selection.kind === Kind.INLINE_FRAGMENT) {
       if (applies(selection.typeCondition?.name.value, type)) {
-        collectInto(collected, type, selection.selectionSet, parts, opened);
+        collectInto(collected, type, selection.selectionSet, parts, opened, count);
       }
     } else {
       const name = selection.name.value;
       const fragment = parts.fragments.get(name);
       if (fragment === undefined || opened.has(name) || !applies(fragment.typeCondition.name.value, type)) continue;
       opened.add(name);
-      collectInto(collected, type, fragment.selectionSet, parts, opened);
+      collectInto(collected, type, fragment.selectionSet, parts, opened, count);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { typeDefinition, searchParameters } from '../../fhir/definitions.js';
 import type { FieldNode, OperationDefinitionNode, SelectionSetNode } from '../graphql-js.js';
-import { LimitError } from '../limits.js';
+import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { SEARCH_CONTROLS } from '../schema/arguments.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
@@ -24,16 +24,16 @@ import type {
  * Compiles a validated operation.
  *
  * @param root the type of the outermost selection: `Query`, or the type of the instance the query is about
- * @param maxSize most fields the plan may have: fragments can make a small document stand for a huge one
- * @throws FhirError `too-costly` - the plan would have more fields than that
+ * @throws LimitError `fields`, `depth` - fragments can make a small document stand for a huge one. Selections for types
+ * that turn up only in the data are planned then, and throw then.
  */
 export function planOperation(
   operation: OperationDefinitionNode,
   root: string,
   parts: DocumentParts,
-  maxSize: number,
+  limits: Limits,
 ): OperationPlan {
-  const planner = new Planner(parts, maxSize);
+  const planner = new Planner(parts, limits);
   const selection = planner.select(root, [operation.selectionSet], 1);
   return { root: selection, depth: planner.depth, size: planner.size };
 }
@@ -46,27 +46,22 @@ class Planner {
 
   constructor(
     private readonly parts: DocumentParts,
-    private readonly maxSize: number,
+    private readonly limits: Limits,
   ) {}
 
   select(type: string, sets: readonly SelectionSetNode[], depth: number): Selection {
+    if (depth > this.limits.depth) throw tooDeep(this.limits);
     this.depth = Math.max(this.depth, depth);
     const fields: PlannedField[] = [];
-    for (const [key, nodes] of collectFields(type, sets, this.parts)) {
-      this.count();
-      fields.push(this.planField(type, key, nodes, depth));
-    }
+    for (const [key, nodes] of this.collect(type, sets)) fields.push(this.planField(type, key, nodes, depth));
     return { type, fields };
   }
 
-  private count(): void {
-    this.size += 1;
-    if (this.size <= this.maxSize) return;
-    throw new LimitError(
-      'fields',
-      this.maxSize,
-      `The query stands for more than ${this.maxSize} fields once its fragments are opened; ask for less, or split it`,
-    );
+  private collect(type: string, sets: readonly SelectionSetNode[]): ReadonlyMap<string, Nodes> {
+    return collectFields(type, sets, this.parts, () => {
+      this.size += 1;
+      if (this.size > this.limits.fields) throw tooManyFields(this.limits);
+    });
   }
 
   private planField(type: string, key: string, nodes: Nodes, depth: number): PlannedField {
@@ -185,8 +180,7 @@ class Planner {
   private planConnection(type: string, sets: readonly SelectionSetNode[], depth: number): ConnectionShape {
     const name = `${type}Connection`;
     const fields: ConnectionField[] = [];
-    for (const [key, nodes] of collectFields(name, sets, this.parts)) {
-      this.count();
+    for (const [key, nodes] of this.collect(name, sets)) {
       const part = nodes[0].name.value;
       if (part === '__typename') fields.push({ key, part: 'typename', value: name });
       else if (part === 'edges') {
@@ -205,8 +199,7 @@ class Planner {
 
   private planEdges(type: string, sets: readonly SelectionSetNode[], depth: number): ConnectionEdgeField[] {
     const name = `${type}ConnectionEdge`;
-    return [...collectFields(name, sets, this.parts)].map(([key, nodes]): ConnectionEdgeField => {
-      this.count();
+    return [...this.collect(name, sets)].map(([key, nodes]): ConnectionEdgeField => {
       const part = nodes[0].name.value;
       if (part === '__typename') return { key, part: 'typename', value: name };
       if (part !== 'resource') return { key, part: part as 'mode' | 'score' };

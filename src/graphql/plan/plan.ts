@@ -17,7 +17,7 @@ export interface OperationPlan {
   readonly root: Selection;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** Number of planned fields. */
+  /** Number of selections opened for it. */
   readonly size: number;
 }
 

@@ -53,7 +53,10 @@ type LiteralKind = 'string' | 'token' | 'boolean' | 'number';
 function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarType {
   return new GraphQLScalarType({
     name,
-    parseValue: (value) => value,
+    parseValue: (value) => {
+      if (['string', 'boolean', 'number'].includes(typeof value)) return value;
+      throw new GraphQLError(`${name} cannot represent this value; expected a string, a boolean or a number.`);
+    },
     parseLiteral: (node) => {
       const kind = literalKind(node);
       if (kind === undefined || !accepted.includes(kind)) {

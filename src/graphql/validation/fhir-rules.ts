@@ -55,8 +55,11 @@ export const ResourceTypeRule: ValidationRule = (context: ValidationContext) => 
   },
 });
 
-/** Response keys that start with `__` belong to introspection, and one of them would reach into JavaScript's objects. */
-export const ReservedAliasRule: ValidationRule = (context: ValidationContext) => ({
+/**
+ * Response keys that start with `__` belong to introspection, and one of them would reach into JavaScript's objects, as
+ * would a variable of that name: graphql 16 would lose its value.
+ */
+export const ReservedNameRule: ValidationRule = (context: ValidationContext) => ({
   Field(node) {
     if (node.alias?.value.startsWith('__') !== true) return;
     context.reportError(
@@ -64,6 +67,10 @@ export const ReservedAliasRule: ValidationRule = (context: ValidationContext) =>
         nodes: node.alias,
       }),
     );
+  },
+  VariableDefinition(node) {
+    if (node.variable.name.value !== '__proto__') return;
+    context.reportError(new GraphQLError('Variable "$__proto__" is reserved; give it another name.', { nodes: node }));
   },
 });
 

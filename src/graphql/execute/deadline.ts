@@ -1,0 +1,85 @@
+import { FhirError } from '../../fhir/error.js';
+import { LimitError } from '../limits.js';
+
+/** The longest delay that timers know; what is longer fires at once. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+/**
+ * The end of a request that takes too long or is aborted by the host: felt even while a store does not answer.
+ *
+ * Close it when the request is over, whatever its outcome.
+ */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #expired: Promise<never>;
+  readonly #abort = (): void => this.#end(aborted(this.host));
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #started = performance.now();
+  #reject!: (reason: FhirError) => void;
+
+  /**
+   * @param timeout in milliseconds
+   * @param host the signal of whoever made the request
+   */
+  constructor(
+    private readonly timeout: number,
+    private readonly host: AbortSignal | undefined,
+  ) {
+    this.#expired = new Promise<never>((_, reject) => {
+      this.#reject = reject;
+    });
+    // Whoever waits sees it; when nobody does, it is no unhandled rejection.
+    this.#expired.catch(() => undefined);
+    this.#timer = setTimeout(() => this.#end(this.#tooLong()), Math.min(timeout, LONGEST_DELAY));
+    host?.addEventListener('abort', this.#abort);
+  }
+
+  /** For the store, so that it can stop too. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /**
+   * Waits for the work, or for the end of the request, whichever comes first.
+   *
+   * @throws LimitError `timeout`
+   * @throws FhirError `aborted`
+   */
+  async wait<Result>(work: Promise<Result>): Promise<Result> {
+    const result = await Promise.race([work, this.#expired]);
+    this.check();
+    return result;
+  }
+
+  /**
+   * For work that leaves timers no turn.
+   *
+   * @throws as {@link wait}
+   */
+  check(): void {
+    if (this.host?.aborted === true) throw aborted(this.host);
+    if (performance.now() - this.#started > this.timeout) throw this.#tooLong();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.host?.removeEventListener('abort', this.#abort);
+  }
+
+  #end(reason: FhirError): void {
+    this.#reject(reason);
+    this.#controller.abort(reason);
+  }
+
+  #tooLong(): LimitError {
+    return new LimitError(
+      'timeout',
+      this.timeout,
+      `The query ran longer than ${this.timeout} ms; ask for less at once`,
+    );
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): FhirError {
+  return new FhirError('aborted', 'The request was aborted', { cause: signal?.reason });
+}

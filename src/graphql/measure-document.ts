@@ -1,0 +1,39 @@
+import { Kind, type ASTNode, type DocumentNode } from './graphql-js.js';
+
+/** How large a document is, before anything recursive looks at it. */
+export interface DocumentSize {
+  /** Tokens as the parser counted them; names and values where it did not, of which each is one token at least. */
+  readonly tokens: number;
+  /** Deepest nesting of selection sets, list values, object values or list types. */
+  readonly nesting: number;
+}
+
+/** Measures a document; walks with a stack of its own and gives up beyond either of the bounds. */
+export function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
+  let leaves = 0;
+  let nesting = 0;
+  const open: [ASTNode, number][] = [[document, 0]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [node, outer] = next;
+    const depth = NESTING.has(node.kind) ? outer + 1 : outer;
+    nesting = Math.max(nesting, depth);
+    const children = childrenOf(node);
+    if (children.length === 0) leaves += 1;
+    if (nesting > bounds.nesting || leaves > bounds.tokens) break;
+    for (const child of children) open.push([child, depth]);
+  }
+  return { tokens: Math.max(leaves, document.tokenCount ?? 0), nesting };
+}
+
+const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);
+
+function childrenOf(node: ASTNode): ASTNode[] {
+  const children: ASTNode[] = [];
+  for (const [key, value] of Object.entries(node)) {
+    // Locations lead to the tokens, which lead to one another.
+    if (key === 'loc' || typeof value !== 'object' || value === null) continue;
+    if (Array.isArray(value)) children.push(...(value as ASTNode[]).filter((item) => typeof item === 'object'));
+    else children.push(value as ASTNode);
+  }
+  return children;
+}
