@@ -1,0 +1,91 @@
+import { systemCaller } from '../../src/access/caller.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import {
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+} from '../../src/graphql/execute-fhir-graphql.js';
+import type { ReferenceTarget, ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+
+export const PROJECT = 'clinic';
+export const caller = systemCaller(PROJECT);
+
+/** A resource as tests write it down: whatever elements its type has. */
+export interface Sample {
+  readonly resourceType: string;
+  readonly id: string;
+  readonly [element: string]: unknown;
+}
+
+export type Variables = { readonly [name: string]: unknown };
+
+/** A store with a few resources, and the means to query it. */
+export interface Clinic {
+  readonly store: ResourceStore;
+  /** Answers a query as the system caller does. */
+  ask(query: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<FhirGraphqlResult>;
+  /** The data of a query that must not fail in any part. */
+  data(query: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<unknown>;
+}
+
+/** Opens a store of its own, or the one given, with these resources in it. */
+export async function openClinic(
+  resources: readonly Sample[],
+  store: ResourceStore = new MemoryStore(),
+): Promise<Clinic> {
+  await put(store, resources);
+  const clinic: Clinic = {
+    store,
+    ask: (query, variables, more) => executeFhirGraphql(query, { store, caller, variables, ...more }),
+    async data(query, variables, more) {
+      const result = await clinic.ask(query, variables, more);
+      if (result.errors !== undefined) throw new Error(`The query failed: ${JSON.stringify(result.errors)}`);
+      return result.data;
+    },
+  };
+  return clinic;
+}
+
+export async function put(store: ResourceStore, resources: readonly Sample[]): Promise<void> {
+  await store.commit(
+    resources.map((resource) => ({
+      kind: 'put' as const,
+      key: { project: PROJECT, type: resource.resourceType, id: resource.id },
+      resource: resource,
+    })),
+  );
+}
+
+export async function erase(store: ResourceStore, { type, id }: ReferenceTarget): Promise<void> {
+  await store.commit([{ kind: 'delete', key: { project: PROJECT, type, id } }]);
+}
+
+/** What failed, without words: `not-found at Patient (1:3)`. */
+export function failures({ errors }: FhirGraphqlResult): string[] {
+  return (errors ?? []).map(({ extensions, path, locations }) => {
+    const where = path === undefined ? '' : ` at ${path.join('.')}`;
+    const line = locations === undefined ? '' : ` (${locations.map((at) => `${at.line}:${at.column}`).join(' ')})`;
+    return `${extensions.code}${where}${line}`;
+  });
+}
+
+/** The messages of what failed. */
+export function messages({ errors }: FhirGraphqlResult): string[] {
+  return (errors ?? []).map(({ message }) => message);
+}
+
+/** A store that behaves as another one but where `changes` says otherwise. */
+export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>): ResourceStore {
+  return {
+    read: (keys, options) => store.read(keys, options),
+    search: (query, options) => store.search(query, options),
+    searchByReference: (query, parameter, targets, options) =>
+      store.searchByReference(query, parameter, targets, options),
+    commit: (writes, options) => store.commit(writes, options),
+    history: (key, page, options) => store.history(key, page, options),
+    subscribe: (listener) => store.subscribe(listener),
+    close: () => store.close(),
+    ...changes,
+  };
+}

@@ -1,0 +1,258 @@
+import { parse } from 'graphql';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { DEFAULT_LIMITS, type Limits } from '../../src/graphql/limits.js';
+import type { CallOptions } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { caller, failures, messages, openClinic, storeWith, type Clinic, type Sample } from './harness.js';
+
+const patients = ['1', '2', '3', '4'].map((id): Sample => ({ resourceType: 'Patient', id, active: true }));
+const observations = ['1', '2', '3'].map((id): Sample => ({
+  resourceType: 'Observation',
+  id,
+  subject: { reference: 'Patient/1' },
+}));
+
+let clinic: Clinic;
+beforeAll(async () => {
+  clinic = await openClinic([...patients, ...observations]);
+});
+
+const lists = '{ a: PatientList { id } b: ObservationList { subject { resource { id } } } }';
+
+describe('each limit lets through what reaches it and refuses one more', () => {
+  test.each<[keyof Limits, string, number]>([
+    ['queryLength', '{ PatientList { id } }', 22],
+    ['tokens', '{ PatientList { id } }', 6],
+    ['tokens', '{ PatientList(name: ["a", $b]) { id } }'.replace('$b', '"b"'), 14],
+    ['depth', '{ PatientList { name { family } } }', 3],
+    ['depth', '{ Patient(id: 1) { ...f } } fragment f on Patient { name { period { start } } }', 4],
+    ['fields', '{ PatientList { id name { family } } }', 4],
+    ['fields', '{ PatientList { ...f } } fragment f on Patient { id active }', 4],
+    ['storeCalls', lists, 3],
+    ['listSize', '{ PatientList { id } }', 4],
+    ['listSize', '{ PatientList(_count: 3) { id } }', 3],
+    ['listSize', '{ Patient(id: 1) { ObservationList(_reference: subject) { id } } }', 3],
+    ['rows', lists, 10],
+  ])('%s: %s needs %i', async (limit, query, needed) => {
+    expect(failures(await clinic.ask(query, {}, { limits: { [limit]: needed } }))).toEqual([]);
+    const refused = await clinic.ask(query, {}, { limits: { [limit]: needed - 1 } });
+    expect(failures(refused)).toEqual(['too-costly']);
+    expect(refused).not.toHaveProperty('data');
+    expect(refused.errors![0]!.extensions.details).toMatchObject({ limit, max: needed - 1 });
+    expect(refused.errors![0]!.message).toContain(String(needed - 1));
+  });
+
+  test('a query that once passed under larger limits is refused under smaller ones', async () => {
+    const query = '{ PatientList { gender } }';
+    expect(failures(await clinic.ask(query))).toEqual([]);
+    for (const limits of [{ tokens: 5 }, { depth: 1 }, { fields: 1 }, { queryLength: 5 }]) {
+      expect(failures(await clinic.ask(query, {}, { limits }))).toEqual(['too-costly']);
+    }
+    const document = parse(query);
+    const context = { store: clinic.store, caller };
+    expect(failures(await executeFhirGraphql(document, context))).toEqual([]);
+    expect(failures(await executeFhirGraphql(document, { ...context, limits: { tokens: 5 } }))).toEqual(['too-costly']);
+  });
+
+  test('depth also counts selections that are made only for types found in the data', async () => {
+    const { ask } = await openClinic([
+      {
+        resourceType: 'Patient',
+        id: '1',
+        meta: { extension: [{ url: 'urn:x', valueReference: { reference: 'Patient/1' } }] },
+      },
+    ]);
+    const link = (next: string): string => `id meta { extension { valueReference { resource { ${next} } } } }`;
+    const query = `{ Patient(id: 1) { ...f0 } }
+      ${[0, 1, 2, 3].map((level) => `fragment f${level} on Resource { ${link(`...f${level + 1}`)} }`).join('\n')}
+      fragment f4 on Resource { id }`;
+    expect(failures(await ask(query, {}, { limits: { depth: 18 } }))).toEqual([]);
+    expect(failures(await ask(query, {}, { limits: { depth: 17 } }))).toEqual(['too-costly']);
+  });
+
+  test('contained resources count as rows', async () => {
+    const { ask } = await openClinic([
+      {
+        resourceType: 'Observation',
+        id: '1',
+        contained: [{ resourceType: 'Patient', id: 'p' }],
+        subject: { reference: '#p' },
+      },
+    ]);
+    const query = '{ Observation(id: 1) { subject { resource { id } } } }';
+    expect(failures(await ask(query, {}, { limits: { rows: 2 } }))).toEqual([]);
+    expect(failures(await ask(query, {}, { limits: { rows: 1 } }))).toEqual(['too-costly']);
+  });
+
+  test('more root fields than store calls are refused before the first call', async () => {
+    let calls = 0;
+    const store = storeWith(clinic.store, {
+      search: (query, options) => {
+        calls += 1;
+        return clinic.store.search(query, options);
+      },
+    });
+    const query = '{ a: PatientList { id } b: PatientList { id } c: PatientList { id } }';
+    expect(failures(await clinic.ask(query, {}, { store, limits: { storeCalls: 2 } }))).toEqual(['too-costly']);
+    expect(calls).toBe(0);
+  });
+
+  test('the defaults are those documented', () => {
+    expect(DEFAULT_LIMITS).toEqual({
+      queryLength: 200_000,
+      tokens: 10_000,
+      depth: 30,
+      fields: 20_000,
+      storeCalls: 200,
+      listSize: 10_000,
+      rows: 100_000,
+      timeout: 30_000,
+    });
+  });
+
+  test.each([
+    [{ depht: 3 }, 'There is no limit called "depht"'],
+    [{ depth: 0 }, 'Limit "depth" must be a number above 0'],
+    [{ depth: NaN }, 'Limit "depth" must be a number above 0'],
+  ])('a limit that is none is refused: %o', async (limits: object, message) => {
+    expect(messages(await clinic.ask('{ PatientList { id } }', {}, { limits }))).toEqual([message]);
+  });
+
+  test('a limit left undefined is the default', async () => {
+    expect(failures(await clinic.ask('{ PatientList { id } }', {}, { limits: { depth: undefined } as never }))).toEqual(
+      [],
+    );
+  });
+
+  test.each([Infinity, Number.MAX_SAFE_INTEGER])('a time limit of %d ends nothing early', async (timeout) => {
+    expect(failures(await clinic.ask('{ PatientList { id } }', {}, { limits: { timeout } }))).toEqual([]);
+  });
+});
+
+describe('time', () => {
+  test('a store that never answers ends with an error, and is told to stop', async () => {
+    let signal: AbortSignal | undefined;
+    const store = storeWith(new MemoryStore(), {
+      search: (_, options?: CallOptions) => {
+        signal = options?.signal;
+        return new Promise(() => undefined);
+      },
+    });
+    const result = await clinic.ask('{ PatientList { id } }', {}, { store, limits: { timeout: 5 } });
+    expect(failures(result)).toEqual(['too-costly']);
+    expect(result.errors![0]!.extensions.details).toEqual({ limit: 'timeout', max: 5 });
+    expect(signal?.aborted).toBe(true);
+  });
+
+  test('a store that leaves timers no turn is noticed after the call', async () => {
+    const store = storeWith(clinic.store, {
+      search: (query) => {
+        const end = performance.now() + 6;
+        while (performance.now() < end);
+        return clinic.store.search(query);
+      },
+    });
+    expect(failures(await clinic.ask('{ PatientList { id } }', {}, { store, limits: { timeout: 5 } }))).toEqual([
+      'too-costly',
+    ]);
+  });
+
+  test('a store that answers in time is not told to stop', async () => {
+    let signal: AbortSignal | undefined;
+    const store = storeWith(clinic.store, {
+      search: (query, options) => {
+        signal = options?.signal;
+        return clinic.store.search(query);
+      },
+    });
+    await clinic.data('{ PatientList { id } }', {}, { store });
+    expect(signal?.aborted).toBe(false);
+  });
+});
+
+describe('the signal of the host', () => {
+  test.each(['{ PatientList { id } }', '{ __typename }'])(
+    'aborted before: no store call is made for %s',
+    async (query) => {
+      let calls = 0;
+      const store = storeWith(clinic.store, {
+        search: (...given) => {
+          calls += 1;
+          return clinic.store.search(...given);
+        },
+      });
+      const result = await clinic.ask(query, {}, { store, signal: AbortSignal.abort(new Error('secret reason')) });
+      expect(failures(result)).toEqual(['aborted']);
+      expect(JSON.stringify(result)).not.toContain('secret');
+      expect(result).not.toHaveProperty('data');
+      expect(calls).toBe(0);
+    },
+  );
+
+  test('aborted while a store does not answer: the answer does not wait for it', async () => {
+    const controller = new AbortController();
+    let seen: AbortSignal | undefined;
+    const store = storeWith(clinic.store, {
+      search: (_, options) => {
+        seen = options?.signal;
+        queueMicrotask(() => controller.abort());
+        return new Promise(() => undefined);
+      },
+    });
+    const result = await clinic.ask('{ PatientList { id } }', {}, { store, signal: controller.signal });
+    expect(failures(result)).toEqual(['aborted']);
+    expect(seen?.aborted).toBe(true);
+  });
+
+  test('aborted between levels: the next level is not begun', async () => {
+    const controller = new AbortController();
+    let reads = 0;
+    const store = storeWith(clinic.store, {
+      search: async (query) => {
+        const page = await clinic.store.search(query);
+        controller.abort();
+        return page;
+      },
+      read: (keys) => {
+        reads += 1;
+        return clinic.store.read(keys);
+      },
+    });
+    const query = '{ ObservationList { subject { resource { id } } } }';
+    expect(failures(await clinic.ask(query, {}, { store, signal: controller.signal }))).toEqual(['aborted']);
+    expect(reads).toBe(0);
+  });
+
+  test('a store that rejects for its abort is no internal error', async () => {
+    const controller = new AbortController();
+    const store = storeWith(clinic.store, {
+      search: () => {
+        controller.abort();
+        return Promise.reject(new DOMException('stopped', 'AbortError'));
+      },
+    });
+    expect(failures(await clinic.ask('{ PatientList { id } }', {}, { store, signal: controller.signal }))).toEqual([
+      'aborted',
+    ]);
+  });
+
+  test('one that is never aborted keeps no listener', async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...given: Parameters<typeof add>) => {
+      listeners += 1;
+      add(...given);
+    };
+    signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+      listeners -= 1;
+      remove(...given);
+    };
+    await clinic.data('{ PatientList { id } }', {}, { signal });
+    await clinic.ask('{ Patient(id: "none") { id } }', {}, { signal });
+    await clinic.ask('{ Patient }', {}, { signal });
+    expect(listeners).toBe(0);
+  });
+});
