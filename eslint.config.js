@@ -17,6 +17,7 @@ const LAYERS = {
   stores: ['store', 'search', 'fhir'],
   access: ['store', 'search', 'fhirpath', 'fhir'],
   import: ['access', 'store', 'search', 'fhir'],
+  repository: ['access', 'import', 'store', 'search', 'fhir'],
   projects: ['access', 'store', 'search', 'fhir'],
   graphql: ['access', 'search', 'fhirpath', 'fhir'],
   testing: ['store', 'search', 'fhir'],
@@ -52,6 +53,8 @@ export default tseslint.config(
     rules: {
       // noUncheckedIndexedAccess makes `!` the plain way to say "this index is in range".
       '@typescript-eslint/no-non-null-assertion': 'off',
+      // JSON objects are edited by element name.
+      '@typescript-eslint/no-dynamic-delete': 'off',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-unused-vars': UNUSED,
       // What only types can tell, and what hurts when it is missed.
