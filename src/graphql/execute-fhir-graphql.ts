@@ -4,8 +4,9 @@ import { FhirError, maskError } from '../fhir/error.js';
 import { isResourceType } from '../fhir/definitions.js';
 import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget, ResourceStore } from '../store/store.js';
+import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { executePlan } from './execute/execute-plan.js';
-import { documentError, fieldErrors, requestError, type ResponseError } from './execute/response-errors.js';
+import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { coerceVariables, type DocumentNode, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { DocumentErrors, planFor, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
@@ -21,6 +22,8 @@ export interface FhirGraphqlContext {
   readonly operationName?: string | null | undefined;
   /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
   readonly focus?: string | undefined;
+  /** How absent values, repeated keys and failures look in the answer. Default `standard`. */
+  readonly dialect?: Dialect | undefined;
   /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
   readonly baseUrl?: string | undefined;
   readonly limits?: Partial<Limits> | undefined;
@@ -70,11 +73,12 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 async function answer(query: string | DocumentNode, context: FhirGraphqlContext): Promise<FhirGraphqlResult> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
+  const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.focus);
-  const document = prepareDocument(assertQuery(query), limits, focus?.type ?? QUERY);
+  const document = prepareDocument(assertQuery(query), limits, dialect, focus?.type ?? QUERY);
   const operation = chooseOperation(document, context.operationName);
   const variables = coerceVariables(
-    schemaFor(document.root),
+    schemaFor(dialect, document.root),
     operation.variableDefinitions ?? [],
     assertVariables(context.variables),
   );
@@ -87,10 +91,10 @@ async function answer(query: string | DocumentNode, context: FhirGraphqlContext)
     baseUrl: context.baseUrl,
     signal: context.signal,
     now: new Date(),
+    dialect,
   });
-  const errors = fieldErrors(outcome.data, outcome.faults);
-  if (outcome.data['data'] === null) return { errors };
-  const data = outcome.data['data'] as { [key: string]: unknown };
+  const { data, errors } = outcome;
+  if (data === null) return { errors };
   return errors.length === 0 ? { data } : { data, errors };
 }
 
@@ -106,6 +110,12 @@ function assertVariables(variables: unknown): { readonly [name: string]: unknown
   if (variables === undefined || variables === null) return {};
   if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
   throw new FhirError('invalid', 'Variables must be an object, with the values by name');
+}
+
+function parseDialect(dialect: unknown): Dialect {
+  if (dialect === undefined) return DEFAULT_DIALECT;
+  if (dialect === 'standard' || dialect === 'hl7') return dialect;
+  throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
 }
 
 function parseFocus(focus: string | undefined): ReferenceTarget | undefined {

@@ -46,12 +46,15 @@ export {
   type GraphQLType,
 } from 'graphql/type/definition.js';
 export { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql/type/scalars.js';
+export { DirectiveLocation } from 'graphql/language/directiveLocation.js';
+export { GraphQLDirective, specifiedDirectives } from 'graphql/type/directives.js';
 export { GraphQLSchema } from 'graphql/type/schema.js';
 export { typeFromAST } from 'graphql/utilities/typeFromAST.js';
 export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';
 export { validate } from 'graphql/validation/validate.js';
 export { specifiedRules } from 'graphql/validation/specifiedRules.js';
 export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';
+export { ScalarLeafsRule } from 'graphql/validation/rules/ScalarLeafsRule.js';
 export { PossibleFragmentSpreadsRule } from 'graphql/validation/rules/PossibleFragmentSpreadsRule.js';
 export { VariablesInAllowedPositionRule } from 'graphql/validation/rules/VariablesInAllowedPositionRule.js';
 export type { ValidationContext, ValidationRule } from 'graphql/validation/ValidationContext.js';

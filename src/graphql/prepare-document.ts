@@ -9,6 +9,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from './graphql-js.js';
+import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { LimitError, tooDeep, type Limits } from './limits.js';
 import { measureDocument } from './measure-document.js';
 import { fragmentsOf } from './plan/collect-fields.js';
@@ -25,6 +26,7 @@ export interface PreparedDocument {
   readonly number: number;
   readonly tokens: number;
   readonly root: string;
+  readonly dialect: Dialect;
   readonly operations: readonly OperationDefinitionNode[];
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Variables that `@skip` and `@include` ask about; each combination of their truth has a plan of its own. */
@@ -57,13 +59,14 @@ let documents = 0;
 /** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
 const MOST_NESTING = 2;
 
-/** One schema per root: `Query`, and the resource types whose instances were queried. */
+/** One schema per dialect and root: `Query`, and the resource types whose instances were queried. */
 const SCHEMAS = new Map<string, FhirSchema>();
 
-/** The schema whose root fields are those of `root`. */
-export function schemaFor(root: string): FhirSchema {
-  let schema = SCHEMAS.get(root);
-  if (schema === undefined) SCHEMAS.set(root, (schema = new FhirSchema(root)));
+/** The schema of a dialect whose root fields are those of `root`. */
+export function schemaFor(dialect: Dialect, root: string): FhirSchema {
+  const key = `${dialect} ${root}`;
+  let schema = SCHEMAS.get(key);
+  if (schema === undefined) SCHEMAS.set(key, (schema = new FhirSchema(dialect, root)));
   return schema;
 }
 
@@ -74,8 +77,13 @@ export function schemaFor(root: string): FhirSchema {
  * @throws DocumentErrors - it is malformed or does not fit the schema
  * @throws LimitError `queryLength`, `tokens`, `depth`
  */
-export function prepareDocument(query: string | DocumentNode, limits: Limits, root: string = QUERY): PreparedDocument {
-  if (typeof query !== 'string') return prepareParsed(query, limits, root);
+export function prepareDocument(
+  query: string | DocumentNode,
+  limits: Limits,
+  dialect: Dialect = DEFAULT_DIALECT,
+  root: string = QUERY,
+): PreparedDocument {
+  if (typeof query !== 'string') return prepareParsed(query, limits, dialect, root);
   if (query.length > limits.queryLength) {
     throw new LimitError(
       'queryLength',
@@ -84,10 +92,10 @@ export function prepareDocument(query: string | DocumentNode, limits: Limits, ro
       query.length,
     );
   }
-  const key = `${root}\n${query}`;
+  const key = `${dialect} ${root}\n${query}`;
   let prepared = BY_TEXT.get(key);
   if (prepared === undefined) {
-    prepared = checkDocument(parseQuery(query, limits), limits, root);
+    prepared = checkDocument(parseQuery(query, limits), limits, dialect, root);
     BY_TEXT.set(key, prepared);
   }
   // Another caller may have been allowed more.
@@ -117,18 +125,23 @@ export function planFor(
   ].join(' ');
   let plan = PLANS.get(key);
   if (plan === undefined) {
-    const parts = { fragments: document.fragments, conditions: (name: string) => truth.get(name) === true };
+    const parts = {
+      merge: document.dialect === 'standard',
+      fragments: document.fragments,
+      conditions: (name: string) => truth.get(name) === true,
+    };
     plan = planOperation(operation, document.root, parts, limits);
     PLANS.set(key, plan);
   }
   return plan;
 }
 
-function prepareParsed(document: DocumentNode, limits: Limits, root: string): PreparedDocument {
+function prepareParsed(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
   let byRoot = BY_DOCUMENT.get(document);
   if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
-  let prepared = byRoot.get(root);
-  if (prepared === undefined) byRoot.set(root, (prepared = checkDocument(document, limits, root)));
+  const key = `${dialect} ${root}`;
+  let prepared = byRoot.get(key);
+  if (prepared === undefined) byRoot.set(key, (prepared = checkDocument(document, limits, dialect, root)));
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
 }
@@ -150,18 +163,19 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
   }
 }
 
-function checkDocument(document: DocumentNode, limits: Limits, root: string): PreparedDocument {
+function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
   const { tokens, nesting } = measureDocument(document, {
     tokens: limits.tokens,
     nesting: MOST_NESTING * limits.depth,
   });
   if (nesting > MOST_NESTING * limits.depth) throw tooDeep(limits);
   if (tokens > limits.tokens) throw tooManyTokens(limits);
-  const schema = schemaFor(root);
-  const errors = validate(schema, document, VALIDATION_RULES, { maxErrors: 20 });
+  const schema = schemaFor(dialect, root);
+  const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
   const fragments = fragmentsOf(document);
-  const conflicts = findMergeErrors(schema, document, fragments);
+  // In dialect `hl7` equal keys are collated, so nothing has to merge.
+  const conflicts = dialect === 'hl7' ? [] : findMergeErrors(schema, document, fragments);
   if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   documents += 1;
@@ -169,6 +183,7 @@ function checkDocument(document: DocumentNode, limits: Limits, root: string): Pr
     number: documents,
     tokens,
     root,
+    dialect,
     operations,
     fragments,
     conditions: conditionVariables([...operations, ...fragments.values()]),

@@ -1,12 +1,15 @@
 import type { ReferenceTarget } from '../../store/store.js';
-import type { OperationPlan, PlannedField, ReadEdge } from '../plan/plan.js';
+import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { fillEdge } from './fill.js';
-import { Run, tooManyCalls, type FieldFault, type Output, type RunOptions } from './run.js';
+import { fieldErrors, type ResponseError } from './response-errors.js';
+import { Run, tooManyCalls, type Output, type RunOptions } from './run.js';
+import { shapeResponse } from './shape-response.js';
 
-/** What a plan gave: the data and the fields that failed, each null in the data. */
+/** What a plan gave: the data, and an error for each field that is null in it because it failed. */
 export interface Outcome {
-  readonly data: Output;
-  readonly faults: readonly FieldFault[];
+  /** Null where the request failed as a whole. */
+  readonly data: Output | null;
+  readonly errors: readonly ResponseError[];
   readonly storeCalls: number;
   readonly rows: number;
 }
@@ -24,14 +27,14 @@ export async function executePlan(
   focus: ReferenceTarget | undefined,
   options: RunOptions,
 ): Promise<Outcome> {
-  const run = new Run(options);
+  const run = new Run(options, plan.shaped);
   try {
     run.deadline.check();
     const holder: Output = {};
-    if (focus === undefined) holder[ROOT] = startRoot(plan.root.fields, run);
+    if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
     else run.leave(readFocus(plan, focus), { out: holder });
     await fillLevels(run);
-    return { data: holder, faults: run.faults, storeCalls: run.storeCalls, rows: run.rows };
+    return { ...finish(holder, run), storeCalls: run.storeCalls, rows: run.rows };
   } finally {
     run.deadline.close();
   }
@@ -39,6 +42,15 @@ export async function executePlan(
 
 /** Key under which the outcome's data stands, so that the root object too has an object around it. */
 export const ROOT = 'data';
+
+/** The data in its final shape, and the errors by where the fields stood before it was given. */
+function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
+  const root = holder[ROOT] as Output | null;
+  const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
+  const errors = fieldErrors(holder, run.faults);
+  // HL7's dialect knows no partial answers: whatever fails, fails the request.
+  return { data: run.options.dialect === 'hl7' && errors.length > 0 ? null : shaped, errors };
+}
 
 async function fillLevels(run: Run): Promise<void> {
   for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
@@ -48,11 +60,13 @@ async function fillLevels(run: Run): Promise<void> {
   }
 }
 
-function startRoot(fields: readonly PlannedField[], run: Run): Output {
+function startRoot(root: Selection, run: Run): Output {
+  const { fields } = root;
   const { limits } = run.options;
   // Known before the first of them is made.
   if (fields.filter(({ kind }) => kind !== 'typename').length > limits.storeCalls) throw tooManyCalls(limits);
   const out: Output = {};
+  run.selections?.set(out, root);
   for (const field of fields) {
     if (field.kind === 'typename') out[field.key] = field.value;
     else if (field.kind === 'read') run.leave(field, { out });
@@ -68,6 +82,7 @@ function readFocus(plan: OperationPlan, focus: ReferenceTarget): ReadEdge {
     kind: 'read',
     key: ROOT,
     location: undefined,
+    shaping: undefined,
     type: focus.type,
     id: { kind: 'literal', value: focus.id },
     selection: plan.root,

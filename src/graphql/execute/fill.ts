@@ -5,6 +5,7 @@ import { LimitError } from '../limits.js';
 import { evaluate, evaluateTexts } from '../plan/arguments.js';
 import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
+import { shapeItems } from './shape-items.js';
 import type { Hole, Output, ReadHole, ReferenceHole, Run, SearchHole } from './run.js';
 import { searchRequest, type SearchRequest } from './search-request.js';
 
@@ -48,7 +49,7 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
   const request = searchRequest(edge, run.options);
   if (request.reference === undefined) {
     const page = await call(run, () => store.search(request.query, { signal }));
-    for (const { out } of holes) out[edge.key] = answerSearch(edge, request, page, run);
+    for (const { out } of holes) out[edge.key] = answerSearch(edge, request, page, out, run);
     return;
   }
   const targets = new Map<string, { readonly type: string; readonly id: string }>();
@@ -64,7 +65,7 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
   for (const { out, target } of holes) {
     const page = target === undefined ? EMPTY : pages.get(`${target.type}/${target.id}`)!;
     try {
-      out[edge.key] = answerSearch(edge, request, page, run);
+      out[edge.key] = answerSearch(edge, request, page, out, run);
     } catch (error) {
       run.fail(out, edge, error);
     }
@@ -94,6 +95,7 @@ async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole
       const result = results.get(keyOf(reference))!;
       if (result.status === 'found') {
         run.spendRows(1);
+        shapeItems(edge, reference.type, [result.resource], out, result.resource, run);
         out[edge.key] = projectResource(edge.selections.forType(reference.type), result.resource, run);
       } else if (!optional) {
         run.fail(out, edge, absence(result, `${reference.type}/${reference.id}`));
@@ -153,7 +155,7 @@ function insideContainer(reference: ReferenceHole['reference'], container: AnyRe
   );
 }
 
-function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage, run: Run): unknown {
+function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage, out: Output, run: Run): unknown {
   const { matches } = page;
   const { listSize } = run.options.limits;
   if (request.count === undefined && matches.length > listSize) {
@@ -168,7 +170,21 @@ function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage
   const kept = keep === undefined ? matches : matches.filter(({ resource }) => keep(resource));
   if (edge.shape.kind === 'connection') return answerConnection(edge.shape, request, { ...page, matches: kept }, run);
   const { selection } = edge.shape;
-  return kept.map(({ resource }) => projectResource(selection, resource, run));
+  const resources = kept.map(({ resource }) => resource);
+  const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
+  return shaped.map((resource) => projectResource(selection, resource, run));
+}
+
+/** `@first` and `@slice` on a list of resources. */
+function shapeResources(
+  edge: SearchEdge,
+  resources: readonly AnyResource[],
+  out: Output,
+  run: Run,
+): readonly AnyResource[] {
+  const [first] = resources;
+  if (first === undefined) return resources;
+  return shapeItems(edge, edge.type, resources, out, first, run) as readonly AnyResource[];
 }
 
 /** See https://hl7.org/fhir/R4/graphql.html#paging. */

@@ -3,14 +3,18 @@ import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
+  ChoiceField,
   InlineResourceField,
   ObjectField,
   PlannedField,
+  PrimitiveField,
   ReferenceEdge,
   SearchEdge,
   Selection,
 } from '../plan/plan.js';
 import { compileItemFilter } from './item-filter.js';
+import { completeLeaf } from './complete-leaf.js';
+import { shapeItems } from './shape-items.js';
 import { asObject, type ItemFilter, type Output, type Run } from './run.js';
 
 /**
@@ -53,6 +57,7 @@ function compileSelection(selection: Selection): Projector {
   const writers = selection.fields.map((field) => compileField(field, selection.type));
   return (source, container, run) => {
     const out: Output = {};
+    run.selections?.set(out, selection);
     for (const write of writers) write(source, out, container, run);
     return out;
   };
@@ -74,9 +79,11 @@ function compileField(field: PlannedField, type: string): Writer {
         out[key] = null;
       };
     case 'primitive':
-      return field.array ? primitives(key, field.name) : primitive(key, field.name);
+      return field.array ? primitives(field) : primitive(field);
     case 'object':
       return field.array ? compileObjects(field) : compileObject(field);
+    case 'choice':
+      return compileChoice(field);
     case 'inline-resource':
       return compileInlineResource(field);
     case 'reference':
@@ -88,18 +95,31 @@ function compileField(field: PlannedField, type: string): Writer {
   }
 }
 
-function primitive(key: string, name: string): Writer {
+function primitive(field: PrimitiveField): Writer {
+  const { key, name } = field;
+  const complete = completeLeaf(field.type);
   return (source, out) => {
-    const value = source[name];
-    out[key] = value === undefined || typeof value === 'object' ? null : value;
+    out[key] = complete(source[name]);
   };
 }
 
 /** Arrays keep their null placeholders, which hold the place of values that have extensions only. */
-function primitives(key: string, name: string): Writer {
-  return (source, out) => {
-    const values = itemsOf(source[name]);
-    out[key] = values === null ? null : values.map((value) => (typeof value === 'object' ? null : value));
+function primitives(field: PrimitiveField): Writer {
+  const { key, name } = field;
+  const complete = completeLeaf(field.type);
+  return (source, out, container, run) => {
+    const items = itemsOf(source[name]);
+    const values = items === null ? null : shapeItems(field, field.type, items, out, container, run);
+    out[key] = values === null ? null : values.map(complete);
+  };
+}
+
+function compileChoice(field: ChoiceField): Writer {
+  const forms = field.forms.map((form) => ({ name: form.name, write: compileField(form, '') }));
+  return (source, out, container, run) => {
+    const form = forms.find(({ name }) => source[name] !== undefined && source[name] !== null);
+    if (form === undefined) out[field.key] = null;
+    else form.write(source, out, container, run);
   };
 }
 
@@ -184,9 +204,10 @@ function keptItems(
     out[field.key] = null;
     return null;
   }
-  if (field.filter === undefined) return items;
+  const type = field.kind === 'object' ? field.selection.type : 'Resource';
   try {
-    return filterOf(field, run)(items, container);
+    const kept = field.filter === undefined ? items : filterOf(field, run)(items, container);
+    return shapeItems(field, type, kept, out, container, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;

@@ -5,7 +5,8 @@ import type { GuardedStore } from '../../access/guarded-store.js';
 import { LimitError, type Limits } from '../limits.js';
 import { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
-import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import type { Dialect } from '../dialect.js';
+import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
 
 /** An object of the response, being filled. */
 export type Output = { [key: string]: unknown };
@@ -47,18 +48,28 @@ export interface RunOptions {
   readonly baseUrl: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly now: Date;
+  readonly dialect: Dialect;
 }
 
 /** The state of one request while it runs: holes to fill, faults, what has been spent. */
 export class Run {
   readonly faults: FieldFault[] = [];
   readonly filters = new Map<ElementFilter, ItemFilter | FhirError>();
+  /** For a response that is reshaped: what each object was made of. Undefined where nothing is. */
+  readonly selections: WeakMap<Output, Selection> | undefined;
+  /** What `@slice` gave for the items of a field, by object and key: `.official`, or nothing. */
+  readonly slices = new Map<Output, Map<string, readonly string[]>>();
   readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;
   #pending = new Map<Edge, Hole[]>();
 
-  constructor(readonly options: RunOptions) {
+  /** @param shaped whether the response will be reshaped */
+  constructor(
+    readonly options: RunOptions,
+    shaped: boolean,
+  ) {
+    this.selections = shaped ? new WeakMap() : undefined;
     this.deadline = new Deadline(options.limits.timeout, options.signal);
   }
 

@@ -12,8 +12,8 @@ export type Scalar = string | number | boolean | null;
 /** Variables by name, coerced to their declared types. */
 export type Variables = { readonly [name: string]: unknown };
 
-/** The arguments of a field by name. */
-export function argumentsOfNode(node: FieldNode): ReadonlyMap<string, Argument> {
+/** The arguments of a field or directive by name. */
+export function argumentsOfNode(node: Pick<FieldNode, 'arguments'>): ReadonlyMap<string, Argument> {
   return new Map(node.arguments?.map(({ name, value }) => [name.value, argumentOf(value)]));
 }
 

@@ -13,6 +13,8 @@ export type Conditions = (variable: string) => boolean;
 
 /** What planning needs to know of a document. */
 export interface DocumentParts {
+  /** Fields with one key are merged, as GraphQL says, or (dialect `hl7`) kept apart and collated in the response. */
+  readonly merge: boolean;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly conditions: Conditions;
 }
@@ -84,7 +86,8 @@ function collectInto(
       const key = selection.alias?.value ?? selection.name.value;
       const nodes = collected.get(key);
       if (nodes === undefined) collected.set(key, [selection]);
-      else nodes.push(selection);
+      else if (parts.merge && !isShaped(selection) && !isShaped(nodes[0])) nodes.push(selection);
+      else collected.set(numberedKey(key, collected), [selection]);
     } else if (selection.kind === Kind.INLINE_FRAGMENT) {
       if (applies(selection.typeCondition?.name.value, type)) {
         collectInto(collected, type, selection.selectionSet, parts, opened, count);
@@ -98,6 +101,25 @@ function collectInto(
     }
   }
 }
+
+/** A key of its own for a field whose response key is taken; `#` is in no GraphQL name. */
+function numberedKey(key: string, collected: ReadonlyMap<string, unknown>): string {
+  let number = 2;
+  while (collected.has(`${key}#${number}`)) number += 1;
+  return `${key}#${number}`;
+}
+
+/** The key in the response of a field whose key may be numbered. */
+export function responseKey(key: string): string {
+  const mark = key.indexOf('#');
+  return mark < 0 ? key : key.slice(0, mark);
+}
+
+/** True for a field with one of the directives that reshape the response. */
+export function isShaped(node: FieldNode): boolean {
+  return node.directives?.some(({ name }) => SHAPING.has(name.value)) === true;
+}
+const SHAPING: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
 
 function applies(condition: string | undefined, type: string): boolean {
   return condition === undefined || condition === type || (condition === RESOURCE && isResourceType(type));

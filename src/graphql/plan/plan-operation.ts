@@ -5,19 +5,23 @@ import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { SEARCH_CONTROLS } from '../schema/arguments.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
-import { collectFields, selectionSetsOf, typesNamedIn, type DocumentParts } from './collect-fields.js';
+import { collectFields, isShaped, selectionSetsOf, typesNamedIn, type DocumentParts } from './collect-fields.js';
 import type {
+  ChoiceField,
   ConnectionEdgeField,
   ConnectionField,
   ConnectionShape,
   ElementFilter,
   Location,
+  ObjectField,
   OperationPlan,
   PlannedField,
+  PrimitiveField,
   ReferenceEdge,
   SearchEdge,
   Selection,
   Selections,
+  Shaping,
 } from './plan.js';
 
 /**
@@ -35,12 +39,20 @@ export function planOperation(
 ): OperationPlan {
   const planner = new Planner(parts, limits);
   const selection = planner.select(root, [operation.selectionSet], 1);
-  return { root: selection, depth: planner.depth, size: planner.size };
+  return { root: selection, shaped: !parts.merge || planner.shaped, depth: planner.depth, size: planner.size };
+}
+
+/** What every planned field has. */
+interface Base {
+  readonly key: string;
+  readonly location: Location | undefined;
+  readonly shaping: Shaping | undefined;
 }
 
 type Nodes = readonly [FieldNode, ...FieldNode[]];
 
 class Planner {
+  shaped = false;
   depth = 0;
   size = 0;
 
@@ -66,25 +78,28 @@ class Planner {
 
   private planField(type: string, key: string, nodes: Nodes, depth: number): PlannedField {
     const node = nodes[0];
-    const location = locationOf(node);
-    if (node.name.value === '__typename') return { kind: 'typename', key, location, value: type };
+    const shaping = shapingOf(node);
+    this.shaped ||= shaping !== undefined || key.includes('#');
+    const base: Base = { key, location: locationOf(node), shaping };
+    if (node.name.value === '__typename') return { kind: 'typename', ...base, value: type };
     const field = fieldsOf(type)?.get(node.name.value);
     if (field === undefined) {
-      if (!node.name.value.startsWith('__')) return { kind: 'absent', key, location };
+      if (!node.name.value.startsWith('__')) return { kind: 'absent', ...base };
       throw new FhirError('unsupported', `Introspection ("${node.name.value}") is not answered here`);
     }
     const sets = selectionSetsOf(nodes);
     const args = argumentsOfNode(node);
     switch (field.kind) {
       case 'resource-type':
-        return { kind: 'resource-type', key, location };
+        return { kind: 'resource-type', ...base };
       case 'element':
-        return this.planElement(field, key, location, sets, args, depth);
+        return this.planElement(field, base, sets, args, depth);
+      case 'choice':
+        return this.planChoice(field, base, sets, depth);
       case 'sibling':
         return {
           kind: 'object',
-          key,
-          location,
+          ...base,
           name: field.name,
           array: field.element.array,
           selection: this.select('Element', sets, depth + 1),
@@ -93,21 +108,20 @@ class Planner {
       case 'read':
         return {
           kind: 'read',
-          key,
-          location,
+          ...base,
           type: field.type,
           id: (args.get('id') ?? args.get('_id'))!,
           selection: this.select(field.type, sets, depth + 1),
         };
       case 'list':
-        return this.planSearch(field, key, location, args, {
+        return this.planSearch(field, base, args, {
           kind: 'list',
           selection: this.select(field.type, sets, depth + 1),
         });
       case 'connection':
-        return this.planSearch(field, key, location, args, this.planConnection(field.type, sets, depth + 1));
+        return this.planSearch(field, base, args, this.planConnection(field.type, sets, depth + 1));
       case 'resolve':
-        return this.planReference(key, location, sets, args, depth);
+        return this.planReference(base, sets, args, depth);
       case 'connection-part':
       case 'edge-part':
         throw new Error(`${field.kind} is planned with its connection`);
@@ -116,34 +130,50 @@ class Planner {
 
   private planElement(
     field: FieldDescriptor & { kind: 'element' },
-    key: string,
-    location: Location | undefined,
+    base: Base,
     sets: readonly SelectionSetNode[],
     args: ReadonlyMap<string, Argument>,
     depth: number,
   ): PlannedField {
     const { element } = field;
     const definition = typeDefinition(element.type);
-    const base = { key, location, name: element.name, array: element.array };
-    if (definition === undefined || definition.kind === 'primitive') return { kind: 'primitive', ...base };
+    const named = { ...base, name: element.name, array: element.array };
+    if (definition === undefined || definition.kind === 'primitive') {
+      return { kind: 'primitive', ...named, type: element.type };
+    }
     const filter = elementFilter(field, args);
     if (definition.kind === 'resource') {
-      return { kind: 'inline-resource', ...base, filter, selections: this.selectAnyType(sets, depth + 1) };
+      return { kind: 'inline-resource', ...named, filter, selections: this.selectAnyType(sets, depth + 1) };
     }
-    return { kind: 'object', ...base, filter, selection: this.select(element.type, sets, depth + 1) };
+    return { kind: 'object', ...named, filter, selection: this.select(element.type, sets, depth + 1) };
+  }
+
+  /** Of the typed forms, those that fit: primitives to a field without selection, objects to one with. */
+  private planChoice(
+    field: FieldDescriptor & { kind: 'choice' },
+    base: Base,
+    sets: readonly SelectionSetNode[],
+    depth: number,
+  ): ChoiceField {
+    const forms = field.elements.flatMap((element): (PrimitiveField | ObjectField)[] => {
+      const named = { ...base, name: element.name, array: false };
+      const primitive = typeDefinition(element.type)?.kind === 'primitive';
+      if (primitive !== (sets.length === 0)) return [];
+      if (primitive) return [{ kind: 'primitive', ...named, type: element.type }];
+      return [{ kind: 'object', ...named, filter: undefined, selection: this.select(element.type, sets, depth + 1) }];
+    });
+    return { kind: 'choice', ...base, forms };
   }
 
   private planReference(
-    key: string,
-    location: Location | undefined,
+    base: Base,
     sets: readonly SelectionSetNode[],
     args: ReadonlyMap<string, Argument>,
     depth: number,
   ): ReferenceEdge {
     return {
       kind: 'reference',
-      key,
-      location,
+      ...base,
       type: args.get('type'),
       optional: args.get('optional'),
       selections: this.selectAnyType(sets, depth + 1),
@@ -152,8 +182,7 @@ class Planner {
 
   private planSearch(
     field: FieldDescriptor & { kind: 'list' | 'connection' },
-    key: string,
-    location: Location | undefined,
+    base: Base,
     args: ReadonlyMap<string, Argument>,
     shape: SearchEdge['shape'],
   ): SearchEdge {
@@ -163,8 +192,7 @@ class Planner {
     }
     return {
       kind: 'search',
-      key,
-      location,
+      ...base,
       type: field.type,
       reverse: args.get('_reference'),
       parameters,
@@ -243,6 +271,15 @@ function parameterCode(type: string, name: string): string {
   if (parameters.has(name)) return name;
   for (const code of parameters.keys()) if (argumentName(code) === name) return code;
   return name;
+}
+
+/** @returns what the directives of a field ask for; undefined for a field without. */
+function shapingOf(node: FieldNode): Shaping | undefined {
+  if (!isShaped(node)) return undefined;
+  const has = (name: string) => node.directives!.some((directive) => directive.name.value === name);
+  const slice = node.directives!.find(({ name }) => name.value === 'slice');
+  const path = slice === undefined ? undefined : [...argumentsOfNode(slice).values()][0];
+  return { flatten: has('flatten'), first: has('first'), singleton: has('singleton'), slice: path };
 }
 
 function locationOf(node: FieldNode): Location | undefined {

@@ -15,6 +15,8 @@ import type { Argument } from './arguments.js';
  */
 export interface OperationPlan {
   readonly root: Selection;
+  /** True where the response has another shape than the data: directives reshape it, or keys stand twice. */
+  readonly shaped: boolean;
   /** Deepest nesting of selections. */
   readonly depth: number;
   /** Number of selections opened for it. */
@@ -39,6 +41,7 @@ export type PlannedField =
   | AbsentField
   | PrimitiveField
   | ObjectField
+  | ChoiceField
   | InlineResourceField
   | ReadEdge
   | SearchEdge
@@ -48,9 +51,20 @@ export type PlannedField =
 export type Edge = ReadEdge | SearchEdge | ReferenceEdge;
 
 interface Keyed {
-  /** Response key: the alias or the name. */
+  /** Key in the object being filled: the response key, numbered where a key stands twice and is not merged. */
   readonly key: string;
   readonly location: Location | undefined;
+  /** How directives reshape the field; undefined where they do not. */
+  readonly shaping: Shaping | undefined;
+}
+
+/** What `@flatten`, `@first`, `@singleton` and `@slice` ask for. See https://hl7.org/fhir/R4/graphql.html#flattening. */
+export interface Shaping {
+  readonly flatten: boolean;
+  readonly first: boolean;
+  readonly singleton: boolean;
+  /** FHIRPath per item, or `$index`. */
+  readonly slice: Argument | undefined;
 }
 
 /** 1-based position in the document. */
@@ -76,6 +90,8 @@ export interface AbsentField extends Keyed {
 export interface PrimitiveField extends Keyed {
   readonly kind: 'primitive';
   readonly name: string;
+  /** FHIR type of the value. */
+  readonly type: string;
   readonly array: boolean;
 }
 
@@ -86,6 +102,12 @@ export interface ObjectField extends Keyed {
   readonly array: boolean;
   readonly selection: Selection;
   readonly filter: ElementFilter | undefined;
+}
+
+/** A choice by its base name (`value`), in dialect `hl7`: whichever of its typed forms is there. */
+export interface ChoiceField extends Keyed {
+  readonly kind: 'choice';
+  readonly forms: readonly (PrimitiveField | ObjectField)[];
 }
 
 /** A resource inside a resource: `contained`, `Bundle.entry.resource`. */

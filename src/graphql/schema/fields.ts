@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition, TypeDefinition } from '../../fhir/definition-types.js';
 import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 
 /**
@@ -11,6 +11,7 @@ import { isResourceType, resourceTypes, searchParameters, typeDefinition } from 
  * | Query | `PatientList(...)`, `PatientConnection(...)` | list, connection |
  * | any type | `birthDate`, `name` | element |
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
+ * | any type, in dialect `hl7` | `value` | choice: whichever of `valueQuantity`, `valueString` … is there |
  * | resources | `resourceType` | resource-type |
  * | Reference | `resource` | resolve |
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
@@ -20,6 +21,7 @@ import { isResourceType, resourceTypes, searchParameters, typeDefinition } from 
 export type FieldDescriptor =
   | { readonly kind: 'element'; readonly name: string; readonly element: ElementDefinition }
   | { readonly kind: 'sibling'; readonly name: string; readonly element: ElementDefinition }
+  | { readonly kind: 'choice'; readonly name: string; readonly elements: readonly ElementDefinition[] }
   | { readonly kind: 'resource-type'; readonly name: 'resourceType' }
   | { readonly kind: 'resolve'; readonly name: 'resource' }
   | { readonly kind: 'read'; readonly name: string; readonly type: string }
@@ -31,6 +33,8 @@ export type ConnectionPart = 'count' | 'offset' | 'pagesize' | 'pageSize' | 'edg
 
 /** Name of the root type of queries. */
 export const QUERY = 'Query';
+/** Name of the types behind choices by base name, which may be primitive or not. */
+export const CHOICE = 'Choice';
 /** Name of the interface that every resource type implements. */
 export const RESOURCE = 'Resource';
 
@@ -88,9 +92,22 @@ function describeType(typeName: string): ReadonlyMap<string, FieldDescriptor> | 
     fields.push({ kind: 'element', name: element.name, element });
     if (hasSibling(element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });
   }
+  fields.push(...describeChoices(definition));
   if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
   if (isResourceType(typeName)) fields.push(...describeReverse(typeName));
   return byName(fields);
+}
+
+/** Choices by base name, which only dialect `hl7` offers. */
+function describeChoices(definition: TypeDefinition): FieldDescriptor[] {
+  const choices = new Map<string, ElementDefinition[]>();
+  for (const element of definition.elements.values()) {
+    if (element.choiceOf === undefined) continue;
+    const elements = choices.get(element.choiceOf);
+    if (elements === undefined) choices.set(element.choiceOf, [element]);
+    else elements.push(element);
+  }
+  return [...choices].map(([name, elements]) => ({ kind: 'choice', name, elements }));
 }
 
 function describeQuery(): ReadonlyMap<string, FieldDescriptor> {

@@ -14,8 +14,10 @@ import {
   type GraphQLNamedType,
   type GraphQLOutputType,
 } from '../graphql-js.js';
+import type { Dialect } from '../dialect.js';
 import { argumentsOf } from './arguments.js';
-import { connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import { DIRECTIVES } from './directives.js';
+import { CHOICE, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
 
 type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
@@ -34,9 +36,12 @@ export class FhirSchema extends GraphQLSchema {
   readonly #typeMap: { [name: string]: GraphQLNamedType };
 
   /** @param root `Query`, or a resource type for queries about one instance (https://hl7.org/fhir/R4/graphql.html#instance). */
-  constructor(root: string = QUERY) {
+  constructor(
+    private readonly dialect: Dialect,
+    root: string = QUERY,
+  ) {
     // The definitions are the schema's proof of validity; graphql-js need not look for itself.
-    super({ assumeValid: true });
+    super({ assumeValid: true, directives: DIRECTIVES });
     this.#root = root;
     for (const type of [GraphQLString, GraphQLBoolean, GraphQLInt, GraphQLFloat, GraphQLID]) {
       this.#types.set(type.name, type);
@@ -96,7 +101,7 @@ export class FhirSchema extends GraphQLSchema {
       interfaces: () => (isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
       fields: {},
     });
-    type.fieldMap = lazyFields(fieldsOf(name)!, (field) => this.#createField(type, field, targets));
+    type.fieldMap = lazyFields(this.#fieldsOf(name), (field) => this.#createField(type, field, targets));
     return type;
   }
 
@@ -106,7 +111,7 @@ export class FhirSchema extends GraphQLSchema {
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
-    const own = lazyFields(fieldsOf(RESOURCE)!, (field) => this.#createField(type, field));
+    const own = lazyFields([...fieldsOf(RESOURCE)!.values()], (field) => this.#createField(type, field));
     type.fieldMap = new Proxy(own, {
       get: (fields, name) => {
         if (typeof name !== 'string') return undefined;
@@ -116,6 +121,19 @@ export class FhirSchema extends GraphQLSchema {
         return field === undefined ? undefined : (fields[name] = this.#createField(type, field));
       },
     });
+    return type;
+  }
+
+  /** Base names of choices are there in dialect `hl7` only. */
+  #fieldsOf(name: string): FieldDescriptor[] {
+    return [...fieldsOf(name)!.values()].filter(({ kind }) => kind !== 'choice' || this.dialect === 'hl7');
+  }
+
+  /** What a choice may be selected with: the fields of any of its complex forms; without selection it is a primitive. */
+  #createChoice(elements: readonly ElementDefinition[]): GraphQLObjectType {
+    const type = new LazyObjectType({ name: CHOICE, fields: {} });
+    const forms = elements.flatMap(({ type }) => [...(fieldsOf(type)?.values() ?? [])]);
+    type.fieldMap = lazyFields(forms, (field) => this.#createField(type, field));
     return type;
   }
 
@@ -133,6 +151,8 @@ export class FhirSchema extends GraphQLSchema {
         return this.#elementType(field.element);
       case 'sibling':
         return listIf(field.element.array, this.#output('Element'));
+      case 'choice':
+        return this.#createChoice(field.elements);
       case 'resource-type':
         return GraphQLString;
       case 'resolve':
@@ -229,11 +249,11 @@ function createField(parent: string, field: FieldDescriptor, type: GraphQLOutput
 
 /** A field map whose entries come into being when they are read, and are then kept. */
 function lazyFields(
-  descriptors: ReadonlyMap<string, FieldDescriptor>,
+  descriptors: readonly FieldDescriptor[],
   create: (field: FieldDescriptor) => GraphQLField<unknown, unknown>,
 ): FieldMap {
   const fields = Object.create(null) as FieldMap;
-  for (const field of descriptors.values()) {
+  for (const field of descriptors) {
     Object.defineProperty(fields, field.name, {
       enumerable: true,
       configurable: true,

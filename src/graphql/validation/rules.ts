@@ -1,24 +1,28 @@
+import type { Dialect } from '../dialect.js';
 import {
   OverlappingFieldsCanBeMergedRule,
   PossibleFragmentSpreadsRule,
+  ScalarLeafsRule,
   specifiedRules,
   VariablesInAllowedPositionRule,
   type ValidationRule,
 } from '../graphql-js.js';
 import { ReadByIdRule, ReferenceParameterRule, ReservedNameRule, ResourceTypeRule } from './fhir-rules.js';
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
-import { LenientVariablesRule } from './variables-rule.js';
+import { ChoiceLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
+import { LenientVariablesRule, NullableVariablesRule } from './variables-rule.js';
 
 const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
   [VariablesInAllowedPositionRule, LenientVariablesRule],
   [PossibleFragmentSpreadsRule, FragmentSpreadsRule],
 ]);
 
-/**
- * GraphQL's own rules, two of them in FHIR's more liberal reading, and the rules FHIR adds. One is left to
- * `findMergeErrors`, which needs a document that passes these.
- */
-export const VALIDATION_RULES: readonly ValidationRule[] = [
+const HL7: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
+  [ScalarLeafsRule, ChoiceLeafsRule],
+  [LenientVariablesRule, NullableVariablesRule],
+]);
+
+const STANDARD: readonly ValidationRule[] = [
   ...specifiedRules
     .filter((rule) => rule !== OverlappingFieldsCanBeMergedRule)
     .map((rule) => REPLACED.get(rule) ?? rule),
@@ -26,4 +30,15 @@ export const VALIDATION_RULES: readonly ValidationRule[] = [
   ReferenceParameterRule,
   ResourceTypeRule,
   ReservedNameRule,
+  ShapingDirectivesRule,
 ];
+
+/**
+ * GraphQL's own rules, two of them in FHIR's more liberal reading, and the rules FHIR adds. One is left to
+ * `findMergeErrors`, which needs a document that passes these. In dialect `hl7` the data tells whether a choice by its
+ * base name is a leaf.
+ */
+export const VALIDATION_RULES: { readonly [Name in Dialect]: readonly ValidationRule[] } = {
+  standard: STANDARD,
+  hl7: STANDARD.map((rule) => HL7.get(rule) ?? rule),
+};

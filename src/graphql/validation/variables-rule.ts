@@ -19,7 +19,18 @@ import { isLenientScalar } from '../schema/scalars.js';
  * tokens takes variables of any scalar type, single or in a list, since search parameters have no GraphQL types of
  * their own. See https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
  */
-export const LenientVariablesRule: ValidationRule = (context: ValidationContext) => ({
+export const LenientVariablesRule: ValidationRule = (context: ValidationContext) => checkUsages(context, isAllowed);
+
+/**
+ * The same for dialect `hl7`, whose variables may be null wherever a value is needed: HL7's own cases write
+ * `query test($var: Boolean) { … @include(if: $var) }`.
+ */
+export const NullableVariablesRule: ValidationRule = (context: ValidationContext) =>
+  checkUsages(context, (context, variable, definition, location, locationDefault) =>
+    isAllowed(context, variable, definition, getNullableType(location) as GraphQLType, locationDefault),
+  );
+
+const checkUsages = (context: ValidationContext, isAllowed: IsAllowed): ReturnType<ValidationRule> => ({
   OperationDefinition: {
     leave(operation) {
       const definitions = new Map<string, VariableDefinitionNode>(
@@ -40,6 +51,14 @@ export const LenientVariablesRule: ValidationRule = (context: ValidationContext)
     },
   },
 });
+
+type IsAllowed = (
+  context: ValidationContext,
+  variable: GraphQLType,
+  definition: VariableDefinitionNode,
+  location: GraphQLType,
+  locationDefault: unknown,
+) => boolean;
 
 function isAllowed(
   context: ValidationContext,

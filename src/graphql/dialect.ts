@@ -1,0 +1,19 @@
+/**
+ * Which of two readings of FHIR GraphQL an answer follows. The input is accepted liberally in both.
+ *
+ * | question | `standard` | `hl7` |
+ * |---|---|---|
+ * | absent element; absent list, also with filter arguments | `null` | omitted |
+ * | filter that keeps nothing of an existing list | `[]` | omitted |
+ * | empty search list | `[]` | omitted |
+ * | same response key twice | merged, or an error, as GraphQL says | collated into a list |
+ * | unresolvable `resource` | `null` and an error | the request fails, unless `optional: true` |
+ * | resource not visible, or not found by id | `null` and an error | the request fails |
+ * | choice element by its base name (`value`) | no | yes |
+ *
+ * `standard` is what GraphQL's own tools expect, `hl7` what HL7's test cases show.
+ */
+export type Dialect = 'standard' | 'hl7';
+
+/** The dialect of a request that names none. */
+export const DEFAULT_DIALECT: Dialect = 'standard';

@@ -1,0 +1,39 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { compileFhirPath } from '../../fhirpath/compile.js';
+import { evaluate } from '../plan/arguments.js';
+import type { PlannedField } from '../plan/plan.js';
+import type { Output, Run } from './run.js';
+
+/**
+ * What `@first` and `@slice` make of the items of a field, while their source is at hand: `@first` keeps one, `@slice`
+ * notes for each what its name will get appended. See https://hl7.org/fhir/R4/graphql.html#flattening.
+ *
+ * @param type FHIR type of the items
+ * @throws FhirError `invalid` - a malformed FHIRPath expression
+ */
+export function shapeItems(
+  field: Pick<PlannedField, 'key' | 'shaping'>,
+  type: string,
+  items: readonly unknown[],
+  out: Output,
+  resource: AnyResource,
+  run: Run,
+): readonly unknown[] {
+  const { shaping } = field;
+  if (shaping === undefined) return items;
+  const kept = shaping.first ? items.slice(0, 1) : items;
+  const path = evaluate(shaping.slice, run.options.variables);
+  if (path === undefined) return kept;
+  const suffixes = kept.map((item, index) => sliceSuffix(String(path), type, item, index, resource));
+  const known = run.slices.get(out);
+  if (known === undefined) run.slices.set(out, new Map([[field.key, suffixes]]));
+  else known.set(field.key, suffixes);
+  return kept;
+}
+
+/** An item for which the expression gives nothing keeps the plain name; several results are joined with commas. */
+function sliceSuffix(path: string, type: string, item: unknown, index: number, resource: AnyResource): string {
+  if (path === '$index') return `.${index}`;
+  const result = compileFhirPath(path, type)(item, { resource });
+  return result.length === 0 ? '' : `.${result.map(String).join(',')}`;
+}

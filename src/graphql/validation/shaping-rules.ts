@@ -1,0 +1,45 @@
+import {
+  getNamedType,
+  GraphQLError,
+  isCompositeType,
+  ScalarLeafsRule,
+  type FieldNode,
+  type ValidationContext,
+  type ValidationRule,
+} from '../graphql-js.js';
+import { CHOICE } from '../schema/fields.js';
+
+/**
+ * The directives that reshape the response fit their field: `@flatten` stands on objects, `@slice` has exactly one
+ * expression, and `@first` and `@slice` exclude each other, as in HL7's engine.
+ */
+export const ShapingDirectivesRule: ValidationRule = (context: ValidationContext) => ({
+  Field(node) {
+    const report = (message: string) => {
+      context.reportError(new GraphQLError(message, { nodes: node }));
+    };
+    const flatten = directive(node, 'flatten');
+    if (flatten !== undefined && !isCompositeType(getNamedType(context.getType()))) {
+      report(`Directive "@flatten" cannot stand on "${node.name.value}", which has no fields.`);
+    }
+    const slice = directive(node, 'slice');
+    if (slice === undefined) return;
+    if (slice.arguments?.length !== 1)
+      report('Directive "@slice" takes one argument: "path", or "fhirpath" for the same.');
+    if (directive(node, 'first') !== undefined) report('Directives "@slice" and "@first" cannot stand on one field.');
+  },
+});
+
+/** graphql-js's rule "Leaf Field Selections", but for choices by base name: only the data tells whether they are leaves. */
+export const ChoiceLeafsRule: ValidationRule = (context: ValidationContext) => {
+  const { Field } = ScalarLeafsRule(context) as { Field: (node: FieldNode) => void };
+  return {
+    Field(node) {
+      if (getNamedType(context.getType())?.name !== CHOICE) Field(node);
+    },
+  };
+};
+
+function directive(node: FieldNode, name: string) {
+  return node.directives?.find((candidate) => candidate.name.value === name);
+}
