@@ -1,6 +1,20 @@
 // The public names, nothing else. Nobody inside imports this file.
 
-export { systemCaller, type Caller } from './access/caller.js';
+export { toAuditEvent } from './access/audit-event.js';
+export type {
+  AuditedCaller,
+  AuditHook,
+  AuditInteraction,
+  AuditOutcome,
+  AuditRecord,
+  AuditTarget,
+  ProjectOperation,
+  RestInteraction,
+} from './access/audit.js';
+export { systemCaller, type Caller, type MemberCaller, type SystemCaller } from './access/caller.js';
+export { explainAccess, type AccessExplanation, type InteractionExplanation } from './access/explain-access.js';
+export type { AccessRule, AccessRules, Interaction, RuleOrigin } from './access/policy/rule.js';
+export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource } from './fhir/resource.js';
@@ -24,6 +38,11 @@ export {
   type NdjsonResult,
 } from './import/import-ndjson.js';
 export { parseJson } from './import/parse-json.js';
+export { createRepository } from './repository/create-repository.js';
+export type { JsonPatchOperation } from './repository/json-patch.js';
+export type { RepositoryContext } from './repository/repository-context.js';
+export type { CreateOptions, MatchOptions, Repository, Stored, VersionsPage } from './repository/repository.js';
+export type { RepositorySearch } from './repository/search-query.js';
 export type {
   AllCriteria,
   AndCriteria,
@@ -62,6 +81,7 @@ export type {
   UriValue,
   UrlReferenceValue,
 } from './search/index-entry.js';
+export type { SearchInput, SearchRequest, TotalMode } from './search/parse-search.js';
 export type {
   CallOptions,
   Change,

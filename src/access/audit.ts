@@ -1,7 +1,7 @@
 import { isResourceType } from '../fhir/definitions.js';
 import { maskError, type ErrorCode } from '../fhir/error.js';
 import { isResourceId } from '../fhir/resource.js';
-import type { Caller } from './caller.js';
+import { isCaller } from './caller.js';
 
 /**
  * One interaction, for the host's audit trail: who did what to which resources, when, and how it ended.
@@ -84,7 +84,7 @@ export type AuditFacts = {
   -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
 } & {
   /** Set where the interaction answers although it failed, as a query with errors does. */
-  failure?: ErrorCode;
+  failure?: ErrorCode | undefined;
 };
 
 /**
@@ -94,7 +94,7 @@ export type AuditFacts = {
  */
 export async function audited<Result>(
   hook: AuditHook | undefined,
-  caller: Caller | undefined,
+  caller: unknown,
   interaction: AuditInteraction,
   work: (facts: AuditFacts) => Promise<Result>,
 ): Promise<Result> {
@@ -124,9 +124,9 @@ export async function audited<Result>(
   }
 }
 
-function auditedCaller(caller: Caller | undefined): AuditedCaller {
-  if (caller?.kind === 'system') return { kind: 'system', project: caller.project };
-  if (caller?.kind !== 'member') return { kind: 'unknown' };
+function auditedCaller(caller: unknown): AuditedCaller {
+  if (!isCaller(caller)) return { kind: 'unknown' };
+  if (caller.kind === 'system') return { kind: 'system', project: caller.project };
   const { project, membership, user, profile } = caller;
   return { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile };
 }

@@ -66,11 +66,16 @@ export function memberCaller(facts: Omit<MemberCaller, 'kind'>): MemberCaller {
  * @throws FhirError `unauthenticated`
  */
 export function assertCaller(caller: unknown): asserts caller is Caller {
-  if (typeof caller === 'object' && caller !== null && GENUINE.has(caller)) return;
+  if (isCaller(caller)) return;
   throw new FhirError(
     'unauthenticated',
     `${caller === undefined ? 'No caller given' : 'Not a caller'}; pass the result of signIn, or systemCaller(project) for trusted code`,
   );
+}
+
+/** True for what this library made as a caller. */
+export function isCaller(value: unknown): value is Caller {
+  return typeof value === 'object' && value !== null && GENUINE.has(value);
 }
 
 function genuine<Made extends Caller>(caller: Made): Made {

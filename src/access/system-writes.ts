@@ -1,4 +1,4 @@
-import { elementsOf, type AnyResource } from '../fhir/resource.js';
+import { elementsOf } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore } from '../store/store.js';
 import type { SystemCaller } from './caller.js';
 import type { GuardedWrite } from './guarded-store.js';
@@ -54,6 +54,6 @@ async function withSecrets(
   if (found?.status !== 'found') return { resource, expect };
   const stored = elementsOf(found.resource);
   const missing = secrets.filter((name) => Object.hasOwn(stored, name) && !Object.hasOwn(resource, name));
-  const kept = { ...resource, ...Object.fromEntries(missing.map((name) => [name, stored[name]])) } as AnyResource;
+  const kept = { ...resource, ...Object.fromEntries(missing.map((name) => [name, stored[name]])) };
   return { resource: kept, expect: expect ?? { version: found.versionId } };
 }

@@ -1,5 +1,7 @@
+import { audited, type AuditHook } from '../access/audit.js';
 import { assertCaller, type Caller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
+import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { FhirError, maskError } from '../fhir/error.js';
 import { isResourceType } from '../fhir/definitions.js';
 import { parseReference } from '../fhir/reference.js';
@@ -29,6 +31,8 @@ export interface FhirGraphqlContext {
   readonly limits?: Partial<Limits> | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** Told of the query when it has ended: types and number of store calls, never content. */
+  readonly audit?: AuditHook | undefined;
 }
 
 /** What goes to the client. `data` is missing when the request failed before or while it was executed as a whole. */
@@ -61,8 +65,23 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
     throw new TypeError('executeFhirGraphql needs a context with a store');
   }
+  return audited(context.audit, context.caller, 'graphql', async (facts) => {
+    const tally: Tally = { calls: 0, types: new Set() };
+    const result = await answerOrErrors(query, context, tally);
+    facts.targets = Array.from(tally.types, (type) => ({ type }));
+    facts.storeCalls = tally.calls;
+    facts.failure = result.errors?.[0]?.extensions.code;
+    return result as FhirGraphqlResult<Data>;
+  });
+}
+
+async function answerOrErrors(
+  query: string | DocumentNode,
+  context: FhirGraphqlContext,
+  tally: Tally,
+): Promise<FhirGraphqlResult> {
   try {
-    return (await answer(query, context)) as FhirGraphqlResult<Data>;
+    return await answer(query, context, tally);
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     return { errors: [requestError(maskError(error))] };
@@ -70,7 +89,11 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 }
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(query: string | DocumentNode, context: FhirGraphqlContext): Promise<FhirGraphqlResult> {
+async function answer(
+  query: string | DocumentNode,
+  context: FhirGraphqlContext,
+  tally: Tally,
+): Promise<FhirGraphqlResult> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
@@ -84,8 +107,9 @@ async function answer(query: string | DocumentNode, context: FhirGraphqlContext)
   );
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
   const plan = planFor(document, operation, variables.values, limits);
+  const store = guardStore(context.store, context.caller);
   const outcome = await executePlan(plan, focus, {
-    store: guardStore(context.store, context.caller),
+    store: context.audit === undefined ? store : talliedStore(store, tally),
     variables: variables.values,
     limits,
     baseUrl: context.baseUrl,

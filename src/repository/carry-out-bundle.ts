@@ -1,0 +1,54 @@
+import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
+import type { AuditTarget, RestInteraction } from '../access/audit.js';
+import { parseReference } from '../fhir/reference.js';
+import { isJsonObject } from '../fhir/resource.js';
+import { parseEntryRequest, type EntryRequest } from '../import/entry-request.js';
+import { importBundle } from '../import/import-bundle.js';
+import type { RepositoryContext } from './repository-context.js';
+
+/** See https://hl7.org/fhir/R4/http.html#transaction. */
+export async function carryOutBundle(bundle: Bundle, context: RepositoryContext): Promise<Bundle> {
+  const { store, caller, signal, baseUrl } = context;
+  return (await importBundle(bundle, { store, caller, signal, baseUrl, ids: 'assigned' })).bundle;
+}
+
+/**
+ * What a Bundle is about, entry by entry, for the audit trail. Entries that make no sense are left out. Never throws.
+ *
+ * @param response undefined before the Bundle is carried out, and when that failed
+ */
+export function bundleTargets(
+  request: unknown,
+  response: Bundle | undefined,
+  baseUrl: string | undefined,
+): readonly AuditTarget[] {
+  const entries = isJsonObject(request) && Array.isArray(request['entry']) ? (request['entry'] as unknown[]) : [];
+  return entries.flatMap((entry, index) => {
+    const asked = isJsonObject(entry) && isJsonObject(entry['request']) ? entry['request'] : {};
+    const parsed = attempt(() => parseEntryRequest(asked['method'], asked['url'], baseUrl));
+    return parsed === undefined ? [] : [targetOf(parsed, response?.entry?.[index])];
+  });
+}
+
+function targetOf(request: EntryRequest, answered: BundleEntry | undefined): AuditTarget {
+  const { type, id, version } = request;
+  const interaction = interactionOf(request);
+  const location = parseReference(answered?.response?.location ?? '');
+  if (location?.kind === 'local') return { type, id: location.id, versionId: location.version, interaction };
+  return { type, id, versionId: version, interaction };
+}
+
+function interactionOf({ method, id, version }: EntryRequest): RestInteraction {
+  if (method === 'POST') return 'create';
+  if (method === 'PUT') return 'update';
+  if (method === 'DELETE') return 'delete';
+  return version !== undefined ? 'vread' : id === undefined ? 'search' : 'read';
+}
+
+function attempt<Value>(make: () => Value): Value | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

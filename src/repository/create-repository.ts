@@ -1,0 +1,104 @@
+import type { Bundle, Resource } from '@medplum/fhirtypes';
+import { audited, type AuditFacts, type AuditTarget, type RestInteraction } from '../access/audit.js';
+import { guardStore } from '../access/guarded-store.js';
+import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
+import { createResource } from './create-resource.js';
+import { deleteResource } from './delete-resource.js';
+import { historyBundle } from './history-bundle.js';
+import { patchResource } from './patch-resource.js';
+import { readResource } from './read-resource.js';
+import type { Repository } from './repository.js';
+import type { RepositoryContext, RepositorySession } from './repository-context.js';
+import { searchBundle } from './search-bundle.js';
+import { auditedParameters } from './search-query.js';
+import { updateResource } from './update-resource.js';
+
+/**
+ * Opens the resources of the caller's project to the host's own code, under the caller's rights.
+ *
+ * @throws FhirError `unauthenticated` - there is no caller
+ *
+ * @example
+ * const repository = createRepository({ store, caller: await signIn(store, { membership }) });
+ * const patient = await repository.create({ resourceType: 'Patient', name: [{ family: 'Kulas' }] });
+ */
+export function createRepository(context: RepositoryContext): Repository {
+  const { store, caller, audit, signal } = context;
+  const session: RepositorySession = {
+    store: guardStore(store, caller),
+    options: { signal },
+    baseUrl: context.baseUrl?.replace(/\/$/, ''),
+  };
+  const interact = <Result>(
+    interaction: RestInteraction,
+    target: AuditTarget,
+    work: (facts: AuditFacts) => Promise<Result>,
+  ): Promise<Result> =>
+    audited(audit, caller, interaction, (facts) => {
+      facts.targets = [target];
+      return work(facts);
+    });
+  /** An interaction with one resource, which is told of with the version that it came to. */
+  const withResource = (
+    interaction: RestInteraction,
+    target: AuditTarget,
+    work: () => Promise<AnyResource>,
+  ): Promise<never> =>
+    interact(interaction, target, async (facts) => {
+      const resource = await work();
+      facts.targets = [targetOf(resource)];
+      // The types of FHIR's resources are the caller's view of plain JSON; the type given decides which.
+      return structuredClone(resource) as never;
+    });
+  const bundle = <Content extends Resource>(made: object): Bundle<Content> => structuredClone(made) as Bundle<Content>;
+
+  return {
+    create: (resource, options = {}) =>
+      withResource('create', { type: typeOf(resource) }, () => createResource(resource, options, session)),
+    read: (type, id) => withResource('read', { type, id }, () => readResource({ type, id }, session)),
+    vread: (type, id, version) =>
+      withResource('vread', { type, id, versionId: version }, () => readResource({ type, id, version }, session)),
+    update: (resource, options = {}) =>
+      withResource('update', { type: typeOf(resource), id: resource?.id }, () =>
+        updateResource(resource, options, session),
+      ),
+    patch: (type, id, operations, options = {}) =>
+      withResource('patch', { type, id }, () => patchResource({ type, id }, operations, options, session)),
+    delete: (type, id, options = {}) =>
+      interact('delete', { type, id }, () => deleteResource({ type, id }, options, session)),
+    search: (type, query = {}) =>
+      interact('search', { type }, async (facts) => {
+        facts.parameters = auditedParameters(type, query);
+        const page = await searchBundle(type, query, session);
+        facts.results = page.entry?.length ?? 0;
+        return bundle(page);
+      }),
+    history: (type, id, page = {}) =>
+      interact('history', { type, id }, async (facts) => {
+        const versions = await historyBundle({ type, id }, page, session);
+        facts.results = versions.entry?.length ?? 0;
+        return bundle(versions);
+      }),
+    transaction: (request) =>
+      audited(audit, caller, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
+        facts.targets = bundleTargets(request, undefined, session.baseUrl);
+        const response = await carryOutBundle(request, context);
+        facts.targets = bundleTargets(request, response, session.baseUrl);
+        facts.results = response.entry?.length ?? 0;
+        return bundle(response);
+      }),
+  };
+}
+
+function typeOf(resource: unknown): string {
+  const type = isJsonObject(resource) ? resource['resourceType'] : undefined;
+  return typeof type === 'string' ? type : '';
+}
+
+function targetOf(resource: AnyResource): AuditTarget {
+  const { resourceType: type, id } = resource;
+  const meta = elementsOf(resource)['meta'];
+  const versionId = isJsonObject(meta) ? meta['versionId'] : undefined;
+  return { type, id, ...(typeof versionId === 'string' ? { versionId } : {}) };
+}

@@ -1,0 +1,17 @@
+import { FhirError } from '../fhir/error.js';
+import { isResourceId } from '../fhir/resource.js';
+import type { Expectation } from '../store/store.js';
+import type { MatchOptions } from './repository.js';
+
+/**
+ * The version that must be current: `3`, `"3"` and `W/"3"` all name version 3.
+ * See https://hl7.org/fhir/R4/http.html#concurrency.
+ *
+ * @throws FhirError `invalid`
+ */
+export function expectationOf({ ifMatch }: MatchOptions): Expectation | undefined {
+  if (ifMatch === undefined) return undefined;
+  const version = typeof ifMatch === 'string' ? (/^(?:W\/)?"([^"]*)"$/.exec(ifMatch)?.[1] ?? ifMatch) : undefined;
+  if (isResourceId(version)) return { version };
+  throw new FhirError('invalid', 'ifMatch must be a version such as 3, or an entity tag such as W/"3"');
+}

@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from 'node:util';
+import { applyPatch } from 'rfc6902';
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
+import { formatPointer, parentOf, valueAt } from './json-pointer.js';
+
+/** One operation of a JSON Patch. See https://www.rfc-editor.org/rfc/rfc6902#section-4. */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
+
+/** Most that the `copy` operations of one patch may copy, in characters of JSON; doubling would soon fill the memory. */
+const MAX_COPIED = 5 * 1024 * 1024;
+/** Deepest nesting of a resource, as everywhere. */
+const MAX_DEPTH = 100;
+
+/**
+ * The resource after a JSON Patch: all operations or none. The resource given is not changed.
+ *
+ * Paths lead through what JSON holds and nothing else: no inherited members, no members of arrays but their items.
+ *
+ * @throws FhirError `invalid` - no JSON Patch, or one that changes `resourceType` or `id`
+ * @throws FhirError `unprocessable` - a path leads nowhere, or a `test` does not hold
+ * @throws FhirError `too-costly` - too many operations, or too much copied
+ */
+export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
+  const patched = structuredClone(resource);
+  let copied = 0;
+  for (const [index, operation] of readJsonPatch(operations).entries()) {
+    if (operation.op === 'copy') copied += JSON.stringify(valueAt(patched, operation.from) ?? null).length;
+    if (copied > MAX_COPIED) throw new FhirError('too-costly', `The patch copies more than ${MAX_COPIED} characters`);
+    for (const step of stepsOf(patched, operation, index)) applyStep(patched, step, index);
+  }
+  if (patched.resourceType !== resource.resourceType || patched.id !== resource.id) {
+    throw new FhirError('invalid', 'A patch cannot change resourceType or id');
+  }
+  return patched;
+}
+
+type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;
+
+/** `copy` is an `add` of what is there, `move` a `remove` before it. */
+function stepsOf(document: AnyResource, operation: ReadOperation, index: number): readonly Step[] {
+  if (!('from' in operation)) return [operation];
+  const { op, from, path } = operation;
+  const value = valueAt(document, from);
+  if (value === undefined) throw nowhere(index, op, from);
+  if (op === 'copy') return [{ op: 'add', path, value }];
+  if (path.length > from.length && from.every((name, at) => name === path[at])) {
+    throw new FhirError('invalid', `Operation ${index} of the patch moves a value into itself`);
+  }
+  return [
+    { op: 'remove', path: from },
+    { op: 'add', path, value },
+  ];
+}
+
+/** The library trusts that paths exist, so they are looked at before. */
+function applyStep(document: AnyResource, step: Step, index: number): void {
+  const { op, path } = step;
+  const there = op === 'add' ? canHold(parentOf(document, path), path.at(-1)) : valueAt(document, path) !== undefined;
+  if (!there || (path.length === 0 && op !== 'test')) throw nowhere(index, op, path);
+  if ('value' in step && !fits(step.value, MAX_DEPTH - path.length)) {
+    throw new FhirError('invalid', `Operation ${index} of the patch nests deeper than ${MAX_DEPTH} levels`);
+  }
+  if (step.op === 'test') {
+    // The library compares lists by their smallest difference, in quadratic time.
+    if (isDeepStrictEqual(valueAt(document, path), step.value)) return;
+    throw new FhirError('unprocessable', `Operation ${index} of the patch, a test of ${shown(path)}, does not hold`);
+  }
+  const [error] = applyPatch(document, [{ ...step, path: formatPointer(path) }]);
+  if (error !== null) throw nowhere(index, op, path);
+}
+
+/** True where a member of that name, or an item at that place, can be added. */
+function canHold(parent: unknown, name: string | undefined): boolean {
+  if (name === undefined) return false;
+  if (!Array.isArray(parent)) return isJsonObject(parent);
+  return name === '-' || (/^(?:0|[1-9]\d{0,8})$/.test(name) && Number(name) <= parent.length);
+}
+
+function fits(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => fits(inner, levels - 1));
+}
+
+function nowhere(index: number, op: string, path: readonly string[]): FhirError {
+  return new FhirError('unprocessable', `Operation ${index} of the patch (${op}): nothing is at ${shown(path)}`);
+}
+
+function shown(path: readonly string[]): string {
+  const text = formatPointer(path);
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

@@ -1,0 +1,60 @@
+import { FhirError } from '../fhir/error.js';
+
+/** `Bundle.link`: see https://hl7.org/fhir/R4/http.html#paging. */
+export interface PageLink {
+  readonly relation: 'self' | 'previous' | 'next';
+  readonly url: string;
+}
+
+export interface Page {
+  readonly count: number;
+  readonly offset: number;
+}
+
+/** Resources in a page that does not say. */
+const DEFAULT_COUNT = 20;
+/** Longest page: more would have to be held in memory at once. */
+const MAX_COUNT = 1000;
+
+/**
+ * A page as asked for, with its defaults.
+ *
+ * @throws FhirError `invalid` - no whole numbers from 0 up
+ * @throws FhirError `too-costly` - longer than 1000
+ */
+export function pageOf({
+  count = DEFAULT_COUNT,
+  offset = 0,
+}: { readonly [Name in keyof Page]?: number | undefined }): Page {
+  for (const [name, value] of Object.entries({ count, offset })) {
+    if (Number.isSafeInteger(value) && value >= 0) continue;
+    throw new FhirError('invalid', `${name} of the page must be a whole number from 0 up`);
+  }
+  if (count <= MAX_COUNT) return { count, offset };
+  throw new FhirError(
+    'too-costly',
+    `A page of ${count} is asked for, at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
+  );
+}
+
+/**
+ * Links to this page and to those beside it.
+ *
+ * @param address without the parameters of the page: `Patient?name=Ann`, `Patient/1/_history`
+ * @param more true when something comes after this page
+ */
+export function pageLinks(
+  address: string,
+  { count, offset }: Page,
+  more: boolean,
+  baseUrl: string | undefined,
+): PageLink[] {
+  const url = (start: number): string => {
+    const whole = baseUrl === undefined ? address : `${baseUrl}/${address}`;
+    return `${whole}${whole.includes('?') ? '&' : '?'}_count=${count}${start === 0 ? '' : `&_offset=${start}`}`;
+  };
+  const links: PageLink[] = [{ relation: 'self', url: url(offset) }];
+  if (offset > 0 && count > 0) links.push({ relation: 'previous', url: url(Math.max(0, offset - count)) });
+  if (more) links.push({ relation: 'next', url: url(offset + count) });
+  return links;
+}

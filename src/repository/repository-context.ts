@@ -1,0 +1,28 @@
+import type { AuditHook } from '../access/audit.js';
+import type { Caller } from '../access/caller.js';
+import type { GuardedStore } from '../access/guarded-store.js';
+import type { CallOptions, ResourceStore } from '../store/store.js';
+
+/** What a repository works on, and on whose behalf. */
+export interface RepositoryContext {
+  readonly store: ResourceStore;
+  /** From `signIn`, or `systemCaller(project)` for trusted code. */
+  readonly caller: Caller;
+  /**
+   * The service's own base URL: `fullUrl`s and links of Bundles begin with it, and absolute references below it are
+   * local. Without it links are relative and entries have no `fullUrl`.
+   */
+  readonly baseUrl?: string | undefined;
+  /** Told of every interaction when it has ended. */
+  readonly audit?: AuditHook | undefined;
+  /** Ends the work early with `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A repository at work: the store as the caller sees it, and what goes along with every call. */
+export interface RepositorySession {
+  readonly store: GuardedStore;
+  readonly options: CallOptions;
+  /** Without a slash at the end. */
+  readonly baseUrl: string | undefined;
+}

@@ -1,0 +1,115 @@
+import { searchParameter } from '../fhir/definitions.js';
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject } from '../fhir/resource.js';
+import type { Criteria } from '../search/criteria.js';
+import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse-search.js';
+
+/** What a search can be stated by: text or parameters as in a URL, the parse of these, or criteria alone. */
+export type RepositorySearch = SearchInput | SearchRequest | Criteria;
+
+/** A search that was read; `pairs` are its parameters where it was stated by some. */
+export interface ReadSearch {
+  readonly request: SearchRequest;
+  readonly pairs: readonly (readonly [name: string, value: string])[] | undefined;
+}
+
+/** @throws FhirError `invalid`, `unsupported`, `too-costly` */
+export function readSearch(type: string, query: RepositorySearch, baseUrl: string | undefined): ReadSearch {
+  if (isCriteria(query)) return { request: { criteria: query }, pairs: undefined };
+  if (isRequest(query)) return { request: query, pairs: undefined };
+  const pairs = pairsOf(query);
+  return { request: parseSearch(type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
+}
+
+/**
+ * The names of the parameters that a search is stated by, without modifiers and chains. Never throws.
+ *
+ * Of names that are none nothing is told: who types a name into the wrong place would leave it in the audit trail.
+ */
+export function auditedParameters(type: string, query: RepositorySearch): readonly string[] {
+  const names = isCriteria(query)
+    ? parametersIn(query)
+    : isRequest(query)
+      ? parametersIn(query.criteria)
+      : isStated(query)
+        ? pairsOf(query).map(([name]) => name.split(/[:.]/, 1)[0]!)
+        : [];
+  return [...new Set(names)].filter((name) => RESULT_NAMES.has(name) || searchParameter(type, name) !== undefined);
+}
+
+const RESULT_NAMES: ReadonlySet<string> = new Set([
+  '_count',
+  '_filter',
+  '_has',
+  '_offset',
+  '_sort',
+  '_summary',
+  '_total',
+]);
+
+const CRITERIA_KINDS: ReadonlySet<unknown> = new Set<Criteria['kind']>([
+  'all',
+  'none',
+  'and',
+  'or',
+  'not',
+  'id',
+  'last-updated',
+  'match',
+  'missing',
+  'composite',
+  'chain',
+  'has',
+]);
+
+/** No search parameter called `kind` has one of these words for a code. */
+function isCriteria(query: RepositorySearch): query is Criteria {
+  return isJsonObject(query) && CRITERIA_KINDS.has(query['kind']);
+}
+
+function isRequest(query: RepositorySearch): query is SearchRequest {
+  return isJsonObject(query) && isJsonObject(query['criteria']);
+}
+
+function isStated(query: unknown): query is SearchInput {
+  return typeof query === 'string' || (typeof query === 'object' && query !== null);
+}
+
+function pairsOf(query: SearchInput): (readonly [string, string])[] {
+  if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
+  if (!isJsonObject(query)) throw new FhirError('invalid', 'A search is a query string, parameters or criteria');
+  return Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : value === undefined ? [] : [value]).map(
+      (one) => [name, textOf(name, one)] as const,
+    ),
+  );
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string`);
+}
+
+function parametersIn(criteria: Criteria): string[] {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return criteria.of.flatMap(parametersIn);
+    case 'not':
+      return parametersIn(criteria.of);
+    case 'id':
+      return ['_id'];
+    case 'last-updated':
+      return ['_lastUpdated'];
+    case 'has':
+      return ['_has'];
+    case 'match':
+    case 'missing':
+    case 'composite':
+    case 'chain':
+      return [criteria.parameter];
+    case 'all':
+    case 'none':
+      return [];
+  }
+}
