@@ -10,7 +10,9 @@ export default defineConfig({
   splitting: true,
   clean: true,
   sourcemap: false,
-  treeshake: true,
+  // Imports of other packages that nothing uses any more go too.
+  treeshake: { moduleSideEffects: 'no-external' },
+  removeNodeProtocol: false,
   // tsup's declaration bundler passes an option that TypeScript 6 deprecates.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
   // The loader reads the definitions beside its own chunk; all chunks lie flat in dist.
