@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
+import { temporaryFolder } from './temporary-folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-sqlite-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const fileNamed = temporaryFolder();
 let files = 0;
 
 describe('a file', () => {
-  storeConformance({ describe, test }, () => new SqliteStore(join(folder, `${files++}.db`)));
+  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)));
 });
 
 describe('without a cache of resources', () => {

@@ -1,6 +1,7 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import type { SearchSubject, SearchWorld } from '../../search/search-subject.js';
 import { referenceTo } from '../../fhir/reference.js';
+import { compareSubjects } from '../../search/sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
 
 /** One resource with everything that ever was under its id. */
@@ -29,6 +30,8 @@ export class ProjectData implements SearchWorld {
   /** By target, then by type and parameter of what refers to it. */
   readonly #referring = new Map<string, Map<string, Set<SearchSubject>>>();
   readonly #uniqueHolders = new Map<string, Holding>();
+  /** Current resources by ascending id; made when asked for, dropped when a type changes. */
+  readonly #ordered = new Map<string, readonly SearchSubject[]>();
 
   holding(type: string, id: string): Holding | undefined {
     return this.#byType.get(type)?.get(id);
@@ -45,11 +48,12 @@ export class ProjectData implements SearchWorld {
     this.#byType.get(type)?.delete(id);
   }
 
-  /** Current resources of a type. */
-  *subjects(type: string): Iterable<SearchSubject> {
-    for (const { subject } of this.#byType.get(type)?.values() ?? []) {
-      if (subject !== undefined) yield subject;
-    }
+  /** Current resources of a type, by ascending id. */
+  subjects(type: string): readonly SearchSubject[] {
+    return getOrAdd(this.#ordered, type, () => {
+      const holdings = [...(this.#byType.get(type)?.values() ?? [])];
+      return holdings.flatMap(({ subject }) => subject ?? []).sort(compareSubjects(undefined));
+    });
   }
 
   find(type: string, id: string): SearchSubject | undefined {
@@ -68,6 +72,7 @@ export class ProjectData implements SearchWorld {
   /** Changes what a resource can be found by; undefined takes it out of all searches. */
   setSubject(holding: Holding, subject: SearchSubject | undefined): void {
     const before = holding.subject;
+    this.#ordered.delete(holding.type);
     if (before !== undefined)
       for (const [target, link] of links(before)) this.#referring.get(target)?.get(link)?.delete(before);
     holding.subject = subject;

@@ -8,17 +8,22 @@ import type { ProjectData } from './project-data.js';
 
 /** All matches in order, whatever the page. */
 export function searchSubjects(data: ProjectData, query: SearchQuery): readonly SearchSubject[] {
-  return select(candidates(data, query.type, query.criteria), data, query);
+  const { type, criteria, sort } = query;
+  const few = candidates(data, type, criteria);
+  if (few !== undefined) return select(few, data, criteria).sort(compareSubjects(sort));
+  const found = select(data.subjects(type), data, criteria);
+  // PERF: what comes from there is in order already.
+  return sort === undefined ? found : found.sort(compareSubjects(sort));
 }
 
 /** All matches that point to the target with the parameter, in order. */
 export function searchReferring(
   data: ProjectData,
-  query: SearchQuery,
+  { type, criteria, sort }: SearchQuery,
   parameter: string,
   target: ReferenceTarget,
 ): readonly SearchSubject[] {
-  return select(data.referencing(query.type, parameter, target), data, query);
+  return select(data.referencing(type, parameter, target), data, criteria).sort(compareSubjects(sort));
 }
 
 /** The part of the matches that the query asks for. */
@@ -27,14 +32,14 @@ export function cutPage<Match>(matching: readonly Match[], query: SearchQuery): 
   return matching.slice(offset, limit === undefined ? undefined : offset + limit);
 }
 
-function select(from: Iterable<SearchSubject>, data: ProjectData, { criteria, sort }: SearchQuery): SearchSubject[] {
-  const matching: SearchSubject[] = [];
-  for (const subject of from) if (matches(criteria, subject, data)) matching.push(subject);
-  return matching.sort(compareSubjects(sort));
+function select(from: Iterable<SearchSubject>, data: ProjectData, criteria: Criteria): SearchSubject[] {
+  const found: SearchSubject[] = [];
+  for (const subject of from) if (matches(criteria, subject, data)) found.push(subject);
+  return found;
 }
 
-/** Resources that may match: those a conjunct names by id or by what they refer to, or else all of the type. */
-function candidates(data: ProjectData, type: string, criteria: Criteria): Iterable<SearchSubject> {
+/** Resources that may match: those a conjunct names by id or by what they refer to; undefined: any of the type. */
+function candidates(data: ProjectData, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
   for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
     if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);
     if (one.kind !== 'match' || one.test.kind !== 'reference' || one.test.negated) continue;
@@ -42,5 +47,5 @@ function candidates(data: ProjectData, type: string, criteria: Criteria): Iterab
     if (id === undefined || types === undefined) continue;
     return new Set(types.flatMap((target) => [...data.referencing(type, one.parameter, { type: target, id })]));
   }
-  return data.subjects(type);
+  return undefined;
 }

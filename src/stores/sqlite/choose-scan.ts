@@ -3,35 +3,35 @@ import { type Sql, sql } from './sql.js';
 import type { Statements } from './statements.js';
 
 /**
- * Picks the scan with the fewest rows by reading the beginning of each: first of those whose rows come at once, and of all
- * only when none of these is short. So the choice costs little next to the search, and rests on the data as it is.
+ * Picks the scan with the fewest rows by reading the beginning of each, further and further until one of them ends.
+ *
+ * So the choice costs little next to the search, and rests on the data as it is. Scans whose first rows do not come at
+ * once take part only where the others are long.
  */
 export function chooseScan(statements: Statements): ChooseScan {
   return (scans) => {
-    const direct = scans.flatMap(({ direct: isDirect }, index) => (isDirect ? [index] : []));
-    const quick = direct.length === 0 ? undefined : shortest(direct, scans, SHORT_LOOK, statements);
-    if (quick !== undefined && quick.rows < SHORT_LOOK) return quick.index;
-    const all = [...scans.keys()];
-    return shortest(all, scans, LONG_LOOK, statements).index;
+    const direct = scans.filter((scan) => scan.direct);
+    for (const look of LOOKS) {
+      const shortest = shortestUnder(look, direct, statements);
+      if (shortest !== undefined) return scans.indexOf(shortest);
+    }
+    const shortest = shortestUnder(LONGEST_LOOK, scans, statements);
+    return scans.indexOf(shortest ?? direct[0] ?? scans[0]!);
   };
 }
 
-/** Rows read at most of each scan; a row takes about 0.1 µs. */
-const SHORT_LOOK = 100;
-const LONG_LOOK = 5_000;
+/** Rows read at most of each scan; one takes about 0.1 µs. */
+const LOOKS = [100, 1_000];
+const LONGEST_LOOK = 10_000;
 
-function shortest(
-  indexes: readonly number[],
-  scans: readonly PlannedScan[],
-  look: number,
-  statements: Statements,
-): { readonly index: number; readonly rows: number } {
-  let best = { index: indexes[0]!, rows: Infinity };
-  for (const index of indexes) {
-    const rows = countUpTo(Math.min(look, best.rows), scans[index]!.scan, statements);
-    if (rows < best.rows) best = { index, rows };
+function shortestUnder(look: number, scans: readonly PlannedScan[], statements: Statements): PlannedScan | undefined {
+  let shortest: PlannedScan | undefined;
+  let fewest = look;
+  for (const scan of scans) {
+    const rows = countUpTo(fewest, scan.scan, statements);
+    if (rows < fewest) [shortest, fewest] = [scan, rows];
   }
-  return best;
+  return shortest;
 }
 
 function countUpTo(limit: number, scan: Sql, statements: Statements): number {

@@ -2,7 +2,7 @@ import type { SortKey } from '../../search/criteria.js';
 import { TABLE_NAMES, tablesOf } from './index-tables.js';
 import type { IndexTable } from './operators.js';
 import { parameterKey, type RowScope } from './rows.js';
-import { list, type Sql, sql } from './sql.js';
+import { list, type Sql, sql, unionAll } from './sql.js';
 
 /**
  * The ORDER BY terms of a search: its keys, then the id.
@@ -51,7 +51,3 @@ const ORDER_VALUES: { readonly [Table in IndexTable]: Sql } = {
 const JOINS: { readonly [Table in IndexTable]?: Sql } = {
   reference: sql`CROSS JOIN resource t ON t.key = x.target CROSS JOIN collection c ON c.key = t.collection`,
 };
-
-function unionAll(selects: readonly Sql[]): Sql {
-  return selects.reduce((all, one) => sql`${all} UNION ALL ${one}`);
-}

@@ -4,7 +4,7 @@ import { rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
 import { isOneOf } from './operators.js';
 import { inPlan, innerScope, isCurrent, parameterKey, type RowPlan, type RowScope } from './rows.js';
-import { allOf, FALSE, type Sql, sql, TRUE, union } from './sql.js';
+import { allOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
 
 /** Picks the scan that gives few rows: its position. Of two or more. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
@@ -76,7 +76,7 @@ function planDisjunction(criteria: OrCriteria, scope: RowScope, choose: ChooseSc
 
 function fromScans(scans: readonly Sql[] | undefined, criteria: Criteria, scope: RowScope): RowPlan {
   if (scans === undefined) return { residual: rowCondition(criteria, scope) };
-  return scans.length === 0 ? { residual: FALSE } : { scan: union(scans), residual: TRUE };
+  return scans.length === 0 ? { residual: FALSE } : { scan: unionAll(scans), residual: TRUE };
 }
 
 function idScan(ids: readonly string[], scope: RowScope): Sql {

@@ -2,7 +2,7 @@ import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
 import { type Contents, parseStored } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
-import { type Row, type Statements } from './statements.js';
+import type { Statements } from './statements.js';
 
 /** Answers what is asked for by key. */
 export class Reads {
@@ -18,13 +18,14 @@ export class Reads {
 
   /** One result per key, same order. */
   read(keys: readonly ResourceKey[]): readonly ReadResult[] {
+    const [first] = keys;
+    if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
     const states = this.#statesOf(keys);
-    const contents = states.flatMap((state) => state?.content ?? []);
-    const found = this.#contents.load(contents).values();
+    const contents = this.#contents.load(states.flatMap((state) => state?.content ?? []));
+    let next = 0;
     return states.map((state): ReadResult => {
       if (state === undefined) return { status: 'missing' };
-      if (state.content !== null) return foundResult(found.next().value!);
-      return { status: 'gone', versionId: String(state.version), lastUpdated: new Date(state.updated).toISOString() };
+      return state.content === null ? goneResult(state) : foundResult(contents[next++]!);
     });
   }
 
@@ -39,38 +40,44 @@ export class Reads {
     return { entries: rows.map(historyEntry), total };
   }
 
+  /** PERF: the usual read of one current resource is one statement, its text included. */
+  #readOne({ project, type, id }: ResourceKey): ReadResult {
+    const collection = this.#dictionaries.collections.find(project, type);
+    const row = collection === undefined ? undefined : this.#statements.read(ONE_RESOURCE).get(collection, id);
+    if (row === undefined) return { status: 'missing' };
+    const [version, updated, content, text] = row as [...StateRow, string | null];
+    if (content === null) return goneResult({ version, updated, content });
+    return foundResult(this.#contents.fromText(content, text ?? ''));
+  }
+
   /** What each key stands for now, or stood for at its version; undefined where nothing ever did. */
   #statesOf(keys: readonly ResourceKey[]): readonly (State | undefined)[] {
     const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
-    const states = keys.length <= FEW ? undefined : this.#currentStates(keys, collections);
+    const current = this.#currentStates(keys, collections);
     return keys.map(({ id, version }, index) => {
+      if (version === undefined) return current[index];
       const collection = collections[index];
-      if (collection === undefined) return undefined;
-      if (version !== undefined) return this.#stateAtVersion(collection, id, version);
-      return states === undefined ? toState(this.#statements.read(ONE_STATE).get(collection, id)) : states[index];
+      return collection === undefined ? undefined : this.#stateAtVersion(collection, id, version);
     });
   }
 
-  /** PERF: from a handful on, one statement for all keys takes a third of the time of one each. */
+  /** PERF: one statement for all keys takes a third of the time of one each. */
   #currentStates(
     keys: readonly ResourceKey[],
     collections: readonly (number | undefined)[],
   ): readonly (State | undefined)[] {
     const states: (State | undefined)[] = new Array<undefined>(keys.length);
     const wanted = JSON.stringify(keys.map(({ id }, index) => [collections[index] ?? 0, id]));
-    for (const [index, ...row] of this.#statements.read(MANY_STATES).all(wanted) as (readonly [
-      number,
-      ...number[],
-    ])[]) {
-      states[index] = toState(row);
-    }
+    const rows = this.#statements.read(MANY_STATES).all(wanted) as readonly (readonly [number, ...StateRow])[];
+    for (const [index, version, updated, content] of rows) states[index] = { version, updated, content };
     return states;
   }
 
   #stateAtVersion(collection: number, id: string, version: string): State | undefined {
     const number = Number(version);
     if (String(number) !== version) return undefined;
-    return toState(this.#statements.read(VERSION_STATE).get(collection, id, number));
+    const row = this.#statements.read(VERSION_STATE).get(collection, id, number) as StateRow | undefined;
+    return row && { version: row[0], updated: row[1], content: row[2] };
   }
 }
 
@@ -82,11 +89,12 @@ interface State {
   readonly content: number | null;
 }
 
+type StateRow = [version: number, updated: number, content: number | null];
+
 type VersionRow = readonly [version: number, updated: number, text: string | null];
 
-const FEW = 3;
-
-const ONE_STATE = 'SELECT version, updated, content FROM resource WHERE collection = ? AND id = ? AND version > 0';
+const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, v.text FROM resource r LEFT JOIN version v ON v.key = r.content
+  WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
 const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END
@@ -95,10 +103,8 @@ const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
 const LIST_VERSIONS =
   'SELECT version, updated, text FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
 
-function toState(row: unknown): State | undefined {
-  if (row === undefined) return undefined;
-  const [version, updated, content] = row as Row as [number, number, number | null];
-  return { version, updated, content };
+function goneResult({ version, updated }: State): ReadResult {
+  return { status: 'gone', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
 }
 
 function foundResult({ versionId, lastUpdated, resource }: StoredResource): ReadResult {

@@ -40,7 +40,7 @@ CREATE TABLE token (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   code TEXT, system INTEGER NOT NULL,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX token_by_value ON token (parameter, code, system, resource);
+CREATE INDEX token_by_value ON token (parameter, code, resource, system);
 CREATE TABLE string (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT,
@@ -76,6 +76,12 @@ CREATE INDEX unique_key_by_resource ON unique_key (resource);
 /** The form of the tables, kept in `PRAGMA user_version`. Raised when {@link SCHEMA} changes. */
 export const SCHEMA_VERSION = 1;
 
+/**
+ * What is extracted from resources into the index tables, kept in `meta`. Raised when `indexEntries` changes for the same
+ * resource; a file with a lower number is indexed anew when it is opened.
+ */
+export const INDEX_VERSION = 1;
+
 /** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
 export const APPLICATION_ID = 0x66686972;
 
@@ -92,6 +98,7 @@ export function prepareSchema(database: SqliteDatabase): void {
   try {
     if (checkedVersion(database) === 0) {
       database.exec(SCHEMA);
+      database.prepare("INSERT INTO meta (name, value) VALUES ('index_version', ?)").run(String(INDEX_VERSION));
       database.pragma(`user_version = ${SCHEMA_VERSION}`);
       database.pragma(`application_id = ${APPLICATION_ID}`);
     }
@@ -104,12 +111,10 @@ export function prepareSchema(database: SqliteDatabase): void {
 
 /** The schema version of the file; 0 for an empty one. */
 function checkedVersion(database: SqliteDatabase): number {
-  const version = database.pragma('user_version', { simple: true }) as number;
-  const application = database.pragma('application_id', { simple: true }) as number;
-  const tables = database
-    .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table'")
-    .pluck(true)
-    .get() as number;
+  // A host's database may be set to hand out big integers.
+  const version = Number(database.pragma('user_version', { simple: true }));
+  const application = Number(database.pragma('application_id', { simple: true }));
+  const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());
   if (tables === 0) return 0;
   if (application !== APPLICATION_ID) {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
@@ -120,3 +125,5 @@ function checkedVersion(database: SqliteDatabase): number {
   }
   return version;
 }
+
+const COUNT_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";

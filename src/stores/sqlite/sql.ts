@@ -63,15 +63,15 @@ export function list(pieces: readonly Sql[]): Sql {
   return join(pieces, ', ');
 }
 
-/** All rows of the selects, each once. Any number of selects may be given: SQLite's own limit is 500. */
-export function union(selects: readonly Sql[]): Sql {
-  if (selects.length <= TERMS_PER_UNION) return join(selects, ' UNION ');
+/** All rows of the selects, repeated ones included. Any number may be given: SQLite's own limit is 500. */
+export function unionAll(selects: readonly Sql[]): Sql {
+  if (selects.length <= TERMS_PER_UNION) return join(selects, ' UNION ALL ');
   const groups: Sql[] = [];
   for (let start = 0; start < selects.length; start += TERMS_PER_UNION) {
-    const group = join(selects.slice(start, start + TERMS_PER_UNION), ' UNION ');
+    const group = join(selects.slice(start, start + TERMS_PER_UNION), ' UNION ALL ');
     groups.push(sql`SELECT * FROM (${group})`);
   }
-  return union(groups);
+  return unionAll(groups);
 }
 
 const TERMS_PER_UNION = 100;

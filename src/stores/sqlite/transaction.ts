@@ -14,10 +14,7 @@ export function inTransaction<Result>(
   action: () => Result,
   settle: (committed: boolean) => void = () => undefined,
 ): Result {
-  if (database.inTransaction) {
-    throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
-  }
-  database.exec('BEGIN IMMEDIATE');
+  begin(database);
   try {
     const result = action();
     database.exec('COMMIT');
@@ -29,4 +26,21 @@ export function inTransaction<Result>(
     if (database.inTransaction) database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Runs an action on the database as it is, and takes back everything it writes. */
+export function withoutTrace<Result>(database: SqliteDatabase, action: () => Result): Result {
+  begin(database);
+  try {
+    return action();
+  } finally {
+    if (database.inTransaction) database.exec('ROLLBACK');
+  }
+}
+
+function begin(database: SqliteDatabase): void {
+  if (database.inTransaction) {
+    throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
+  }
+  database.exec('BEGIN IMMEDIATE');
 }

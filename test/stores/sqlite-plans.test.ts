@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { createRandom } from '../../src/testing/random.js';
+import { put, queryOf } from '../../src/testing/conformance-case.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+
+const store = new SqliteStore(':memory:');
+
+beforeAll(async () => {
+  await store.commit(randomResources(createRandom(1)).map((resource) => put(resource)));
+});
+
+async function planOf(type: string, criteria: Criteria, sort?: readonly SortKey[]): Promise<readonly string[]> {
+  return (await store.explain(queryOf(type, criteria, { sort, limit: 10 }))).plan;
+}
+
+function match(parameter: string, one: ValueTest): Criteria {
+  return { kind: 'match', parameter, test: one };
+}
+
+const TOKEN = match('code', { kind: 'token', code: '8480-6' });
+const PREFIXES: readonly Prefix[] = ['eq', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
+
+const INDEXED: readonly (readonly [string, string, Criteria])[] = [
+  ['token', 'Observation', TOKEN],
+  ['token of a system', 'Observation', match('code', { kind: 'token', system: 'http://loinc.org', code: '8480-6' })],
+  ['several tokens', 'Observation', { kind: 'or', of: [TOKEN, match('code', { kind: 'token', code: 'x' })] }],
+  ['string', 'Patient', match('family', { kind: 'string', comparator: 'starts-with', text: 'mu' })],
+  ['exact string', 'Patient', match('family', { kind: 'string', comparator: 'exact', text: 'Müller' })],
+  ['reference', 'Observation', match('subject', { kind: 'reference', types: ['Patient'], id: 'p1' })],
+  [
+    'reference of several types',
+    'Observation',
+    match('subject', { kind: 'reference', types: ['Patient', 'Group'], id: 'p1' }),
+  ],
+  ['reference of any type', 'Observation', match('subject', { kind: 'reference', id: 'p1' })],
+  ['foreign reference', 'Observation', match('subject', { kind: 'reference', url: 'http://elsewhere/Patient/p1' })],
+  ['uri', 'ValueSet', match('url', { kind: 'uri', comparator: 'equals', value: 'http://a/b' })],
+  ['uri below', 'ValueSet', match('url', { kind: 'uri', comparator: 'below', value: 'http://a/b' })],
+  ['ids', 'Patient', { kind: 'id', ids: ['p1', 'p2'] }],
+  [
+    'composite',
+    'Observation',
+    {
+      kind: 'composite',
+      parameter: 'code-value-quantity',
+      tests: [
+        { kind: 'token', code: '8480-6' },
+        { kind: 'quantity', prefix: 'gt', low: 5, high: 5 },
+      ],
+    },
+  ],
+  ['chain', 'Observation', { kind: 'chain', parameter: 'subject', type: 'Patient', of: { kind: 'id', ids: ['p1'] } }],
+  ['has', 'Patient', { kind: 'has', type: 'Observation', parameter: 'subject', of: TOKEN }],
+  ...PREFIXES.map((prefix): readonly [string, string, Criteria] => [
+    `date ${prefix}`,
+    'Observation',
+    match('date', { kind: 'date', prefix, low: Date.UTC(2020, 1, 1), high: Date.UTC(2020, 2, 1) }),
+  ]),
+  ...PREFIXES.map((prefix): readonly [string, string, Criteria] => [
+    `quantity ${prefix}`,
+    'Observation',
+    match('value-quantity', { kind: 'quantity', prefix, low: 5, high: 5, code: 'mg' }),
+  ]),
+];
+
+describe('a search starts from an index', () => {
+  test.each(INDEXED)('%s', async (_, type, criteria) => {
+    const plan = await planOf(type, criteria);
+    // json_each is a list of values, and CONSTANT ROW or SUBQUERY what came out of an index before.
+    const scans = plan.filter((line) => line.startsWith('SCAN') && !/json_each|SUBQUERY|CONSTANT ROW/.test(line));
+    expect(scans).toEqual([]);
+    expect(plan[0]).toBe('SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)');
+    expect(plan.join('\n')).toMatch(/_by_value|_by_end|sqlite_autoindex_resource/);
+  });
+
+  test.each(INDEXED)('%s, beside a test that no index helps', async (_, type, criteria) => {
+    const plan = await planOf(type, { kind: 'and', of: [{ kind: 'not', of: { kind: 'id', ids: ['z'] } }, criteria] });
+    expect(plan[0]).toBe('SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)');
+  });
+});
+
+describe('a row at hand is tested by point look-ups', () => {
+  test.each(INDEXED)('%s', async (_, type, criteria) => {
+    const plan = await planOf(type, {
+      kind: 'and',
+      of: [{ kind: 'id', ids: ['p1', 'o1', 'v1'] }, criteria, { kind: 'not', of: criteria }],
+    });
+    expect(plan.filter((line) => line.startsWith('SCAN') && !/json_each|SUBQUERY|CONSTANT ROW/.test(line))).toEqual([]);
+    for (const line of plan.filter((one) => /^SEARCH x\d? /.test(one))) {
+      // Every look at an index table is under the resource, or under the value searched for.
+      expect(line).toMatch(/resource=|code=|target=|value=|low[<>]|high>|folded=|folded>/);
+    }
+  });
+});
+
+test('a search without an index reads only its own type', async () => {
+  for (const criteria of [
+    { kind: 'all' },
+    { kind: 'not', of: TOKEN },
+    { kind: 'missing', parameter: 'code', missing: true },
+  ] as const) {
+    const plan = await planOf('Observation', criteria);
+    expect(plan[0]).toMatch(/^SEARCH r0 USING INDEX \w+ \(collection=\?/);
+  }
+});
+
+test('the default order of a type comes from its index', async () => {
+  const plan = await planOf('Observation', { kind: 'all' });
+  expect(plan.some((line) => line.includes('TEMP B-TREE'))).toBe(false);
+});
+
+test('a search by time of change is a range of its index', async () => {
+  const plan = await planOf(
+    'Observation',
+    { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low: 0, high: 1 } },
+    [{ parameter: '_lastUpdated', descending: true }],
+  );
+  expect(plan[0]).toMatch(/USING INDEX resource_by_updated \(collection=\? AND updated>/);
+});
+
+test('sort values are point look-ups', async () => {
+  for (const parameter of ['date', 'code', 'value-quantity', 'subject']) {
+    const plan = await planOf('Observation', TOKEN, [{ parameter, descending: true }]);
+    expect(plan.filter((line) => line.startsWith('SCAN x'))).toEqual([]);
+  }
+});
