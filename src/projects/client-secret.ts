@@ -1,0 +1,74 @@
+import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
+
+/**
+ * A secret as it is stored, in the PHC string format: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, where `ln` is the binary
+ * logarithm of the cost, salt (16 bytes) and hash (32 bytes) are base64 without padding. The parameters travel with each
+ * hash, so they can be raised later.
+ *
+ * The secrets are 256 random bits, which cannot be guessed whatever the cost; the cost is that of a password's all the same,
+ * in case a host sets one itself. See https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md.
+ */
+export type SecretHash = string;
+
+const COST = { ln: 14, r: 8, p: 1 } as const;
+/** Highest parameters accepted from a stored text: 128 MiB. */
+const MAX_COST = { ln: 17, r: 8, p: 4 } as const;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Longest secret looked at, in UTF-16 code units. */
+const MAX_SECRET = 1_024;
+
+/** A new secret: 256 random bits as 43 letters, digits, `-` and `_`. */
+export function createSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export async function hashSecret(secret: string): Promise<SecretHash> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(secret, salt, COST);
+  return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${encode(salt)}$${encode(hash)}`;
+}
+
+/**
+ * Whether a secret fits a stored hash, in a time that tells nothing of either. What is no hash (nothing stored, or a secret
+ * in plain text from elsewhere) costs as much and never fits.
+ */
+export async function fitsHash(secret: unknown, stored: unknown): Promise<boolean> {
+  const parsed = typeof stored === 'string' ? parseHash(stored) : undefined;
+  const usable = typeof secret === 'string' && secret !== '' && secret.length <= MAX_SECRET;
+  const { cost, salt, hash } = parsed ?? NOBODY;
+  const equal = timingSafeEqual(await derive(usable ? secret : '', salt, cost), hash);
+  return equal && usable && parsed !== undefined;
+}
+
+interface ParsedHash {
+  readonly cost: { readonly ln: number; readonly r: number; readonly p: number };
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+const NOBODY: ParsedHash = { cost: COST, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
+
+const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d),p=(\d)\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+
+function parseHash(stored: string): ParsedHash | undefined {
+  const [, ln, r, p, salt, hash] = FORMAT.exec(stored) ?? [];
+  if (salt === undefined || hash === undefined) return undefined;
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
+  const fits = (name: 'ln' | 'r' | 'p'): boolean => cost[name] >= 1 && cost[name] <= MAX_COST[name];
+  if (!fits('ln') || !fits('r') || !fits('p')) return undefined;
+  return { cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+}
+
+function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {
+  const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
+  return new Promise((resolve, reject) => {
+    scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
+  });
+}
+
+function encode(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll('=', '');
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
+import { audited } from '../access/audit.js';
+import type { GuardedWrite } from '../access/guarded-store.js';
+import { FhirError } from '../fhir/error.js';
+import type { WriteResult } from '../store/store.js';
+import { assertBody, BodyReader } from './body-reader.js';
+import { createSecret, hashSecret } from './client-secret.js';
+import type { AccessChoice } from './invite-body.js';
+import { inviterReference } from './inviter.js';
+import { type MembershipSettings, policiesOf, readMembershipSettings, withSettings } from './membership-settings.js';
+import { assertNamedExist, policiesStillThere } from './named-resources.js';
+import type { ProjectContext, ResourceName } from './project-context.js';
+import { authored, copyAs, openDesk, type ProjectDesk, readProject, targetOf } from './project-desk.js';
+import { commitPlanned } from './retry-conflicts.js';
+
+/** A program to be made a member. */
+export interface ProgramBody {
+  name: string;
+  description?: string;
+  admin?: boolean;
+  accessPolicy?: Reference;
+  access?: AccessChoice[];
+}
+
+/** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
+export interface CreatedClient {
+  readonly client: ClientApplication;
+  readonly membership: ProjectMembership;
+  readonly secret: string;
+}
+
+export interface CreatedBot {
+  readonly bot: Bot;
+  readonly membership: ProjectMembership;
+}
+
+/**
+ * Makes a ClientApplication with a secret, and its membership in the project. Without a policy it sees the whole project.
+ *
+ * @throws FhirError `forbidden`, `not-found` - as with {@link invite}
+ * @throws FhirError `invalid` - the body, or a policy that does not exist in the project; one issue per field
+ *
+ * @example
+ * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
+ */
+export function createClient(
+  project: ResourceName,
+  body: ProgramBody,
+  context: ProjectContext,
+): Promise<CreatedClient> {
+  return audited(context.audit, context.caller, 'create-program', async (facts) => {
+    const desk = openDesk(project, context, 'create');
+    const request = parseProgramBody(body);
+    const secret = createSecret();
+    const resource: ClientApplication = {
+      resourceType: 'ClientApplication',
+      id: randomUUID(),
+      ...request.described,
+      secret: await hashSecret(secret),
+    };
+    const { program, membership } = await writeProgram(desk, resource, request.settings);
+    facts.targets = [program, membership].map(targetOf);
+    return { client: program, membership, secret };
+  });
+}
+
+/**
+ * Makes a Bot and its membership in the project. Without a policy it sees the whole project. Bots have no secret: the host
+ * runs them and signs them in with `{ project, client }`.
+ *
+ * @throws FhirError as {@link createClient}
+ */
+export function createBot(project: ResourceName, body: ProgramBody, context: ProjectContext): Promise<CreatedBot> {
+  return audited(context.audit, context.caller, 'create-program', async (facts) => {
+    const desk = openDesk(project, context, 'create');
+    const request = parseProgramBody(body);
+    const resource: Bot = { resourceType: 'Bot', id: randomUUID(), ...request.described };
+    const { program, membership } = await writeProgram(desk, resource, request.settings);
+    facts.targets = [program, membership].map(targetOf);
+    return { bot: program, membership };
+  });
+}
+
+/** The membership of a program, which is its own User and profile. */
+export function programMembership(
+  project: string,
+  program: ClientApplication | Bot,
+  settings: MembershipSettings,
+  invitedBy?: ProjectMembership['invitedBy'],
+): ProjectMembership {
+  const reference = { reference: `${program.resourceType}/${program.id!}`, display: program.name! };
+  const membership = {
+    resourceType: 'ProjectMembership',
+    id: randomUUID(),
+    active: true,
+    project: { reference: `Project/${project}` },
+    ...(invitedBy === undefined ? {} : { invitedBy }),
+    user: reference,
+    profile: reference,
+  } as ProjectMembership;
+  return withSettings(membership, settings);
+}
+
+function parseProgramBody(input: unknown): {
+  readonly described: { name: string; description?: string };
+  readonly settings: MembershipSettings;
+} {
+  const body = assertBody(input, 'A program');
+  const reader = new BodyReader();
+  reader.known(body, '', ['name', 'description', 'admin', 'accessPolicy', 'access']);
+  const name = reader.requiredText(body, 'name', '');
+  const description = reader.text(body, 'description', '', 4_000);
+  const settings = readMembershipSettings(reader, body, '', false);
+  reader.assertGood('The program cannot be made');
+  return { described: { name, ...(description === undefined ? {} : { description }) }, settings };
+}
+
+type PutResult = WriteResult & { kind: 'put' };
+
+async function writeProgram<Program extends ClientApplication | Bot>(
+  desk: ProjectDesk,
+  program: Program,
+  settings: MembershipSettings,
+): Promise<{ readonly program: Program; readonly membership: ProjectMembership }> {
+  const membership = authored(desk, programMembership(desk.project, program, settings, inviterReference(desk)));
+  const { results } = await commitPlanned(
+    desk.guard,
+    async () => {
+      const { project } = await readProject(desk);
+      if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
+      await assertNamedExist(desk, policiesOf(settings, ''));
+      return { writes: programWrites(desk, program, membership, settings) };
+    },
+    desk.options,
+  );
+  const [first, second] = results as [PutResult, PutResult];
+  return { program: copyAs(first.resource), membership: copyAs(second.resource) };
+}
+
+function programWrites(
+  desk: ProjectDesk,
+  program: ClientApplication | Bot,
+  membership: ProjectMembership,
+  settings: MembershipSettings,
+): GuardedWrite[] {
+  const created = [authored(desk, program), membership].map((resource): GuardedWrite => {
+    const key = { type: resource.resourceType, id: resource.id! };
+    return { kind: 'put', key, resource, expect: { version: null } };
+  });
+  return [...created, ...policiesStillThere(membership.id!, settings)];
+}

@@ -1,0 +1,113 @@
+import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import { normalizeEmail } from '../access/unique-keys.js';
+import { FhirError } from '../fhir/error.js';
+import { and, type Criteria, or } from '../search/criteria.js';
+import { fold } from '../search/fold.js';
+import type { InviteRequest, PersonType } from './invite-body.js';
+import { type ProjectDesk, splitReference } from './project-desk.js';
+
+/** The resource that stands for a person in a project. */
+export type PersonProfile = Patient | Practitioner | RelatedPerson;
+
+/**
+ * Every User with an e-mail address: one of the server, one per project at most.
+ *
+ * @param hint a User that is known to hold it, as `User/id`
+ */
+export async function usersByEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
+  const test = { kind: 'string', comparator: 'equals', text: fold(email) } as const;
+  const byText = { kind: 'match', parameter: 'email', test } as const;
+  const hinted = splitReference(hint ?? '');
+  const criteria = hinted.type === 'User' ? or([byText, { kind: 'id', ids: [hinted.id] }]) : byText;
+  const { matches } = await desk.guard.search({ type: 'User', criteria }, desk.options);
+  // Folding takes away more than the normal form of an address does.
+  return matches
+    .map(({ resource }) => resource as User)
+    .filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
+}
+
+/** The User of this project with an external id. */
+export async function userByExternalId(desk: ProjectDesk, externalId: string): Promise<User | undefined> {
+  const criteria = and([exactly('external-id', externalId), references('project', 'Project', desk.project)]);
+  const { matches } = await desk.guard.search({ type: 'User', criteria, limit: 1 }, desk.options);
+  return matches[0]?.resource as User | undefined;
+}
+
+/** True where the User lives on the server (`project` undefined) or in the project. */
+export function livesIn(user: User, project: string | undefined): boolean {
+  return user.project?.reference === (project === undefined ? undefined : `Project/${project}`);
+}
+
+/** The memberships of some Users in the project, by id. */
+export async function membershipsOf(
+  desk: ProjectDesk,
+  users: readonly string[],
+): Promise<readonly ProjectMembership[]> {
+  if (users.length === 0) return [];
+  return findMemberships(desk, or(users.map((id) => references('user', 'User', id))));
+}
+
+export async function membershipByExternalId(
+  desk: ProjectDesk,
+  externalId: string,
+): Promise<ProjectMembership | undefined> {
+  const [found] = await findMemberships(desk, exactly('external-id', externalId));
+  return found;
+}
+
+export function membershipsWithProfile(desk: ProjectDesk, profile: string): Promise<readonly ProjectMembership[]> {
+  const { type, id } = splitReference(profile);
+  return findMemberships(desk, references('profile', type, id));
+}
+
+/** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
+export function profileCriteria(request: InviteRequest): Criteria | undefined {
+  if (request.email === undefined) return undefined;
+  const email: Criteria = { kind: 'match', parameter: 'email', test: { kind: 'token', code: request.email } };
+  if (request.patient === undefined) return email;
+  return and([email, references('patient', 'Patient', splitReference(request.patient).id)]);
+}
+
+/** The profile to reuse. @throws FhirError `conflict` - several fit; `details.profiles` lists them */
+export async function profileByEmail(desk: ProjectDesk, request: InviteRequest): Promise<PersonProfile | undefined> {
+  const criteria = profileCriteria(request);
+  if (criteria === undefined) return undefined;
+  const { matches } = await desk.guard.search({ type: request.resourceType, criteria }, desk.options);
+  if (matches.length > 1) {
+    const profiles = matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
+    throw new FhirError(
+      'conflict',
+      `Several resources of this project have the e-mail address; choose one as membership.profile: ${profiles.join(', ')}`,
+      { details: { profiles } },
+    );
+  }
+  return matches[0]?.resource as PersonProfile | undefined;
+}
+
+/** @returns undefined for what does not exist, or not in this project. */
+export async function readProfile(desk: ProjectDesk, profile: string): Promise<PersonProfile | undefined> {
+  const [found] = await desk.guard.read([splitReference(profile)], desk.options);
+  return found?.status === 'found' ? (found.resource as PersonProfile) : undefined;
+}
+
+export async function readUser(desk: ProjectDesk, user: string): Promise<User | undefined> {
+  const [found] = await desk.guard.read([splitReference(user)], desk.options);
+  return found?.status === 'found' && found.resource.resourceType === 'User' ? (found.resource as User) : undefined;
+}
+
+export function isPersonType(type: string): type is PersonType {
+  return type === 'Patient' || type === 'Practitioner' || type === 'RelatedPerson';
+}
+
+async function findMemberships(desk: ProjectDesk, criteria: Criteria): Promise<readonly ProjectMembership[]> {
+  const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
+  return matches.map(({ resource }) => resource as ProjectMembership);
+}
+
+function exactly(parameter: string, text: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'string', comparator: 'exact', text } };
+}
+
+function references(parameter: string, type: string, id: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
+}

@@ -1,0 +1,85 @@
+import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
+import { FhirError } from '../fhir/error.js';
+import type { PersonProfile } from './find-people.js';
+import { buildInvitationMessage } from './invitation-message.js';
+
+/** The host's way to send e-mail. */
+export interface Mailer {
+  /** Sends one invitation. What it throws is reported in the result of the invite, never thrown on. */
+  send(invitation: Invitation): Promise<void> | void;
+}
+
+/** Everything that is needed to write an invitation. All of it are copies. */
+export interface InvitationFacts {
+  /** The address, in normal form. */
+  readonly to: string;
+  readonly project: Project;
+  readonly user: User;
+  readonly profile: PersonProfile;
+  readonly membership: ProjectMembership;
+  /** True for somebody who has no account yet. */
+  readonly isNewUser: boolean;
+  /** When it was written: ISO 8601, UTC. */
+  readonly date: string;
+  /** Who invited, with the name as display where it is known; undefined for trusted code. */
+  readonly invitedBy: Reference | undefined;
+}
+
+/** An invitation with its text. */
+export interface Invitation extends InvitationFacts {
+  readonly message: InvitationMessage;
+}
+
+/** An e-mail's text, ready for a transport. */
+export interface InvitationMessage {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** Writes the text of an invitation; {@link buildInvitationMessage} is the default. */
+export type MessageBuilder = (facts: InvitationFacts) => InvitationMessage | Promise<InvitationMessage>;
+
+/** What became of the e-mail. */
+export type EmailOutcome =
+  | { readonly status: 'sent' }
+  /** The mailer or the message builder failed; what it threw is the error's `cause`. */
+  | { readonly status: 'failed'; readonly error: FhirError }
+  | { readonly status: 'skipped'; readonly reason: 'not-asked' | 'no-address' | 'no-mailer' | 'dry-run' };
+
+/** The host's part in sending invitations. */
+export interface MailContext {
+  /** Without one, no e-mail is sent. */
+  readonly mailer?: Mailer | undefined;
+  /** Replaces the text of the invitation. Default {@link buildInvitationMessage}. */
+  readonly message?: MessageBuilder | undefined;
+  /** What dates invitations. Default: the system's clock. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+/**
+ * Sends an invitation; never throws.
+ *
+ * @param gather collects the facts, only if there is something to send
+ */
+export async function sendInvitation(
+  context: MailContext,
+  address: string | undefined,
+  gather: (address: string) => Promise<Omit<InvitationFacts, 'date'>>,
+): Promise<EmailOutcome> {
+  if (address === undefined) return { status: 'skipped', reason: 'no-address' };
+  if (context.mailer === undefined) return { status: 'skipped', reason: 'no-mailer' };
+  try {
+    const date = (context.clock?.() ?? new Date()).toISOString();
+    const facts = structuredClone({ ...(await gather(address)), date });
+    const message = await (context.message ?? buildInvitationMessage)(facts);
+    await context.mailer.send({ ...facts, message });
+    return { status: 'sent' };
+  } catch (cause) {
+    const error = new FhirError('unavailable', 'The invitation e-mail could not be sent; it can be sent again', {
+      cause,
+    });
+    return { status: 'failed', error };
+  }
+}

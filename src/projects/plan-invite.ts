@@ -1,0 +1,158 @@
+import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import type { GuardedWrite } from '../access/guarded-store.js';
+import { FhirError } from '../fhir/error.js';
+import { keepAnAdministrator } from './administrators.js';
+import { choosePeople } from './choose-people.js';
+import { defaultPolicies } from './default-policies.js';
+import { type PersonProfile, profileCriteria } from './find-people.js';
+import type { InviteRequest } from './invite-body.js';
+import { inviterReference } from './inviter.js';
+import { type MembershipSettings, policiesOf, withSettings } from './membership-settings.js';
+import { assertNamedExist, type NamedResource, policiesStillThere } from './named-resources.js';
+import { newMembership, newProfile, newUser } from './new-people.js';
+import { authored, type ProjectDesk, readProject, splitReference } from './project-desk.js';
+import type { PlannedWrites } from './retry-conflicts.js';
+import { sameJson } from './same-json.js';
+import { stillThere } from './still-there.js';
+
+/** A resource that an invite will leave behind, and where its write stands; undefined for one that stays as it is. */
+export interface Planned<Resource> {
+  readonly resource: Resource;
+  readonly created: boolean;
+  readonly write: number | undefined;
+}
+
+/** Everything that an invite will do, decided and checked. */
+export interface InvitePlan extends PlannedWrites {
+  readonly user: Planned<User>;
+  readonly profile: Planned<PersonProfile>;
+  readonly membership: Planned<ProjectMembership>;
+}
+
+/**
+ * Decides what an invite will do: User, profile, membership, in this order, and what must hold when they are written.
+ *
+ * @param hint a resource that stood in the way of the last attempt
+ * @throws FhirError `not-found` - there is no such project
+ * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
+ * @throws FhirError `conflict` - the person is a member already, or cannot be told from others
+ */
+export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint?: string): Promise<InvitePlan> {
+  const { project } = await readProject(desk);
+  if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
+  await assertNamedExist(desk, namedIn(request));
+  const people = await choosePeople(desk, request, hint);
+  const user = people.user ?? newUser(desk, request);
+  const profile = people.profile ?? newProfile(desk, request);
+  const before = people.membership;
+  const settings = before === undefined ? await chosenSettings(desk, request, project, profile) : request.settings;
+  const membership = withSettings(
+    before === undefined
+      ? newMembership(desk, user, profile, request, inviterReference(desk))
+      : withProfile(before, profile),
+    settings,
+  );
+  const writes = new Writes();
+  const userAt = people.user === undefined ? writes.create(user) : undefined;
+  const criteria = people.profile === undefined ? profileCriteria(request) : undefined;
+  if (criteria !== undefined) writes.add({ kind: 'unmatched', query: { type: request.resourceType, criteria } });
+  const profileAt = people.profile === undefined ? writes.create(profile) : undefined;
+  const membershipAt = await writeMembership(desk, request, writes, before, membership);
+  if (membershipAt !== undefined) writes.add(...referencesStillThere(membership, settings, profile));
+  return {
+    user: { resource: user, created: userAt !== undefined, write: userAt },
+    profile: { resource: profile, created: profileAt !== undefined, write: profileAt },
+    membership: { resource: membership, created: before === undefined, write: membershipAt },
+    writes: writes.list,
+  };
+}
+
+/** The writes of one commit in their order. */
+class Writes {
+  readonly list: GuardedWrite[] = [];
+
+  add(...writes: readonly GuardedWrite[]): number {
+    return this.list.push(...writes) - 1;
+  }
+
+  create(resource: User | PersonProfile | ProjectMembership): number {
+    const key = { type: resource.resourceType, id: resource.id! };
+    return this.add({ kind: 'put', key, resource, expect: { version: null } });
+  }
+}
+
+/** Every resource that the body names. */
+function namedIn(request: InviteRequest): NamedResource[] {
+  return [
+    ...(request.patient === undefined ? [] : [{ reference: request.patient, path: 'patient' }]),
+    ...(request.profile === undefined ? [] : [{ reference: request.profile, path: 'membership.profile' }]),
+    ...policiesOf(request.settings, request.policyPath),
+  ];
+}
+
+/** The settings of a new membership: chosen ones, else the project's defaults. */
+async function chosenSettings(
+  desk: ProjectDesk,
+  { settings, resourceType }: InviteRequest,
+  project: Project,
+  profile: PersonProfile,
+): Promise<MembershipSettings> {
+  if (settings.accessPolicy !== undefined || settings.access !== undefined) return settings;
+  const patient = (profile as Partial<RelatedPerson>).patient?.reference;
+  const defaults = defaultPolicies(project, resourceType, settings.admin === true, patient);
+  for (const { reference } of policiesOf(defaults, '')) {
+    const [found] = await desk.guard.read([splitReference(reference)], desk.options);
+    if (found?.status === 'found') continue;
+    throw new FhirError('conflict', `${reference}, a default access policy of the project, does not exist`);
+  }
+  return { ...settings, ...defaults };
+}
+
+/** A membership whose profile was lost gets the one found or made for it. */
+function withProfile(before: ProjectMembership, profile: PersonProfile): ProjectMembership {
+  const reference = `${profile.resourceType}/${profile.id!}`;
+  if (before.profile.reference === reference) return before;
+  return { ...before, profile: { reference } };
+}
+
+/** @returns the position of its write; undefined where nothing changes */
+async function writeMembership(
+  desk: ProjectDesk,
+  request: InviteRequest,
+  writes: Writes,
+  before: ProjectMembership | undefined,
+  after: ProjectMembership,
+): Promise<number | undefined> {
+  if (before === undefined) {
+    if (request.mode !== 'another') {
+      const test = { kind: 'reference', types: ['User'], id: splitReference(after.user.reference ?? '').id } as const;
+      const criteria = { kind: 'match', parameter: 'user', test } as const;
+      writes.add({ kind: 'unmatched', query: { type: 'ProjectMembership', criteria } });
+    }
+    return writes.create(after);
+  }
+  if (sameJson(before, after)) return undefined;
+  writes.add(...(await keepAnAdministrator(desk, before, after)));
+  const key = { type: 'ProjectMembership', id: before.id! };
+  return writes.add({
+    kind: 'put',
+    key,
+    resource: authored(desk, after),
+    expect: { version: before.meta!.versionId! },
+  });
+}
+
+/** Checked when they were looked up, and again in the commit. */
+function referencesStillThere(
+  membership: ProjectMembership,
+  settings: MembershipSettings,
+  profile: PersonProfile,
+): GuardedWrite[] {
+  const profileName = `${profile.resourceType}/${profile.id!}`;
+  const patient = (profile as Partial<RelatedPerson>).patient?.reference;
+  return [
+    stillThere(`ProjectMembership/${membership.id!}`, 'profile', profileName),
+    ...policiesStillThere(membership.id!, settings),
+    ...(patient === undefined ? [] : [stillThere(profileName, 'patient', patient)]),
+  ];
+}
