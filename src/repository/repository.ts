@@ -1,4 +1,4 @@
-import type { Bundle, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, ExtractResource, Meta, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { JsonPatchOperation } from './json-patch.js';
 import type { RepositorySearch } from './search-query.js';
 
@@ -20,7 +20,10 @@ export interface Repository {
    * @throws FhirError `forbidden` - not allowed to create it, or to set a field of it
    * @throws FhirError `precondition-failed` - several resources match `ifNoneExist`
    */
-  create<Created extends Resource>(resource: Created, options?: CreateOptions): Promise<Stored<Created>>;
+  create<Created extends Resource>(
+    resource: Created,
+    options?: CreateOptions,
+  ): Promise<Stored<ExtractResource<Created['resourceType']>>>;
 
   /**
    * The current version.
@@ -43,7 +46,10 @@ export interface Repository {
    * @throws FhirError `forbidden` - not allowed to update it, or to change a field of it
    * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
    */
-  update<Updated extends Resource>(resource: Updated, options?: MatchOptions): Promise<Stored<Updated>>;
+  update<Updated extends Resource>(
+    resource: Updated,
+    options?: MatchOptions,
+  ): Promise<Stored<ExtractResource<Updated['resourceType']>>>;
 
   /**
    * Changes a resource by a JSON Patch (RFC 6902) of what the caller sees of it. All operations take effect or none.
@@ -102,7 +108,10 @@ export interface Repository {
 }
 
 /** A resource as it came out of the store: with an id and the `meta` of its version. */
-export type Stored<Kept extends Resource> = Kept & { id: string; meta: NonNullable<Kept['meta']> };
+export type Stored<Kept extends Resource> = Kept & {
+  id: string;
+  meta: Meta & { versionId: string; lastUpdated: string };
+};
 
 export interface CreateOptions {
   /** Search text (`identifier=http://x|1`): nothing is created where a resource matches it. */

@@ -1,0 +1,127 @@
+import type { AccessPolicy, Resource } from '@medplum/fhirtypes';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe } from 'vitest';
+import { systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
+import { signIn } from '../../src/access/sign-in.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
+import type { RepositoryContext } from '../../src/repository/repository-context.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+
+/** The same tests over each store; SQLite as a real file. */
+export function overStores(name: string, tests: (open: () => ResourceStore) => void): void {
+  const opened: ResourceStore[] = [];
+  const folders: string[] = [];
+  const keep = (store: ResourceStore): ResourceStore => {
+    opened.push(store);
+    return store;
+  };
+  const open: readonly (readonly [string, () => ResourceStore])[] = [
+    ['memory', () => keep(new MemoryStore())],
+    [
+      'SQLite',
+      () => {
+        const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-repository-'));
+        folders.push(folder);
+        return keep(new SqliteStore(join(folder, 'clinic.db'), { synchronous: 'off' }));
+      },
+    ],
+  ];
+  describe.each(open)(`${name} over %s`, (_, openStore) => {
+    afterEach(async () => {
+      await Promise.all(opened.splice(0).map((store) => store.close()));
+      for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+    });
+    tests(openStore);
+  });
+}
+
+/** The repository of trusted code in a project, which is made if need be. */
+export async function system(
+  store: ResourceStore,
+  project = 'clinic',
+  more: Partial<RepositoryContext> & { strictMode?: boolean } = {},
+): Promise<Repository> {
+  const { strictMode = false, ...context } = more;
+  const caller = systemCaller(project);
+  await createRepository({ store, caller }).update({ resourceType: 'Project', id: project, name: project, strictMode });
+  return createRepository({ store, caller, ...context });
+}
+
+type PolicyRule = NonNullable<AccessPolicy['resource']>[number];
+
+/** How someone belongs to a project. */
+export interface Membership {
+  readonly project?: string;
+  /** Rules of the one policy; without them the membership has none. */
+  readonly rules?: readonly PolicyRule[];
+  readonly parameters?: readonly { name: string; valueString?: string; valueReference?: { reference: string } }[];
+  readonly admin?: boolean;
+  /** The profile, made if it is not there. */
+  readonly profile?: Extract<
+    Resource,
+    { resourceType: 'Patient' | 'Practitioner' | 'RelatedPerson' | 'ClientApplication' }
+  >;
+}
+
+let members = 0;
+
+/** Signs in a new member of a project, with a User of its own. */
+export async function signedIn(store: ResourceStore, membership: Membership = {}): Promise<MemberCaller> {
+  members += 1;
+  const { project = 'clinic', rules, parameters, admin } = membership;
+  const trusted = createRepository({ store, caller: systemCaller(project) });
+  const profile = membership.profile ?? { resourceType: 'Practitioner', id: `practitioner-${members}` };
+  await trusted.update(profile);
+  const user = `user-${members}`;
+  await trusted.update({
+    resourceType: 'User',
+    id: user,
+    firstName: 'First',
+    lastName: 'Last',
+    email: `${user}@x.org`,
+  });
+  const id = `member-${members}`;
+  const policy = { reference: `AccessPolicy/policy-${members}` };
+  if (rules !== undefined) {
+    await trusted.update({ resourceType: 'AccessPolicy', id: `policy-${members}`, resource: [...rules] });
+  }
+  await trusted.update({
+    resourceType: 'ProjectMembership',
+    id,
+    project: { reference: `Project/${project}` },
+    user: { reference: `User/${user}` },
+    profile: { reference: `${profile.resourceType}/${profile.id!}` },
+    ...(admin === undefined ? {} : { admin }),
+    ...(rules === undefined ? {} : { access: [{ policy, parameter: [...(parameters ?? [])] }] }),
+  });
+  return signIn(store, { membership: id });
+}
+
+/** The repository of a new member. */
+export async function member(store: ResourceStore, membership: Membership = {}): Promise<Repository> {
+  return repositoryOf(store, await signedIn(store, membership));
+}
+
+export function repositoryOf(store: ResourceStore, caller: Caller, more: Partial<RepositoryContext> = {}): Repository {
+  return createRepository({ store, caller, ...more });
+}
+
+/** The error that a call must end with. */
+export async function faultOf(call: Promise<unknown>): Promise<FhirError> {
+  const outcome = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (outcome instanceof FhirError) return outcome;
+  throw new Error('Expected a FhirError', { cause: outcome });
+}
+
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  return (await faultOf(call)).code;
+}

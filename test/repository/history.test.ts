@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { codeOf, overStores, system } from './harness.js';
+
+const BASE = 'https://clinic.example/fhir/R4';
+
+overStores('a history', (open) => {
+  test('tells every version, newest first, with what made it', async () => {
+    const repository = await system(open(), 'clinic', { baseUrl: BASE });
+    const { id } = await repository.create({ resourceType: 'Patient', active: true });
+    await repository.update({ resourceType: 'Patient', id, active: false });
+    await repository.delete('Patient', id);
+    const last = await repository.update({ resourceType: 'Patient', id });
+    const history = await repository.history('Patient', id);
+    expect(history).toMatchObject({ resourceType: 'Bundle', type: 'history', total: 4 });
+    expect(history.entry!.map(({ request, response }) => [request, response?.status, response?.etag])).toEqual([
+      [{ method: 'POST', url: 'Patient' }, '201 Created', 'W/"4"'],
+      [{ method: 'DELETE', url: `Patient/${id}` }, '204 No Content', 'W/"3"'],
+      [{ method: 'PUT', url: `Patient/${id}` }, '200 OK', 'W/"2"'],
+      [{ method: 'POST', url: 'Patient' }, '201 Created', 'W/"1"'],
+    ]);
+    expect(history.entry![0]).toMatchObject({
+      fullUrl: `${BASE}/Patient/${id}`,
+      resource: last,
+      response: { lastModified: last.meta.lastUpdated },
+    });
+    expect(history.entry![1]).not.toHaveProperty('resource');
+  });
+
+  test('comes in pages, which say the same as the whole', async () => {
+    const repository = await system(open());
+    const { id } = await repository.create({ resourceType: 'Patient' });
+    for (let version = 2; version <= 25; version += 1) await repository.update({ resourceType: 'Patient', id });
+    const first = await repository.history('Patient', id);
+    expect(first.entry).toHaveLength(20);
+    expect(first.link).toEqual([
+      { relation: 'self', url: `Patient/${id}/_history?_count=20` },
+      { relation: 'next', url: `Patient/${id}/_history?_count=20&_offset=20` },
+    ]);
+    const whole = await repository.history('Patient', id, { count: 100 });
+    const pages = await Promise.all(
+      [0, 7, 14, 21].map((offset) => repository.history('Patient', id, { count: 7, offset })),
+    );
+    expect(pages.flatMap(({ entry }) => entry)).toEqual(whole.entry);
+    expect(pages.every(({ total }) => total === 25)).toBe(true);
+    expect(await repository.history('Patient', id, { offset: 25 })).not.toHaveProperty('entry');
+    expect(await codeOf(repository.history('Patient', id, { count: 1001 }))).toBe('too-costly');
+    expect(await codeOf(repository.history('Patient', id, { offset: -1 }))).toBe('invalid');
+  });
+
+  test('of what never was is not found', async () => {
+    const repository = await system(open());
+    expect(await codeOf(repository.history('Patient', 'none'))).toBe('not-found');
+  });
+});

@@ -1,0 +1,151 @@
+import type { Bundle, Patient } from '@medplum/fhirtypes';
+import { describe, expect, test } from 'vitest';
+import type { Repository } from '../../src/repository/repository.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { codeOf, faultOf, overStores, system } from './harness.js';
+
+const BASE = 'https://clinic.example/fhir/R4';
+
+async function withPatients(repository: Repository, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    await repository.update({
+      resourceType: 'Patient',
+      id: `p${String(index).padStart(3, '0')}`,
+      gender: index % 2 === 0 ? 'female' : 'male',
+      name: [{ family: `F${index % 3}` }],
+    });
+  }
+}
+
+function ids(bundle: Bundle): (string | undefined)[] {
+  return (bundle.entry ?? []).map(({ resource }) => resource?.id);
+}
+
+function link(bundle: Bundle, relation: string): string | undefined {
+  return bundle.link?.find((one) => one.relation === relation)?.url;
+}
+
+/** Follows links of a relation from a first page; gives all pages. */
+async function follow(repository: Repository, relation: string, first: Bundle<Patient>): Promise<Bundle<Patient>[]> {
+  const pages = [first];
+  for (let url = link(first, relation); url !== undefined; url = link(pages.at(-1)!, relation)) {
+    pages.push(await repository.search('Patient', new URL(url, 'http://x/').search));
+    if (pages.length > 100) throw new Error('The links do not end');
+  }
+  return pages;
+}
+
+overStores('a search', (open) => {
+  test('is a searchset that says where each resource is', async () => {
+    const repository = await system(open(), 'clinic', { baseUrl: `${BASE}/` });
+    await withPatients(repository, 2);
+    expect(await repository.search('Patient', 'gender=male&_total=accurate')).toEqual({
+      resourceType: 'Bundle',
+      type: 'searchset',
+      total: 1,
+      link: [{ relation: 'self', url: `${BASE}/Patient?gender=male&_total=accurate&_count=20` }],
+      entry: [
+        {
+          fullUrl: `${BASE}/Patient/p001`,
+          resource: await repository.read('Patient', 'p001'),
+          search: { mode: 'match' },
+        },
+      ],
+    });
+  });
+
+  test('comes in pages of 20, whose links lead to every row once, and back', async () => {
+    const repository = await system(open());
+    await withPatients(repository, 45);
+    const pages = await follow(repository, 'next', await repository.search('Patient'));
+    expect(pages.map((page) => ids(page).length)).toEqual([20, 20, 5]);
+    expect(new Set(pages.flatMap(ids)).size).toBe(45);
+    const back = await follow(repository, 'previous', pages.at(-1)!);
+    expect(back.map((page) => ids(page))).toEqual(pages.map((page) => ids(page)).toReversed());
+  });
+
+  test('keeps what was asked for in its links: order, filters, special characters', async () => {
+    const repository = await system(open(), 'clinic', { baseUrl: BASE });
+    await withPatients(repository, 30);
+    const query = { _sort: '-family,_id', 'name:contains': 'f', gender: ['female', 'female,male'], _count: '4' };
+    const pages = await follow(repository, 'next', await repository.search('Patient', query));
+    const whole = await repository.search('Patient', { ...query, _count: '1000' });
+    expect(pages).toHaveLength(4);
+    expect(pages.flatMap(ids)).toEqual(ids(whole));
+    expect(ids(whole)[0]).toBe('p002');
+    expect(link(pages[1]!, 'self')).toBe(
+      `${BASE}/Patient?_sort=-family%2C_id&name%3Acontains=f&gender=female&gender=female%2Cmale&_count=4&_offset=4`,
+    );
+    expect(link(pages[1]!, 'previous')).not.toContain('_offset');
+  });
+
+  test('counts when asked to, the whole and not the page', async () => {
+    const repository = await system(open());
+    await withPatients(repository, 25);
+    expect((await repository.search('Patient', '_count=2')).total).toBeUndefined();
+    expect((await repository.search('Patient', '_count=2&_total=none')).total).toBeUndefined();
+    expect((await repository.search('Patient', '_count=2&_total=accurate&gender=male')).total).toBe(12);
+    expect((await repository.search('Patient', '_count=2&_total=estimate')).total).toBe(25);
+    for (const query of ['_summary=count', '_count=0']) {
+      expect(await repository.search('Patient', query)).toMatchObject({ total: 25, link: [{ relation: 'self' }] });
+      expect(await repository.search('Patient', query)).not.toHaveProperty('entry');
+    }
+  });
+
+  test('takes text, parameters, objects, parsed searches and criteria alike', async () => {
+    const repository = await system(open());
+    await withPatients(repository, 4);
+    const test = { kind: 'token', code: 'male' } as const;
+    const criteria = { kind: 'match', parameter: 'gender', test } as const;
+    for (const query of [
+      'gender=male',
+      '?gender=male',
+      new URLSearchParams({ gender: 'male' }),
+      { gender: 'male' },
+      { gender: ['male'], name: undefined },
+      criteria,
+      { criteria },
+    ]) {
+      expect(ids(await repository.search('Patient', query))).toEqual(['p001', 'p003']);
+    }
+    const sort = [{ parameter: '_id', descending: true }];
+    expect(ids(await repository.search('Patient', { criteria, sort, count: 1, offset: 1 }))).toEqual(['p001']);
+    expect(await repository.search('Patient', criteria)).not.toHaveProperty('link');
+  });
+});
+
+describe('a search', () => {
+  test.each<[string, string, unknown]>([
+    ['an unknown parameter', 'invalid', 'colour=red'],
+    ['a malformed value', 'invalid', 'birthdate=soon'],
+    ['a page that is no number', 'invalid', '_count=many'],
+    ['a negative page', 'invalid', { criteria: { kind: 'all' }, count: -1 }],
+    ['half a row', 'invalid', { criteria: { kind: 'all' }, offset: 0.5 }],
+    ['a page that is too long', 'too-costly', '_count=1001'],
+    ['what this library does not do', 'unsupported', '_include=Patient:organization'],
+    ['a value that is no text', 'invalid', { gender: { code: 'male' } }],
+    ['a number', 'invalid', 7],
+  ])('is refused with %s', async (_, code, query) => {
+    const repository = await system(new MemoryStore());
+    expect(await codeOf(repository.search('Patient', query as never))).toBe(code);
+  });
+
+  test('names the limit of a page and the way out', async () => {
+    const repository = await system(new MemoryStore());
+    const fault = await faultOf(repository.search('Patient', '_count=5000'));
+    expect(fault.message).toBe(
+      'A page of 5000 is asked for, at most 1000 are allowed; follow the links to the next pages instead',
+    );
+  });
+
+  test('treats absolute references below the base URL as local', async () => {
+    const repository = await system(new MemoryStore(), 'clinic', { baseUrl: BASE });
+    await repository.update({
+      resourceType: 'Patient',
+      id: 'p',
+      managingOrganization: { reference: 'Organization/o' },
+    });
+    expect(ids(await repository.search('Patient', { organization: `${BASE}/Organization/o` }))).toEqual(['p']);
+    expect(ids(await repository.search('Patient', { organization: 'http://other/Organization/o' }))).toEqual([]);
+  });
+});
