@@ -38,6 +38,35 @@ export {
   type NdjsonResult,
 } from './import/import-ndjson.js';
 export { parseJson } from './import/parse-json.js';
+export {
+  createBot,
+  createClient,
+  type CreatedBot,
+  type CreatedClient,
+  type ProgramBody,
+} from './projects/create-program.js';
+export { createProject, type ProjectBody } from './projects/create-project.js';
+export type { PersonProfile } from './projects/find-people.js';
+export { initialize, type InitializeOptions, type Initialized } from './projects/initialize.js';
+export { buildInvitationMessage, type MessageOptions } from './projects/invitation-message.js';
+export type { AccessChoice, InviteBody, MembershipChoice, PersonType } from './projects/invite-body.js';
+export { invite, type InviteContext, type InviteResult } from './projects/invite.js';
+export type {
+  EmailOutcome,
+  Invitation,
+  InvitationFacts,
+  InvitationMessage,
+  MailContext,
+  Mailer,
+  MessageBuilder,
+} from './projects/mailer.js';
+export type { ProjectContext } from './projects/project-context.js';
+export { removeMember } from './projects/remove-member.js';
+export { resendInvitation } from './projects/resend-invitation.js';
+export { rotateClientSecret, type RotationOptions } from './projects/rotate-client-secret.js';
+export { searchMembers } from './projects/search-members.js';
+export { updateMember, type MemberChanges } from './projects/update-member.js';
+export { verifyClientSecret } from './projects/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './repository/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';

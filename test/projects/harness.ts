@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AccessPolicy, Organization, Patient, Project } from '@medplum/fhirtypes';
+import { afterAll, afterEach } from 'vitest';
+import { type Caller, systemCaller } from '../../src/access/caller.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { signIn } from '../../src/access/sign-in.js';
+import { resourceTypes } from '../../src/fhir/definitions.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { createProject } from '../../src/projects/create-project.js';
+import { initialize } from '../../src/projects/initialize.js';
+import { invite, type InviteResult } from '../../src/projects/invite.js';
+import type { InviteBody } from '../../src/projects/invite-body.js';
+import type { Invitation, Mailer } from '../../src/projects/mailer.js';
+import { ALL } from '../../src/search/criteria.js';
+import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/sqlite.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-projects-'));
+const open: ResourceStore[] = [];
+let files = 0;
+
+/** Both stores of the box; SQLite in a real file. */
+export const stores: readonly [name: string, make: () => ResourceStore][] = [
+  ['memory', () => track(new MemoryStore())],
+  ['SQLite', () => track(new SqliteStore(join(folder, `${(files += 1)}.db`), { synchronous: 'off' }))],
+];
+
+export function memoryStore(): ResourceStore {
+  return track(new MemoryStore());
+}
+
+function track(store: ResourceStore): ResourceStore {
+  open.push(store);
+  return store;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((store) => store.close()));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A clinic with its first administrator, and who may set up more. */
+export interface Clinic {
+  readonly store: ResourceStore;
+  readonly project: string;
+  readonly superAdmin: Caller;
+  readonly admin: Caller;
+  readonly first: InviteResult;
+}
+
+export async function openClinic(
+  store: ResourceStore = memoryStore(),
+  settings: Partial<Project> = {},
+): Promise<Clinic> {
+  const { caller: superAdmin } = await initialize(store);
+  const { id } = await createProject(
+    { resourceType: 'Project', strictMode: true, ...settings, name: 'Clinic' },
+    { store, caller: superAdmin },
+  );
+  const first = await invite(id!, person('Practitioner', 'Ada', { admin: true }), { store, caller: superAdmin });
+  const admin = await signIn(store, { membership: first.membership.id! });
+  return { store, project: id!, superAdmin, admin, first };
+}
+
+/** The body of an invite: `person('Patient', 'Pat')` is Pat Smith, pat@example.org. */
+export function person(
+  resourceType: InviteBody['resourceType'],
+  firstName: string,
+  more: Partial<InviteBody> = {},
+): InviteBody {
+  return { resourceType, firstName, lastName: 'Smith', email: `${firstName.toLowerCase()}@example.org`, ...more };
+}
+
+/** Writes resources into a project as trusted code. */
+export async function put(store: ResourceStore, project: string, ...resources: readonly AnyResource[]): Promise<void> {
+  await guardStore(store, systemCaller(project)).commit(
+    resources.map((resource) => ({ kind: 'put', key: { type: resource.resourceType, id: resource.id! }, resource })),
+  );
+}
+
+export function policy(id: string, resource: AccessPolicy['resource'] = [{ resourceType: 'Patient' }]): AccessPolicy {
+  return { resourceType: 'AccessPolicy', id, name: id, ...(resource === undefined ? {} : { resource }) };
+}
+
+export function organization(id: string): Organization {
+  return { resourceType: 'Organization', id, name: id };
+}
+
+export function patient(id: string, more: Partial<Patient> = {}): Patient {
+  return { resourceType: 'Patient', id, name: [{ given: [id], family: 'Smith' }], ...more };
+}
+
+/** A mailer that keeps what it is given. */
+export function keepingMailer(): Mailer & { readonly sent: Invitation[] } {
+  const sent: Invitation[] = [];
+  return { sent, send: (invitation) => void sent.push(invitation) };
+}
+
+/** The error that a call rejects with. */
+export async function rejection(call: Promise<unknown>): Promise<FhirError> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof FhirError) return error;
+  throw new Error('expected a FhirError', { cause: error });
+}
+
+/** Everything in some projects and above them, as JSON texts by `project Type/id`. */
+export async function contents(store: ResourceStore, ...projects: readonly string[]): Promise<Map<string, string>> {
+  const all = new Map<string, string>();
+  for (const project of [ABOVE_PROJECTS, ...projects]) {
+    for (const type of resourceTypes()) {
+      const { matches } = await store.search({ project, type, criteria: ALL });
+      for (const { resource } of matches) all.set(`${project} ${type}/${resource.id!}`, JSON.stringify(resource));
+    }
+  }
+  return all;
+}
+
+/** How many resources of a type there are. */
+export async function countOf(store: ResourceStore, project: string, type: string): Promise<number> {
+  const { total } = await store.search({ project, type, criteria: ALL, limit: 0, total: true });
+  return total!;
+}
