@@ -166,7 +166,7 @@ describe('e-mail', () => {
           expect([...(await contents(clinic.store, clinic.project)).keys()]).toContain(
             `${clinic.project} ProjectMembership/${invitation.membership.id!}`,
           );
-          mailer.send(structuredClone(invitation));
+          await mailer.send(structuredClone(invitation));
           invitation.user.email = 'changed';
         },
       },

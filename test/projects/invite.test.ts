@@ -138,7 +138,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       const related = (id: string, child: string): RelatedPerson => ({
         resourceType: 'RelatedPerson',
         id,
-        patient: { reference: `Patient/${child}` } as RelatedPerson['patient'],
+        patient: { reference: `Patient/${child}` },
         telecom: email,
       });
       await put(clinic.store, clinic.project, related('r1', 'p1'), related('r2', 'p2'));
@@ -250,7 +250,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     test('with several memberships, upsert needs to be told which', async () => {
       const ann = person('Practitioner', 'Ann');
       const one = await send(ann);
-      await put(clinic.store, clinic.project, { resourceType: 'Practitioner', id: 'other' } as Practitioner);
+      await put(clinic.store, clinic.project, { resourceType: 'Practitioner', id: 'other' });
       const two = await send({ ...ann, forceNewMembership: true, membership: { profile: 'Practitioner/other' } });
       const error = await rejection(send({ ...ann, upsert: true }));
       expect(error.code).toBe('conflict');

@@ -1,4 +1,3 @@
-import type { Practitioner } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in.js';
@@ -108,13 +107,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
   test('a profile or a policy that is deleted while it is handed out is not handed out', async () => {
     for (const gone of ['Practitioner/doc', 'AccessPolicy/staff'] as const) {
       const { store, project, admin } = await openClinic(makeStore());
-      await put(
-        store,
-        project,
-        { resourceType: 'Practitioner', id: 'doc' } as Practitioner,
-        policy('staff'),
-        patient('p1'),
-      );
+      await put(store, project, { resourceType: 'Practitioner', id: 'doc' }, policy('staff'), patient('p1'));
       const repository = createRepository({ store, caller: systemCaller(project) });
       const [type, id] = gone.split('/') as ['Practitioner' | 'AccessPolicy', string];
       // The deletion comes in just before the invite's own commit.

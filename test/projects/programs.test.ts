@@ -1,0 +1,216 @@
+import type { ClientApplication } from '@medplum/fhirtypes';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { signIn } from '../../src/access/sign-in.js';
+import { fitsHash, hashSecret } from '../../src/projects/client-secret.js';
+import { createBot, createClient } from '../../src/projects/create-program.js';
+import { createProject } from '../../src/projects/create-project.js';
+import { initialize } from '../../src/projects/initialize.js';
+import { rotateClientSecret } from '../../src/projects/rotate-client-secret.js';
+import { verifyClientSecret } from '../../src/projects/verify-client-secret.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { type Clinic, contents, memoryStore, openClinic, policy, put, rejection, stores } from './harness.js';
+
+describe.each(stores)('programs on %s', (_name, makeStore) => {
+  let clinic: Clinic;
+
+  beforeEach(async () => {
+    clinic = await openClinic(makeStore());
+  });
+
+  test('a client becomes a member, and its secret is given out once and kept as a hash', async () => {
+    const context = { store: clinic.store, caller: clinic.admin };
+    await put(clinic.store, clinic.project, policy('feed'));
+    const accessPolicy = { reference: 'AccessPolicy/feed' } as const;
+    const { client, membership, secret } = await createClient(
+      clinic.project,
+      { name: 'Feed', description: 'From the laboratory', accessPolicy },
+      context,
+    );
+    const reference = { reference: `ClientApplication/${client.id!}`, display: 'Feed' };
+    expect(client).toMatchObject({ name: 'Feed', description: 'From the laboratory' });
+    expect(membership).toMatchObject({ user: reference, profile: reference, accessPolicy, active: true });
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(JSON.stringify([client, membership])).not.toContain('secret');
+    expect([...(await contents(clinic.store, clinic.project)).values()].join()).not.toContain(secret);
+    const caller = await signIn(clinic.store, { project: clinic.project, client: client.id! });
+    expect(caller.profile).toBe(reference.reference);
+    const stored = await createRepository({ store: clinic.store, caller: systemCaller(clinic.project) }).read(
+      'ClientApplication',
+      client.id!,
+    );
+    expect(stored.secret).toBeUndefined();
+  });
+
+  test('its secret is verified, and nothing else passes', async () => {
+    const context = { store: clinic.store, caller: clinic.admin };
+    const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
+    const verify = (id: string, text: unknown, project = clinic.project): Promise<boolean> =>
+      verifyClientSecret(clinic.store, project, id, text as string);
+    expect(await verify(client.id!, secret)).toBe(true);
+    expect(await verify(`ClientApplication/${client.id!}`, secret, `Project/${clinic.project}`)).toBe(true);
+    for (const wrong of [`${secret}x`, secret.slice(1), '', undefined, {}, 'x'.repeat(100_000)]) {
+      expect(await verify(client.id!, wrong)).toBe(false);
+    }
+    expect(await verify('none', secret)).toBe(false);
+    expect(await verify(client.id!, secret, 'none')).toBe(false);
+    expect((await rejection(verify('Patient/1', secret))).code).toBe('invalid');
+  });
+
+  test('a client without a hash, or switched off, is never verified', async () => {
+    const hash = await hashSecret('right');
+    const resource = (id: string, more: object): ClientApplication => ({
+      resourceType: 'ClientApplication',
+      id,
+      name: id,
+      ...more,
+    });
+    await put(
+      clinic.store,
+      clinic.project,
+      resource('none', {}),
+      resource('plain', { secret: 'right' }),
+      resource('off', { secret: hash, status: 'off' }),
+      resource('on', { secret: hash, status: 'active' }),
+    );
+    const verified = await Promise.all(
+      ['none', 'plain', 'off', 'on'].map((id) => verifyClientSecret(clinic.store, clinic.project, id, 'right')),
+    );
+    expect(verified).toEqual([false, false, false, true]);
+    expect(await verifyClientSecret(clinic.store, clinic.project, 'none', '')).toBe(false);
+  });
+
+  test('a new secret ends the old one, at once or at the next rotation', async () => {
+    const context = { store: clinic.store, caller: clinic.admin };
+    const { client, secret: first } = await createClient(clinic.project, { name: 'Feed' }, context);
+    const works = (...secrets: readonly string[]): Promise<boolean[]> =>
+      Promise.all(secrets.map((one) => verifyClientSecret(clinic.store, clinic.project, client.id!, one)));
+    const { secret: second } = await rotateClientSecret(clinic.project, client.id!, context, { keepPrevious: true });
+    expect(await works(first, second)).toEqual([true, true]);
+    const { secret: third } = await rotateClientSecret(clinic.project, client.id!, context);
+    expect(await works(first, second, third)).toEqual([false, false, true]);
+    expect((await rejection(rotateClientSecret(clinic.project, 'none', context))).code).toBe('not-found');
+    expect((await rejection(rotateClientSecret('elsewhere', client.id!, context))).code).toBe('forbidden');
+  });
+
+  test('a bot becomes a member and signs in without a secret', async () => {
+    const { bot, membership } = await createBot(
+      clinic.project,
+      { name: 'Reminder', admin: true },
+      { ...clinic, caller: clinic.admin },
+    );
+    expect(bot).toMatchObject({ resourceType: 'Bot', name: 'Reminder' });
+    expect(membership.user.reference).toBe(`Bot/${bot.id!}`);
+    expect(await signIn(clinic.store, { project: clinic.project, client: bot.id! })).toMatchObject({ admin: true });
+  });
+
+  test.each([
+    [{}, ['name']],
+    [{ name: '' }, ['name']],
+    [{ name: 'Feed', secret: 'mine' }, ['secret']],
+    [{ name: 'Feed', accessPolicy: { reference: 'AccessPolicy/none' } }, ['accessPolicy']],
+  ])('a body like %j is refused', async (body, paths) => {
+    const error = await rejection(createClient(clinic.project, body as never, { ...clinic, caller: clinic.admin }));
+    expect(error.code).toBe('invalid');
+    expect(error.issues.map(({ expression }) => expression![0])).toEqual(paths);
+  });
+});
+
+describe('stored hashes', () => {
+  test('have the documented form, with a salt of their own', async () => {
+    const [one, other] = await Promise.all([hashSecret('same'), hashSecret('same')]);
+    expect(one).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(one).not.toBe(other);
+    expect(await fitsHash('same', one)).toBe(true);
+  });
+
+  test('of other parameters are understood, unless they would cost too much', async () => {
+    // Made with node:crypto: scryptSync('pleaseletmein', Buffer.alloc(16), 32, { N: 1024, r: 4, p: 2 }).
+    const { scryptSync } = await import('node:crypto');
+    const hash = scryptSync('pleaseletmein', Buffer.alloc(16), 32, { N: 1024, r: 4, p: 2 })
+      .toString('base64')
+      .slice(0, 43);
+    const salt = 'A'.repeat(22);
+    expect(await fitsHash('pleaseletmein', `$scrypt$ln=10,r=4,p=2$${salt}$${hash}`)).toBe(true);
+    expect(await fitsHash('pleaseletmein', `$scrypt$ln=25,r=4,p=2$${salt}$${hash}`)).toBe(false);
+    expect(await fitsHash('pleaseletmein', `$scrypt$ln=0,r=4,p=2$${salt}$${hash}`)).toBe(false);
+  });
+});
+
+describe('the first project', () => {
+  test('is one of super administrators, and its client is signed in', async () => {
+    const store = memoryStore();
+    const { project, client, membership, secret, caller } = await initialize(store, { name: 'Operations' });
+    expect(project).toMatchObject({ name: 'Operations', superAdmin: true, strictMode: true });
+    expect(client.name).toBe('Operations Default Client');
+    expect(client.secret).toBeUndefined();
+    expect(membership.admin).toBe(true);
+    expect(caller).toMatchObject({
+      project: project.id,
+      superAdmin: true,
+      admin: true,
+      profile: `ClientApplication/${client.id!}`,
+    });
+    expect(await verifyClientSecret(store, project.id!, client.id!, secret)).toBe(true);
+  });
+
+  test('is made in an empty store only', async () => {
+    const { store } = await openClinic();
+    const before = await contents(store);
+    expect((await rejection(initialize(store))).code).toBe('conflict');
+    expect(await contents(store)).toEqual(before);
+    expect((await rejection(initialize(memoryStore(), { name: ' ' }))).code).toBe('invalid');
+  });
+
+  test('a lost secret is replaced by trusted code', async () => {
+    const store = memoryStore();
+    const { project, client } = await initialize(store);
+    const { secret } = await rotateClientSecret(project.id!, client.id!, { store, caller: systemCaller(project.id!) });
+    expect(await verifyClientSecret(store, project.id!, client.id!, secret)).toBe(true);
+  });
+});
+
+describe('a project', () => {
+  test('is made as asked, with an id of its own', async () => {
+    const clinic = await openClinic();
+    const body = {
+      resourceType: 'Project',
+      id: 'mine',
+      name: 'Other',
+      strictMode: false,
+      description: 'Beside the first',
+    } as const;
+    const project = await createProject(body, { ...clinic, caller: clinic.superAdmin });
+    expect(project).toMatchObject({ name: 'Other', strictMode: false, description: 'Beside the first' });
+    expect(project.id).not.toBe('mine');
+    expect(project.superAdmin).toBeUndefined();
+    const strict = await createProject(
+      { resourceType: 'Project', name: 'Strict' },
+      { ...clinic, caller: systemCaller('any') },
+    );
+    expect(strict.strictMode).toBe(true);
+  });
+
+  test.each([
+    [{ resourceType: 'Project' }, ['name']],
+    [{ resourceType: 'Project', name: '' }, ['name']],
+    [{ resourceType: 'Patient', name: 'Other' }, ['resourceType']],
+    [{ resourceType: 'Project', name: 'Other', superAdmin: true }, ['superAdmin']],
+    [{ resourceType: 'Project', name: 'Other', superAdmin: false }, ['superAdmin']],
+    [{ resourceType: 'Project', name: 'Other', strictMode: 'yes', colour: 'red' }, ['colour', 'strictMode']],
+  ])('like %j is refused', async (body, paths) => {
+    const clinic = await openClinic();
+    const error = await rejection(createProject(body as never, { ...clinic, caller: clinic.superAdmin }));
+    expect(error.code).toBe('invalid');
+    expect(error.issues.map(({ expression }) => expression![0]).sort()).toEqual(paths);
+  });
+
+  test('is not made by its own administrators', async () => {
+    const clinic = await openClinic();
+    const body = { resourceType: 'Project', name: 'Other' } as const;
+    expect((await rejection(createProject(body, { ...clinic, caller: clinic.admin }))).code).toBe('forbidden');
+    expect((await rejection(createProject(body, { ...clinic, caller: undefined as never }))).code).toBe(
+      'unauthenticated',
+    );
+  });
+});
