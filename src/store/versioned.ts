@@ -8,7 +8,7 @@ import { type AnyResource, elementsOf } from '../fhir/resource.js';
  */
 export function withVersion(resource: AnyResource, versionId: string, lastUpdated: string): AnyResource {
   const { resourceType, id, meta, ...rest } = elementsOf(resource) as AnyResource & { [name: string]: unknown };
-  return { resourceType, id, meta: { ...meta, versionId, lastUpdated }, ...rest } as AnyResource;
+  return { resourceType, id, meta: { ...meta, versionId, lastUpdated }, ...rest };
 }
 
 /** The instant of a new version: now, but never before the version it replaces. Milliseconds since 1970. */
