@@ -50,7 +50,7 @@ function collectPaths(type: string, parameter: SearchParameterDefinition): strin
     reach(type, steps, [], {
       aside: add,
       end: (reached, prefix) => {
-        if (components === undefined) add(prefix);
+        if (components === undefined) for (const read of readInside(reached, prefix)) add(read);
         for (const component of components ?? []) {
           if (component.path === undefined) add(prefix);
           for (const inner of component.path ?? []) {
@@ -61,6 +61,11 @@ function collectPaths(type: string, parameter: SearchParameterDefinition): strin
     });
   }
   return paths;
+}
+
+/** Of a Reference, indexes hold what it leads to and nothing of its display. */
+function readInside(type: string, path: readonly string[]): (readonly string[])[] {
+  return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
 }
 
 /** Every element that an expression mentions, for the few whose form needs the FHIRPath library. */

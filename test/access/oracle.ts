@@ -1,0 +1,379 @@
+import { patientCompartment, searchParameters } from '../../src/fhir/definitions.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { compileFhirPath } from '../../src/fhirpath/compile.js';
+import type { Criteria, SortKey } from '../../src/search/criteria.js';
+import { matches } from '../../src/search/match.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+import { createSubject, type SearchSubject, type SearchWorld } from '../../src/search/search-subject.js';
+import { compareSubjects } from '../../src/search/sort.js';
+import type { MemberSetup, Parameter, PolicyJson, RuleJson } from './policies.js';
+import { PROBES, SAMPLE_TYPES, type Json } from './world.js';
+
+/**
+ * What access policies mean, one resource at a time and as plainly as possible: no criteria are joined, nothing is pushed
+ * into a search, no fields are resolved by the definitions. It shares the meaning of a search with the library and nothing
+ * of `src/access`.
+ */
+export class Oracle {
+  readonly #world: ReadonlyMap<string, AnyResource>;
+  readonly #rules: readonly OracleRule[];
+
+  /** @param content all resources of the caller's project */
+  constructor(content: readonly AnyResource[], setup: MemberSetup) {
+    this.#world = new Map(content.map((one) => [`${one.resourceType}/${one.id!}`, one]));
+    this.#rules = rulesOf(setup, this.#world);
+  }
+
+  /** The resource as the caller sees it under an interaction; undefined for what is missing to it. */
+  see(interaction: Interaction, type: string, id: string): AnyResource | undefined {
+    const resource = this.#world.get(`${type}/${id}`);
+    return resource === undefined ? undefined : this.seeVersion(interaction, resource, resource);
+  }
+
+  /** As {@link see}, for a version of a resource that is now as `current`. */
+  seeVersion(interaction: Interaction, version: AnyResource, current: AnyResource): AnyResource | undefined {
+    const granting = this.granting(interaction, current).filter((rule) => this.#grants(rule, version));
+    return granting.length === 0 ? undefined : this.#mask(version, granting);
+  }
+
+  /** A version of a resource that is deleted now, which only rules for all resources of the type can show. */
+  seeOpenly(interaction: Interaction, version: AnyResource): AnyResource | undefined {
+    const open = this.rulesFor(version.resourceType, interaction).filter(isOpen);
+    return open.length === 0 ? undefined : this.#mask(version, open);
+  }
+
+  /** The ids of what a search finds, in order. */
+  search(type: string, asked: Criteria, sort: readonly SortKey[] = []): readonly string[] {
+    const rules = this.rulesFor(type, 'search');
+    const keys = sort.filter(({ parameter }) => rules.every((rule) => !barred(type, parameter, rule.hidden)));
+    return this.#all(type)
+      .filter((resource) => this.granting('search', resource).some((rule) => this.#holds(asked, resource, rule)))
+      .map((resource) => createSubject(resource, 0))
+      .sort(compareSubjects(keys))
+      .map(({ id }) => id);
+  }
+
+  /** The ids of what refers to a resource by a parameter. */
+  referring(
+    type: string,
+    parameter: string,
+    target: { readonly type: string; readonly id: string },
+  ): readonly string[] {
+    const asked: Criteria = {
+      kind: 'match',
+      parameter,
+      test: { kind: 'reference', types: [target.type], id: target.id },
+    };
+    return this.search(type, asked);
+  }
+
+  /** Whether some rule says nothing of which resources of the type it is about, so that deletions may be told. */
+  opens(interaction: Interaction, type: string): boolean {
+    return this.rulesFor(type, interaction).some(isOpen);
+  }
+
+  /** The rules that let the caller do this to the resource. */
+  granting(interaction: Interaction, resource: AnyResource): readonly OracleRule[] {
+    return this.rulesFor(resource.resourceType, interaction).filter((rule) => this.#grants(rule, resource));
+  }
+
+  rulesFor(type: string, interaction: Interaction): readonly OracleRule[] {
+    return this.#rules.filter((rule) => rule.type === type && rule.interactions.includes(interaction));
+  }
+
+  /** Whether one and the same rule lets the caller make `after` out of `before`; undefined: creates, or deletes. */
+  mayWrite(before: AnyResource | undefined, after: AnyResource | undefined): boolean {
+    const interaction = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
+    const { resourceType } = (before ?? after)!;
+    return this.rulesFor(resourceType, interaction).some((rule) => {
+      if (before !== undefined && !this.#grants(rule, before)) return false;
+      if (after === undefined) return true;
+      // What is written is judged in the world as it then is.
+      const then = new Map(this.#world).set(`${resourceType}/${after.id!}`, after);
+      if (!inPolicy(rule, after, then)) return false;
+      return rule.constraints.every((expression) => {
+        const result = compileFhirPath(expression, resourceType)(after, { before: before ?? [], after });
+        return result.length === 1 && result[0] === true;
+      });
+    });
+  }
+
+  #all(type: string): AnyResource[] {
+    return [...this.#world.values()].filter(({ resourceType }) => resourceType === type);
+  }
+
+  #grants(rule: OracleRule, resource: AnyResource): boolean {
+    return inPolicy(rule, resource, this.#world);
+  }
+
+  /** Whether the question holds for a resource as one rule shows it; chains reach what is visible, as it is visible. */
+  #holds(asked: Criteria, resource: AnyResource, rule: OracleRule): boolean {
+    const type = resource.resourceType;
+    const subject = seenBy(rule, resource);
+    switch (asked.kind) {
+      case 'and':
+        return asked.of.every((one) => this.#holds(one, resource, rule));
+      case 'or':
+        return asked.of.some((one) => this.#holds(one, resource, rule));
+      case 'not':
+        return !this.#holds(asked.of, resource, rule);
+      case 'chain':
+        return localReferences(subject, asked.parameter).some((key) => {
+          const target = this.#world.get(key);
+          if (target?.resourceType !== asked.type) return false;
+          return this.granting('search', target).some((other) => this.#holds(asked.of, target, other));
+        });
+      case 'has':
+        return this.#all(asked.type).some((source) =>
+          this.granting('search', source).some(
+            (other) =>
+              localReferences(seenBy(other, source), asked.parameter).includes(`${type}/${resource.id!}`) &&
+              this.#holds(asked.of, source, other),
+          ),
+        );
+      default:
+        return matches(asked, subject, NOTHING);
+    }
+  }
+
+  #mask(resource: AnyResource, granting: readonly OracleRule[]): AnyResource {
+    const seen = union(
+      resource,
+      granting.map((rule) => without(resource, rule.hidden)),
+    ) as Json;
+    if (!Array.isArray(seen['contained'])) return seen as unknown as AnyResource;
+    const contained = (seen['contained'] as readonly AnyResource[]).map((inner) => {
+      const rules = READS.flatMap((one) => this.rulesFor(inner.resourceType, one));
+      return rules.length === 0 ? inner : union(inner, rules.map((rule) => without(inner, rule.hidden))); // prettier-ignore
+    });
+    return { ...seen, contained } as unknown as AnyResource;
+  }
+}
+
+export type Interaction = 'read' | 'vread' | 'search' | 'history' | 'create' | 'update' | 'delete';
+const READS: readonly Interaction[] = ['read', 'vread', 'search', 'history'];
+const ALL: readonly Interaction[] = [...READS, 'create', 'update', 'delete'];
+
+/** A rule of a policy for one type, its parameters put in. */
+export interface OracleRule {
+  readonly type: string;
+  readonly interactions: readonly Interaction[];
+  /** Each a search that must find the resource. */
+  readonly searches: readonly string[];
+  /** Each a list of Patients, in the compartment of one of which the resource must be. */
+  readonly compartments: readonly (readonly string[])[];
+  readonly never: boolean;
+  readonly hidden: readonly string[];
+  readonly readonlyFields: readonly string[];
+  readonly constraints: readonly string[];
+}
+
+function rulesOf(setup: MemberSetup, world: ReadonlyMap<string, AnyResource>): OracleRule[] {
+  const own = ownParameters(setup.profile, world);
+  if (setup.access.length === 0) return SAMPLE_TYPES.flatMap((type) => defaultRule(type, setup.profile, own));
+  return setup.access.flatMap(({ policy, parameters }) => {
+    const names = new Set(parameters.map(({ name }) => name));
+    const all = [...own.filter(({ name }) => !names.has(name)), ...parameters];
+    const json = setup.policies[policy]!;
+    return json.resource.flatMap((rule) => SAMPLE_TYPES.flatMap((type) => oracleRule(type, rule, json, all)));
+  });
+}
+
+function ownParameters(profile: string, world: ReadonlyMap<string, AnyResource>): Parameter[] {
+  const patient = profile.startsWith('Patient/')
+    ? profile
+    : (world.get(profile) as { patient?: { reference: string } } | undefined)?.patient?.reference;
+  return [
+    { name: 'profile', valueReference: { reference: profile } },
+    ...(patient === undefined ? [] : [{ name: 'patient', valueReference: { reference: patient } }]),
+  ];
+}
+
+function defaultRule(type: string, profile: string, own: readonly Parameter[]): OracleRule {
+  const person = profile.startsWith('Patient/') || profile.startsWith('RelatedPerson/');
+  const patient = own.find(({ name }) => name === 'patient')?.valueReference?.reference;
+  return {
+    type,
+    interactions: person ? READS : ALL,
+    searches: [],
+    compartments: person ? [[patient!]] : [],
+    never: false,
+    hidden: [],
+    readonlyFields: [],
+    constraints: [],
+  };
+}
+
+function oracleRule(type: string, rule: RuleJson, policy: PolicyJson, parameters: readonly Parameter[]): OracleRule[] {
+  if (rule.resourceType !== type && rule.resourceType !== '*') return [];
+  const searches: string[] = [];
+  const compartments: (readonly string[])[] = [];
+  let never = false;
+  for (const part of (rule.criteria?.split('?')[1] ?? '').split('&').filter((text) => text !== '')) {
+    const [name, value] = [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)];
+    const put = substitute(name, value, parameters);
+    if (put === undefined) never = true;
+    else if (name === '_compartment') compartments.push(put.split(','));
+    else searches.push(`${encodeURIComponent(name)}=${encodeURIComponent(put)}`);
+  }
+  const owner = rule.compartment ?? policy.compartment;
+  if (owner !== undefined) {
+    const put = substitute('compartment', owner.reference, parameters);
+    if (put === undefined) never = true;
+    else compartments.push(put.split(','));
+  }
+  // A rule for all types says nothing of types that lack the parameter it asks by.
+  if (rule.resourceType === '*') never ||= searches.some((search) => !isSearch(type, search));
+  const interactions = rule.readonly === true ? READS : ((rule.interaction ?? ALL) as readonly Interaction[]);
+  return [
+    {
+      type,
+      interactions,
+      searches,
+      compartments,
+      never,
+      hidden: rule.hiddenFields ?? [],
+      readonlyFields: rule.readonlyFields ?? [],
+      constraints: (rule.writeConstraint ?? []).map(({ expression }) => expression),
+    },
+  ];
+}
+
+function isOpen({ searches, compartments, never }: OracleRule): boolean {
+  return searches.length === 0 && compartments.length === 0 && !never;
+}
+
+/** Puts parameters into a value: plain text replacement, each value made harmless by escaping it. */
+function substitute(name: string, value: string, parameters: readonly Parameter[]): string | undefined {
+  const texts = (parameter: string, onlyId: boolean): string[] =>
+    parameters
+      .filter((one) => one.name === parameter)
+      .map(({ valueString, valueReference }) => {
+        const text = valueString ?? valueReference!.reference;
+        return onlyId ? text.split('/').at(-1)! : text;
+      });
+  if (name === '_filter') return value.replace(/%(\w+)/g, (_, one: string) => JSON.stringify(texts(one, false)[0]));
+  const escaped = (text: string): string => text.replace(/[\\,|$]/g, '\\$&');
+  const pieces = value.split(',').flatMap((piece) => {
+    const [, before, parameter, id] = /^(\w+\/)?%(\w+?)(\.id)?$/.exec(piece) ?? [];
+    if (parameter === undefined) return [piece];
+    const onlyId = id !== undefined || before !== undefined;
+    return texts(parameter, onlyId).map((text) => (before ?? '') + escaped(text));
+  });
+  return pieces.length === 0 ? undefined : pieces.join(',');
+}
+
+function isSearch(type: string, text: string): boolean {
+  try {
+    parseSearch(type, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Policies are decided on what is stored, whole. */
+function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<string, AnyResource>): boolean {
+  if (rule.never || rule.type !== resource.resourceType) return false;
+  const subject = createSubject(resource, 0);
+  return (
+    rule.searches.every((text) => matches(parseSearch(rule.type, text).criteria, subject, wholeWorld(world))) &&
+    rule.compartments.every((owners) => owners.some((owner) => inCompartment(resource, subject, owner)))
+  );
+}
+
+/** Owners are Patients here. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html. */
+function inCompartment(resource: AnyResource, subject: SearchSubject, owner: string): boolean {
+  if (`${resource.resourceType}/${resource.id!}` === owner) return true;
+  if (resource.resourceType === 'Patient') return false;
+  return patientCompartment(resource.resourceType).some((code) => localReferences(subject, code).includes(owner));
+}
+
+function wholeWorld(world: ReadonlyMap<string, AnyResource>): SearchWorld {
+  return {
+    find: (type, id) => {
+      const found = world.get(`${type}/${id}`);
+      return found === undefined ? undefined : createSubject(found, 0);
+    },
+    referencing: (type, parameter, target) =>
+      [...world.values()]
+        .filter(({ resourceType }) => resourceType === type)
+        .map((one) => createSubject(one, 0))
+        .filter((one) => localReferences(one, parameter).includes(`${target.type}/${target.id}`)),
+  };
+}
+
+const NOTHING: SearchWorld = { find: () => undefined, referencing: () => [] };
+
+function localReferences(subject: SearchSubject, parameter: string): string[] {
+  return (subject.entries.get(parameter) ?? []).flatMap(({ value }) =>
+    value.kind === 'reference' && 'id' in value ? [`${value.type}/${value.id}`] : [],
+  );
+}
+
+/** What searches see of a resource through one rule: nothing of parameters that read hidden fields. */
+function seenBy(rule: OracleRule, resource: AnyResource): SearchSubject {
+  const subject = createSubject(resource, 0);
+  const entries = [...subject.entries].filter(([code]) => !barred(rule.type, code, rule.hidden));
+  return { ...subject, entries: new Map(entries) };
+}
+
+/** A parameter reads a hidden field when removing the field from a resource that has everything changes what it gives. */
+function barred(type: string, code: string, hidden: readonly string[]): boolean {
+  const bare = code.replace(/[:$].*/, '');
+  return hidden.some((field) => barredBy(type, field).has(bare));
+}
+
+const BARRED = new Map<string, ReadonlySet<string>>();
+
+function barredBy(type: string, field: string): ReadonlySet<string> {
+  const key = `${type} ${field}`;
+  let codes = BARRED.get(key);
+  if (codes === undefined) {
+    const found = PROBES.filter(({ resourceType }) => resourceType === type).flatMap((probe) => {
+      const whole = createSubject(probe, 0).entries;
+      const rest = createSubject(without(probe, [field]), 0).entries;
+      const given = (entries: SearchSubject['entries'], parameter: string): string =>
+        JSON.stringify(
+          [...entries].filter(([code]) => code.replace(/[:$].*/, '') === parameter).map(([, values]) => values),
+        );
+      return [...searchParameters(type).keys()].filter((one) => given(whole, one) !== given(rest, one));
+    });
+    BARRED.set(key, (codes = new Set(found)));
+  }
+  return codes;
+}
+
+/** The resource without fields; a name covers its `_` sibling and, where nothing has it, the typed forms of a choice. */
+export function without(resource: AnyResource, fields: readonly string[]): AnyResource {
+  const copy = JSON.parse(JSON.stringify(resource)) as AnyResource;
+  for (const field of fields) remove(copy, field.split('.'));
+  return copy;
+}
+
+function remove(value: unknown, [name, ...rest]: readonly string[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) remove(item, [name!, ...rest]);
+  } else if (typeof value === 'object' && value !== null) {
+    const elements = value as { [name: string]: unknown };
+    for (const key of Object.keys(elements)) {
+      const choice = key.startsWith(name!) && /^[A-Z]/.test(key.slice(name!.length)) && name === 'value';
+      if (key !== name && key !== `_${name!}` && !choice) continue;
+      if (rest.length === 0) Reflect.deleteProperty(elements, key);
+      else remove(elements[key], rest);
+    }
+  }
+}
+
+/** What is in any of the parts of a whole. */
+function union(whole: unknown, parts: readonly unknown[]): unknown {
+  if (Array.isArray(whole)) {
+    return whole.map((item, at) => union(item, parts.map((part) => (part as readonly unknown[])[at]))); // prettier-ignore
+  }
+  if (typeof whole !== 'object' || whole === null) return whole;
+  const kept = Object.entries(whole).flatMap(([name, value]): [string, unknown][] => {
+    const having = parts.filter((part) => Object.hasOwn(part as object, name)).map((part) => (part as Json)[name]);
+    return having.length === 0 ? [] : [[name, union(value, having)]];
+  });
+  return Object.fromEntries(kept);
+}

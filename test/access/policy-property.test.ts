@@ -1,0 +1,228 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { MemberCaller } from '../../src/access/caller.js';
+import { guardStore, type GuardedStore } from '../../src/access/guarded-store.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { answerOf, FRAGMENTS } from './expected-answers.js';
+import { Oracle } from './oracle.js';
+import { enrol, member, type MemberSetup } from './policies.js';
+import { QUESTIONS, SORTS, type Question } from './questions.js';
+import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
+
+/** Cases per store; set FHIRGRAPH_CASES for a longer run. */
+const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 250);
+
+interface Case {
+  readonly setup: MemberSetup;
+  /** What was there before, of which the newer content replaces what has the same ids. */
+  readonly older: readonly AnyResource[];
+  readonly content: readonly AnyResource[];
+  readonly elsewhere: readonly AnyResource[];
+  readonly questions: readonly Question[];
+}
+
+const CASE: fc.Arbitrary<Case> = fc.record({
+  setup: member({ writes: false }),
+  older: projectContent,
+  content: projectContent,
+  elsewhere: projectContent,
+  questions: fc.subarray([...QUESTIONS], { minLength: 8, maxLength: 16 }),
+});
+
+describe.each([
+  ['memory', () => new MemoryStore()],
+  ['SQLite', () => new SqliteStore(':memory:')],
+] as const)('any policy on a %s store', (_, open) => {
+  const holds = (check: (one: Opened) => Promise<void>) => () =>
+    fc.assert(
+      fc.asyncProperty(CASE, async (drawn) => {
+        const store = open();
+        try {
+          await check(await prepare(store, drawn));
+        } finally {
+          await store.close();
+        }
+      }),
+      { numRuns: CASES },
+    );
+
+  test(
+    'shows by every path what deciding one resource at a time shows',
+    holds(async (one) => {
+      await readsAreThose(one);
+      await searchesAreThose(one);
+      await graphqlIsThat(one);
+    }),
+    600_000,
+  );
+});
+
+interface Opened extends Case {
+  readonly store: ResourceStore;
+  readonly caller: MemberCaller;
+  readonly guard: GuardedStore;
+  readonly oracle: Oracle;
+}
+
+async function prepare(store: ResourceStore, drawn: Case): Promise<Opened> {
+  await fill(store, 'beta', drawn.elsewhere);
+  await fill(store, 'alpha', drawn.older);
+  await fill(store, 'alpha', drawn.content);
+  const gone = drawn.older.filter((one) => !drawn.content.some((other) => nameOf(other) === nameOf(one)));
+  await store.commit(
+    gone.map(({ resourceType: type, id }) => ({ kind: 'delete', key: { project: 'alpha', type, id: id! } })),
+  );
+  const caller = await enrol(store, 'alpha', drawn.setup);
+  const oracle = new Oracle(drawn.content, drawn.setup);
+  return { ...drawn, store, caller, guard: guardStore(store, caller), oracle };
+}
+
+/** Reads of current and old versions, and histories. */
+async function readsAreThose({ store, guard, oracle, content, older }: Opened): Promise<void> {
+  const versioned = older.map(({ resourceType: type, id }) => ({ type, id: id!, version: '1' }));
+  // All in one call: what decides one key must not decide another.
+  const results = await guard.read([...versioned, ...ALL_KEYS, ...versioned]);
+  const seen = results.map((result) => (result.status === 'found' ? bare(result.resource) : result.status));
+  const versions = older.map((version) => {
+    const current = content.find((one) => nameOf(one) === nameOf(version));
+    return current === undefined
+      ? seenWhenDeleted(oracle, 'vread', version)
+      : (oracle.seeVersion('vread', version, current) ?? 'missing');
+  });
+  const currents = ALL_KEYS.map(({ type, id }) => {
+    const deleted = older.some((one) => nameOf(one) === `${type}/${id}`) && !has(content, type, id);
+    if (deleted) return oracle.opens('read', type) ? 'gone' : 'missing';
+    return oracle.see('read', type, id) ?? 'missing';
+  });
+  expect(seen).toEqual([...versions, ...currents, ...versions]);
+
+  for (const { type, id } of ALL_KEYS) {
+    const { entries, total } = await guard.history({ type, id }, { offset: 0, limit: 10 });
+    const told = await store.history({ project: 'alpha', type, id }, { offset: 0, limit: 10 });
+    const current = content.find((one) => nameOf(one) === `${type}/${id}`);
+    const expected = told.entries.flatMap((entry): unknown[] => {
+      if (entry.kind === 'delete') return oracle.opens('history', type) ? ['deleted'] : [];
+      const version = bare(entry.resource);
+      if (current === undefined)
+        return [seenWhenDeleted(oracle, 'history', version)].filter((one) => one !== 'missing');
+      return [oracle.seeVersion('history', version, current)].filter((one) => one !== undefined);
+    });
+    expect(entries.map((entry) => (entry.kind === 'put' ? bare(entry.resource) : 'deleted'))).toEqual(expected);
+    expect(total).toBe(expected.length);
+    const second = await guard.history({ type, id }, { offset: 1, limit: 1 });
+    expect(second.entries).toEqual(entries.slice(1, 2));
+    expect(second.total).toBe(total);
+  }
+}
+
+/** Searches with every kind of question, their order, pages and totals, and searches by reference. */
+async function searchesAreThose({ guard, oracle, questions }: Opened): Promise<void> {
+  for (const { type, rest } of questions) {
+    const { criteria } = parseSearch(type, rest);
+    const expected = oracle.search(type, criteria);
+    const page = await guard.search({ type, criteria, total: true });
+    expect([rest, page.matches.map(({ resource }) => resource.id)]).toEqual([rest, expected]);
+    expect(page.total).toBe(expected.length);
+    expect(page.matches.map(({ resource }) => bare(resource))).toEqual(
+      expected.map((id) => oracle.see('search', type, id)),
+    );
+    const count = await guard.search({ type, criteria, limit: 0, total: true });
+    expect(count).toEqual({ matches: [], total: expected.length });
+  }
+  for (const type of SAMPLE_TYPES) {
+    for (const text of SORTS[type]) {
+      const { criteria, sort } = parseSearch(type, `_sort=${text}`);
+      const page = await guard.search({ type, criteria, sort, offset: 1, limit: 2 });
+      expect([text, page.matches.map(({ resource }) => resource.id)]).toEqual([
+        text,
+        oracle.search(type, criteria, sort).slice(1, 3),
+      ]);
+    }
+  }
+  const targets = ['p1', 'p2', 'p3'].map((id) => ({ type: 'Patient', id }));
+  const { criteria } = parseSearch('Observation', 'status:not=amended');
+  const pages = await guard.searchByReference({ type: 'Observation', criteria, total: true }, 'subject', targets);
+  const allowed = targets.map(({ id }) =>
+    oracle.search('Observation', parseSearch('Observation', `status:not=amended&subject=Patient/${id}`).criteria),
+  );
+  expect(pages.map(({ matches }) => matches.map(({ resource }) => resource.id))).toEqual(allowed);
+  expect(pages.map(({ total }) => total)).toEqual(allowed.map(({ length }) => length));
+}
+
+/** One GraphQL query with every path that leads to a resource. */
+async function graphqlIsThat({ store, caller, oracle, content, older, questions }: Opened): Promise<void> {
+  const fields: string[] = [];
+  const expected: { [key: string]: unknown } = {};
+  const absent: string[] = [];
+  for (const [index, { type, id }] of ALL_KEYS.entries()) {
+    const seen = oracle.see('read', type, id);
+    fields.push(`r${index}: ${type}(id: "${id}") { ...${type} }`);
+    expected[`r${index}`] = seen === undefined ? null : answerOf(oracle, seen);
+    if (seen !== undefined) continue;
+    const deleted = older.some((one) => nameOf(one) === `${type}/${id}`) && !has(content, type, id);
+    absent.push(deleted && oracle.opens('read', type) ? `gone ${type}/${id} was deleted` : `not-found ${type}/${id} was not found`); // prettier-ignore
+  }
+  for (const [index, { type, rest, graphql }] of questions.entries()) {
+    if (graphql === undefined) continue;
+    const found = oracle.search(type, parseSearch(type, asRest(graphql, rest)).criteria);
+    const rows = found.map((id) => oracle.see('search', type, id)!);
+    fields.push(`l${index}: ${type}List${args(graphql)} { ...${type} }`);
+    expected[`l${index}`] = rows.map((seen) => answerOf(oracle, seen));
+    fields.push(`c${index}: ${type}Connection${args(graphql, '_count: 1')} { count edges { resource { id } } }`);
+    expected[`c${index}`] = { count: rows.length, edges: found.slice(0, 1).map((id) => ({ resource: { id } })) };
+  }
+  fields.push('born: PatientList(fhirpath: "birthDate.exists() or name.given.exists()") { id }');
+  expected['born'] = oracle
+    .search('Patient', { kind: 'all' })
+    .filter((id) => {
+      const seen = oracle.see('search', 'Patient', id) as unknown as {
+        birthDate?: string;
+        name?: { given?: unknown }[];
+      };
+      return seen.birthDate !== undefined || seen.name?.some(({ given }) => given !== undefined) === true;
+    })
+    .map((id) => ({ id }));
+  fields.push('sorted: PatientList(_sort: "-birthdate,family") { id }');
+  expected['sorted'] = oracle
+    .search('Patient', { kind: 'all' }, parseSearch('Patient', '_sort=-birthdate,family').sort)
+    .map((id) => ({ id }));
+  const { data, errors = [] } = await executeFhirGraphql(`{ ${fields.join('\n')} } ${FRAGMENTS}`, { store, caller });
+  expect(data).toEqual(expected);
+  // The edges of a level fail in no order of theirs.
+  const told = errors.map(({ message, extensions }) => `${extensions.code} ${message}`);
+  expect(told.sort()).toEqual([...absent].sort());
+}
+
+function seenWhenDeleted(oracle: Oracle, interaction: 'vread' | 'history', version: AnyResource): unknown {
+  return oracle.seeOpenly(interaction, version) ?? 'missing';
+}
+
+/** What `_filter` says in GraphQL may differ from the REST search beside it; the oracle is asked the same. */
+function asRest(graphql: string, rest: string): string {
+  const filter = /^_filter: (".*")$/.exec(graphql);
+  return filter === null ? rest : `_filter=${encodeURIComponent(JSON.parse(filter[1]!) as string)}`;
+}
+
+function args(...parts: readonly string[]): string {
+  const given = parts.filter((part) => part !== '');
+  return given.length === 0 ? '' : `(${given.join(', ')})`;
+}
+
+/** As it was written, without what stores and the library stamp. */
+function bare(resource: AnyResource): AnyResource {
+  const { meta: _, ...rest } = resource as unknown as Json;
+  return rest as unknown as AnyResource;
+}
+
+function nameOf({ resourceType, id }: AnyResource): string {
+  return `${resourceType}/${id!}`;
+}
+
+function has(content: readonly AnyResource[], type: SampleType, id: string): boolean {
+  return content.some((one) => nameOf(one) === `${type}/${id}`);
+}
