@@ -1,5 +1,4 @@
 import { systemCaller } from '../../src/access/caller.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import {
   executeFhirGraphql,
   type FhirGraphqlContext,

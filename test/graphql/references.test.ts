@@ -288,6 +288,18 @@ describe('fields selected directly on resource', () => {
     expect(failures(result)).toEqual(['invalid (1:52)']);
   });
 
+  test('as choices by their base name are refused: only dialect hl7 has these', async () => {
+    for (const query of [
+      '{ Observation(id: relative) { value { id } } }',
+      '{ ObservationList { hasMember { resource { value { id } } } } }',
+      '{ ObservationList { hasMember { resource { ... on Observation { value } } } } }',
+    ]) {
+      expect(messages(await clinic.ask(query))).toEqual([
+        expect.stringContaining('Cannot query field "value" on type'),
+      ]);
+    }
+  });
+
   test('on which the targets differ are refused; a fragment tells them apart', async () => {
     const direct = '{ Observation(id: relative) { subject { resource { name { id } } } } }';
     expect(messages(await clinic.ask(direct))[0]).toMatch(/^Cannot query field "name" on type "Resource"\./);

@@ -118,15 +118,20 @@ export class FhirSchema extends GraphQLSchema {
         const common = fields[name];
         if (common !== undefined) return common;
         const field = sharedField(name, targets ?? resourceTypes());
-        return field === undefined ? undefined : (fields[name] = this.#createField(type, field));
+        if (field === undefined || !this.#offers(field)) return undefined;
+        return (fields[name] = this.#createField(type, field));
       },
     });
     return type;
   }
 
-  /** Base names of choices are there in dialect `hl7` only. */
   #fieldsOf(name: string): FieldDescriptor[] {
-    return [...fieldsOf(name)!.values()].filter(({ kind }) => kind !== 'choice' || this.dialect === 'hl7');
+    return [...fieldsOf(name)!.values()].filter((field) => this.#offers(field));
+  }
+
+  /** Base names of choices are there in dialect `hl7` only. */
+  #offers({ kind }: FieldDescriptor): boolean {
+    return kind !== 'choice' || this.dialect === 'hl7';
   }
 
   /** What a choice may be selected with: the fields of any of its complex forms; without selection it is a primitive. */
@@ -225,6 +230,7 @@ function signature(field: FieldDescriptor): string {
   if (field.kind === 'element' || field.kind === 'sibling') {
     return `${field.kind} ${field.element.type} ${field.element.array}`;
   }
+  if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
   return `${field.kind} ${'type' in field ? field.type : ''}`;
 }
 

@@ -88,19 +88,11 @@ class MergeCheck {
   }
 
   #merge(name: string, occurrences: Occurrences, demand: Demand): void {
-    const [first, ...others] = occurrences;
-    const misshapen = others.find(({ type }) => !haveSameShape(first.type, type));
-    if (misshapen !== undefined) {
-      this.#report(name, first, misshapen, `they return conflicting types "${first.type}" and "${misshapen.type}"`);
-      return;
-    }
-    if (demand === 'same-shape') return this.mergeAll(insideOf(occurrences), demand);
-    const groups = byCommonParent(occurrences);
-    for (const group of groups) {
-      if (this.#reportDifferent(name, group)) return;
-      this.mergeAll(insideOf(group), 'same-field');
-    }
-    if (groups.length > 1) this.mergeAll(insideOf(occurrences), 'same-shape');
+    const groups = demand === 'same-field' ? byCommonParent(occurrences) : [];
+    if (groups.some((group) => this.#reportDifferent(name, group))) return;
+    if (this.#reportMisshapen(name, occurrences)) return;
+    for (const group of groups) this.mergeAll(insideOf(group), 'same-field');
+    if (groups.length !== 1) this.mergeAll(insideOf(occurrences), 'same-shape');
   }
 
   #reportDifferent(name: string, [first, ...others]: Occurrences): boolean {
@@ -118,6 +110,13 @@ class MergeCheck {
     return false;
   }
 
+  #reportMisshapen(name: string, [first, ...others]: Occurrences): boolean {
+    const other = others.find(({ type }) => !haveSameShape(first.type, type));
+    if (other === undefined) return false;
+    this.#report(name, first, other, `they return conflicting types "${first.type}" and "${other.type}"`);
+    return true;
+  }
+
   #report(name: string, one: Occurrence, other: Occurrence, reason: string): void {
     this.errors.push(
       new GraphQLError(
@@ -131,32 +130,37 @@ class MergeCheck {
   #collect(places: readonly Place[]): ReadonlyMap<string, Occurrences> {
     const collected = new Map<string, [Occurrence, ...Occurrence[]]>();
     const opened = new Set<string>();
-    const open = [...places].reverse();
-    for (let place = open.pop(); place !== undefined; place = open.pop()) {
-      const { type: parent, set } = place;
-      this.#spend(set.selections.length);
-      for (const selection of set.selections) {
-        if (selection.kind === Kind.FIELD) {
-          const type = isObjectOrInterface(parent) ? parent.getFields()[selection.name.value]?.type : undefined;
-          const occurrence = { parent, node: selection, type };
-          const key = selection.alias?.value ?? selection.name.value;
-          const before = collected.get(key);
-          if (before === undefined) collected.set(key, [occurrence]);
-          else before.push(occurrence);
-          continue;
-        }
-        if (selection.kind === Kind.FRAGMENT_SPREAD) {
-          if (opened.has(selection.name.value)) continue;
-          opened.add(selection.name.value);
-        }
-        const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : this.fragments.get(selection.name.value);
-        if (fragment === undefined) continue;
-        const condition = fragment.typeCondition?.name.value;
-        const type = condition === undefined ? parent : this.schema.getType(condition);
-        if (isCompositeType(type)) open.push({ type, set: fragment.selectionSet });
+    for (const place of places) this.#collectInto(collected, place, opened);
+    return collected;
+  }
+
+  #collectInto(
+    collected: Map<string, [Occurrence, ...Occurrence[]]>,
+    { type: parent, set }: Place,
+    opened: Set<string>,
+  ): void {
+    this.#spend(set.selections.length);
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const type = fieldTypeOf(parent, selection.name.value);
+        const occurrence = { parent, node: selection, type };
+        const key = selection.alias?.value ?? selection.name.value;
+        const before = collected.get(key);
+        if (before === undefined) collected.set(key, [occurrence]);
+        else before.push(occurrence);
+        continue;
+      }
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        if (opened.has(selection.name.value)) continue;
+        opened.add(selection.name.value);
+      }
+      const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : this.fragments.get(selection.name.value);
+      const condition = fragment?.typeCondition?.name.value;
+      const type = condition === undefined ? parent : this.schema.getType(condition);
+      if (fragment !== undefined && isCompositeType(type)) {
+        this.#collectInto(collected, { type, set: fragment.selectionSet }, opened);
       }
     }
-    return collected;
   }
 
   #spend(selections: number): void {
@@ -222,8 +226,7 @@ function insideOf(occurrences: Occurrences): readonly Place[] {
   });
 }
 
-function isObjectOrInterface(
-  type: GraphQLCompositeType,
-): type is Exclude<GraphQLCompositeType, { getTypes(): unknown }> {
-  return 'getFields' in type;
+/** Undefined for `__typename`, which every type has. */
+function fieldTypeOf(parent: GraphQLCompositeType, name: string): GraphQLOutputType | undefined {
+  return 'getFields' in parent ? parent.getFields()[name]?.type : undefined;
 }

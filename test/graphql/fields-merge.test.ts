@@ -1,0 +1,168 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { OverlappingFieldsCanBeMergedRule, parse, validate, type DocumentNode } from '../../src/graphql/graphql-js.js';
+import { fragmentsOf } from '../../src/graphql/plan/collect-fields.js';
+import { FhirSchema } from '../../src/graphql/schema/schema.js';
+import { findMergeErrors } from '../../src/graphql/validation/fields-merge.js';
+
+const schema = new FhirSchema('standard');
+
+function conflicts(query: string): string[] {
+  const document = parse(query);
+  return findMergeErrors(schema, document, fragmentsOf(document)).map(({ message }) => message);
+}
+
+describe('fields that cannot be merged', () => {
+  test.each([
+    ['{ Patient(id: 1) { a: id a: gender } }', '"id" and "gender" are different fields'],
+    ['{ Patient(id: 1) { a: name { family } a: contact { gender } } }', '"name" and "contact" are different fields'],
+    ['{ Patient(id: 1) { name(use: old) { id } name { id } } }', 'they have differing arguments'],
+    ['{ Patient(id: 1) { name(use: old) { id } name(use: "old") { id } } }', 'they have differing arguments'],
+    ['{ Patient(id: 1) { id } Patient(id: 2) { id } }', 'they have differing arguments'],
+    ['{ Patient(id: 1) { name { a: family } name { a: text } } }', '"family" and "text" are different fields'],
+    ['{ Patient(id: 1) { a: id ...f } } fragment f on Patient { a: gender }', 'are different fields'],
+    [
+      '{ Patient(id: 1) { ...f ...g } } fragment f on Patient { a: id } fragment g on Patient { a: gender }',
+      'different',
+    ],
+    ['{ Patient(id: 1) { a: active a: id } }', '"active" and "id" are different fields'],
+    [
+      '{ ObservationList { subject { resource { a: id ... on Patient { a: gender } } } } }',
+      '"id" and "gender" are different fields',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: gender } ... on Group { a: quantity } } } } }',
+      'they return conflicting types "String" and "Int"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { name { id } } ... on Group { name } } } } }',
+      'they return conflicting types "[HumanName]" and "String"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: name { b: given } } ... on Group { a: code { b: text } } } } } }',
+      'they return conflicting types "[HumanName]" and "CodeableConcept"',
+    ],
+    [
+      '{ ObservationList { hasMember { resource { subject { a: reference } ... on Observation { subject { a: display } } } } } }',
+      '"reference" and "display" are different fields',
+    ],
+  ])('%s', (query, reason) => {
+    const found = conflicts(query);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(/^Fields "\w+" conflict because .*\. Use different aliases on the fields to fetch both/);
+    expect(found[0]).toContain(reason);
+  });
+});
+
+describe('fields that can', () => {
+  test.each([
+    '{ Patient(id: 1) { id id name { family } name { family given } } }',
+    '{ Patient(id: 1) { name(use: old, _count: 1) { id } name(_count: 1, use: old) { text } } }',
+    'query($u: String) { Patient(id: 1) { name(use: $u) { id } name(use: $u) { text } } }',
+    '{ ObservationList { subject { resource { ... on Patient { a: gender } ... on Group { a: type } } } } }',
+    '{ ObservationList { subject { resource { ... on Patient { a: active } ... on Group { a: active } } } } }',
+    `{ ObservationList { subject { resource {
+      ... on Patient { a: photo { b: title } } ... on Group { a: identifier { b: value } }
+    } } } }`,
+  ])('%s', (query) => {
+    expect(conflicts(query)).toEqual([]);
+  });
+});
+
+const oneOf = (...weighted: [weight: number, text: string][]): fc.Arbitrary<string> =>
+  fc.oneof(...weighted.map(([weight, text]) => ({ weight, arbitrary: fc.constant(text) })));
+
+const NAME = oneOf(
+  [6, 'family'],
+  [6, 'a: family'],
+  [3, 'given'],
+  [1, 'a: text'],
+  [1, 'a: given'],
+  [3, '_family { id }'],
+);
+const GROUP = oneOf(
+  [6, 'id'],
+  [6, 'a: id'],
+  [6, 'active'],
+  [4, 'type'],
+  [1, 'a: quantity'],
+  [1, 'name'],
+  [2, 'b: type'],
+);
+
+/** Small documents full of repeated keys, over few types, so that some conflict and some do not. */
+const { patient, resource } = fc.letrec<{ patient: string; resource: string }>((tie) => ({
+  patient: fc.oneof(
+    {
+      weight: 6,
+      arbitrary: oneOf([9, 'id'], [9, 'a: id'], [6, 'active'], [6, 'b: birthDate'], [1, 'a: gender'], [1, 'a: active']),
+    },
+    { weight: 2, arbitrary: oneOf([1, '...f'], [1, '...g'], [1, '...h']) },
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(
+          oneOf([9, 'name'], [6, 'c: name'], [1, 'c: name(use: old)'], [1, 'a: name']),
+          fc.array(NAME, { minLength: 1, maxLength: 3 }),
+        )
+        .map(([field, inner]) => `${field} { ${inner.join(' ')} }`),
+    },
+    { weight: 2, arbitrary: within('... on Patient {', tie('patient'), '}') },
+    { weight: 2, arbitrary: within('link { other { resource {', tie('resource'), '} } }') },
+  ),
+  resource: fc.oneof(
+    {
+      weight: 4,
+      arbitrary: oneOf([6, 'id'], [6, 'a: id'], [1, 'a: resourceType'], [3, 'meta { id }'], [1, 'a: meta { id }']),
+    },
+    { weight: 1, arbitrary: fc.constant('...r') },
+    { weight: 2, arbitrary: within('... on Patient {', tie('patient'), '}') },
+    { weight: 2, arbitrary: within('... on Group {', GROUP, '}') },
+  ),
+}));
+
+function within(open: string, selection: fc.Arbitrary<string>, close: string): fc.Arbitrary<string> {
+  return fc
+    .array(selection, { minLength: 1, maxLength: 3 })
+    .map((selections) => `${open} ${selections.join(' ')} ${close}`);
+}
+
+const some = (selection: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.array(selection, { minLength: 1, maxLength: 3 }).map((selections) => selections.join(' '));
+
+test('says of random documents what graphql-js says', () => {
+  let conflicting = 0;
+  fc.assert(
+    fc.property(
+      some(patient),
+      some(resource),
+      some(patient),
+      some(patient),
+      some(resource),
+      (ofPatient, ofResource, f, g, r) => {
+        // `f` may open `g` and `h`, `g` may open `h`: no cycles.
+        const inG = g.replaceAll('...f', 'id').replaceAll('...g', 'id').replaceAll('...r', 'id');
+        const inF = f.replaceAll('...f', 'id').replaceAll('...r', 'id');
+        const inR = r.replace(/\.\.\.[fghr]\b/g, 'id');
+        const query = `{
+          Patient(id: 1) { ${ofPatient.replaceAll('...r', 'id')} }
+          ObservationList { subject { resource { ${ofResource} } } }
+          f: Patient(id: 1) { ...f } g: Patient(id: 1) { ...g } h: Patient(id: 1) { ...h }
+          r: ObservationList { subject { resource { ...r } } }
+        }
+        fragment f on Patient { ${inF} }
+        fragment g on Patient { ${inG} }
+        fragment h on Patient { a: id name { given } }
+        fragment r on Resource { ${inR} }`;
+        const document: DocumentNode = parse(query);
+        const expected = validate(schema, document, [OverlappingFieldsCanBeMergedRule]).length > 0;
+        if (expected) conflicting += 1;
+        expect(findMergeErrors(schema, document, fragmentsOf(document)).length > 0, query).toBe(expected);
+      },
+    ),
+    { numRuns: 400 },
+  );
+  // Neither verdict may be rare, or the comparison would say little.
+  expect(conflicting).toBeGreaterThan(40);
+  expect(conflicting).toBeLessThan(360);
+});
