@@ -8,6 +8,7 @@ import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget, ResourceStore } from '../store/store.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { executePlan } from './execute/execute-plan.js';
+import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { coerceVariables, type DocumentNode, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
@@ -28,6 +29,10 @@ export interface FhirGraphqlContext {
   readonly dialect?: Dialect | undefined;
   /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
   readonly baseUrl?: string | undefined;
+  /** Follow references that have no `reference` but an identifier and a type. Default false. */
+  readonly resolveIdentifiers?: boolean | undefined;
+  /** Follows references that lead outside this service, and URNs; without it they are errors. */
+  readonly resolveReference?: ReferenceResolver | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
@@ -116,6 +121,8 @@ async function answer(
     signal: context.signal,
     now: new Date(),
     dialect,
+    resolveIdentifiers: context.resolveIdentifiers,
+    resolveReference: context.resolveReference,
   });
   const { data, errors } = outcome;
   if (data === null) return { errors };

@@ -1,10 +1,12 @@
 import { FhirError } from '../../fhir/error.js';
-import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { isResourceId, type AnyResource } from '../../fhir/resource.js';
 import type { ReadResult, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
-import { evaluate, evaluateTexts } from '../plan/arguments.js';
-import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
-import { knownTypeOf, projectContained, projectResource } from './project.js';
+import { evaluateTexts } from '../plan/arguments.js';
+import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
+import { absence, call } from './call.js';
+import { fillReferences } from './fill-references.js';
+import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
 import type { Hole, Output, ReadHole, ReferenceHole, Run, SearchHole } from './run.js';
 import { searchRequest, type SearchRequest } from './search-request.js';
@@ -72,88 +74,8 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
   }
 }
 
-async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole[], run: Run): Promise<void> {
-  const { store, variables } = run.options;
-  const { signal } = run.deadline;
-  const type = evaluate(edge.type, variables);
-  const optional = evaluate(edge.optional, variables) === true;
-  const keys = new Map<string, { readonly type: string; readonly id: string; readonly version?: string }>();
-  for (const { reference } of holes) {
-    // A reference to another type than asked for is null, whether or not it leads anywhere.
-    if (reference.kind === 'local' && (type === undefined || type === reference.type)) {
-      keys.set(keyOf(reference), reference);
-    }
-  }
-  const results = new Map<string, ReadResult>();
-  if (keys.size > 0) {
-    const found = await call(run, () => store.read([...keys.values()], { signal }));
-    [...keys.keys()].forEach((key, index) => results.set(key, found[index]!));
-  }
-  for (const { out, reference, container } of holes) {
-    if (reference.kind === 'local') {
-      if (type !== undefined && type !== reference.type) continue;
-      const result = results.get(keyOf(reference))!;
-      if (result.status === 'found') {
-        run.spendRows(1);
-        shapeItems(edge, reference.type, [result.resource], out, result.resource, run);
-        out[edge.key] = projectResource(edge.selections.forType(reference.type), result.resource, run);
-      } else if (!optional) {
-        run.fail(out, edge, absence(result, `${reference.type}/${reference.id}`));
-      }
-      continue;
-    }
-    const inside = insideContainer(reference, container);
-    if (inside !== undefined) {
-      const found = knownTypeOf(inside);
-      if (found === undefined || (type !== undefined && type !== found)) continue;
-      // Costs no store call, but contained resources that refer to one another can multiply without end.
-      run.spendRows(1);
-      out[edge.key] = projectContained(edge.selections.forType(found), inside, container, run);
-    } else if (!optional) {
-      run.fail(out, edge, new FhirError('not-found', UNRESOLVED[reference.kind]));
-    }
-  }
-}
-
-const UNRESOLVED = {
-  contained: 'The reference names a contained resource that is not there',
-  container: 'The reference to the container leads nowhere',
-  urn: 'The reference is a URN, which leads to no resource of this service',
-  foreign: 'The reference leads outside this service',
-} as const;
-
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
 const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });
-
-/** Makes a store call under the limits. */
-async function call<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
-  run.spendCall();
-  const result = await work();
-  run.deadline.check();
-  return result;
-}
-
-function keyOf(reference: { readonly type: string; readonly id: string; readonly version?: string }): string {
-  const { type, id, version } = reference;
-  return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
-}
-
-function absence(result: ReadResult, name: string): FhirError {
-  return result.status === 'gone'
-    ? new FhirError('gone', `${name} was deleted`)
-    : new FhirError('not-found', `${name} was not found`);
-}
-
-/** The resource that `#id` or `#` names; contained resources do not nest, all stand in the outermost one. */
-function insideContainer(reference: ReferenceHole['reference'], container: AnyResource): JsonObject | undefined {
-  if (reference.kind === 'container') return elementsOf(container);
-  if (reference.kind !== 'contained') return undefined;
-  const contained = elementsOf(container)['contained'];
-  if (!Array.isArray(contained)) return undefined;
-  return contained.find(
-    (resource): resource is JsonObject => isJsonObject(resource) && resource['id'] === reference.id,
-  );
-}
 
 function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage, out: Output, run: Run): unknown {
   const { matches } = page;

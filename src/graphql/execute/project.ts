@@ -1,6 +1,5 @@
 import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
@@ -14,6 +13,7 @@ import type {
 } from '../plan/plan.js';
 import { compileItemFilter } from './item-filter.js';
 import { completeLeaf } from './complete-leaf.js';
+import { CANONICAL_TEXT, leadOfCanonical, leadOfReference, type Lead } from './lead.js';
 import { shapeItems } from './shape-items.js';
 import { asObject, type ItemFilter, type Output, type Run } from './run.js';
 
@@ -81,6 +81,7 @@ function compileField(field: PlannedField, type: string): Writer {
     case 'primitive':
       return field.array ? primitives(field) : primitive(field);
     case 'object':
+      if (field.canonical) return compileCanonical(field);
       return field.array ? compileObjects(field) : compileObject(field);
     case 'choice':
       return compileChoice(field);
@@ -167,27 +168,53 @@ function compileInlineResource(field: InlineResourceField): Writer {
 
 function compileReference(edge: ReferenceEdge): Writer {
   return (source, out, container, run) => {
-    const text = source['reference'];
-    if (typeof text !== 'string') {
-      // Only an identifier or a display: there is nothing to resolve.
-      out[edge.key] = null;
-      return;
-    }
-    const reference = parseReference(text, run.options.baseUrl);
-    if (reference === undefined) {
+    const lead = edge.canonical ? leadOfCanonical(source) : leadOfReference(source, run.options.baseUrl);
+    if (lead === undefined) {
       run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
+    } else if (lead === null) {
+      out[edge.key] = null;
     } else {
-      run.leave(edge, { out, reference, container });
+      run.leave(edge, { out, lead: fromOutside(lead, run.foreign.get(container)), container });
     }
   };
 }
 
+/** Inside a resource that stands elsewhere a relative reference leads to its neighbours there, never to ours. */
+function fromOutside(lead: Lead, url: string | undefined): Lead {
+  if (url === undefined || lead.kind !== 'local') return lead;
+  const base = url.replace(/\/[A-Za-z]+\/[^/]+(\/_history\/[^/]+)?$/, '');
+  return { kind: 'foreign', url: `${base}/${lead.type}/${lead.id}` };
+}
+
 function compileReverse(edge: SearchEdge): Writer {
   return (source, out, container, run) => {
-    // Contained resources have no identity of their own: nothing can refer to them, whatever their id looks like.
+    // Contained and foreign resources have no identity here: nothing can refer to them, whatever their id looks like.
     const { resourceType: type, id } = container;
-    const stored = source === elementsOf(container) && id !== undefined;
+    const stored = source === elementsOf(container) && id !== undefined && !run.foreign.has(container);
     run.leave(edge, { out, target: stored ? { type, id } : undefined });
+  };
+}
+
+/** A canonical as an object: its id and extensions, and its text for `resource` to follow. */
+function compileCanonical(field: ObjectField): Writer {
+  const { key, name } = field;
+  const project = projectorOf(field.selection);
+  const complete = (text: unknown, sibling: unknown, container: AnyResource, run: Run): Output | null => {
+    const element = asObject(sibling);
+    if (element === null && typeof text !== 'string') return null;
+    return project({ ...element, [CANONICAL_TEXT]: text }, container, run);
+  };
+  if (!field.array) {
+    return (source, out, container, run) => {
+      out[key] = complete(source[name.slice(1)], source[name], container, run);
+    };
+  }
+  return (source, out, container, run) => {
+    const texts = itemsOf(source[name.slice(1)]) ?? [];
+    const siblings = itemsOf(source[name]) ?? [];
+    const count = Math.max(texts.length, siblings.length);
+    out[key] =
+      count === 0 ? null : Array.from({ length: count }, (_, at) => complete(texts[at], siblings[at], container, run));
   };
 }
 

@@ -1,9 +1,9 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
-import type { ParsedReference } from '../../fhir/reference.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
 import { LimitError, type Limits } from '../limits.js';
 import { Deadline } from './deadline.js';
+import type { Lead } from './lead.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Dialect } from '../dialect.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
@@ -24,7 +24,7 @@ export interface SearchHole {
 }
 export interface ReferenceHole {
   readonly out: Output;
-  readonly reference: ParsedReference;
+  readonly lead: Lead;
   /** The resource that the reference stands in, whose contained resources it may name. */
   readonly container: AnyResource;
 }
@@ -49,7 +49,18 @@ export interface RunOptions {
   readonly signal: AbortSignal | undefined;
   readonly now: Date;
   readonly dialect: Dialect;
+  /** Follow references that only have an identifier. */
+  readonly resolveIdentifiers: boolean | undefined;
+  readonly resolveReference: ReferenceResolver | undefined;
 }
+
+/**
+ * Follows a reference that leads outside this service, or a URN.
+ *
+ * @param url as it stands in the reference; a relative one inside a resource that this function gave is made absolute
+ * @returns null or undefined where it leads nowhere
+ */
+export type ReferenceResolver = (url: string) => Promise<AnyResource | null | undefined>;
 
 /** The state of one request while it runs: holes to fill, faults, what has been spent. */
 export class Run {
@@ -59,6 +70,8 @@ export class Run {
   readonly selections: WeakMap<Output, Selection> | undefined;
   /** What `@slice` gave for the items of a field, by object and key: `.official`, or nothing. */
   readonly slices = new Map<Output, Map<string, readonly string[]>>();
+  /** Resources that the host resolved from outside, with their URLs. */
+  readonly foreign = new WeakMap<AnyResource, string>();
   readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;

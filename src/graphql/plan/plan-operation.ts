@@ -1,9 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
+import type { ElementDefinition } from '../../fhir/definition-types.js';
 import { typeDefinition, searchParameters } from '../../fhir/definitions.js';
 import type { FieldNode, OperationDefinitionNode, SelectionSetNode } from '../graphql-js.js';
 import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { SEARCH_CONTROLS } from '../schema/arguments.js';
-import { argumentName, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
+import { argumentName, CANONICAL, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
 import { collectFields, isShaped, selectionSetsOf, typesNamedIn, type DocumentParts } from './collect-fields.js';
 import type {
@@ -52,6 +53,8 @@ interface Base {
 type Nodes = readonly [FieldNode, ...FieldNode[]];
 
 class Planner {
+  /** What the canonical being planned may lead to. */
+  private targets: readonly string[] | undefined;
   shaped = false;
   depth = 0;
   size = 0;
@@ -102,7 +105,8 @@ class Planner {
           ...base,
           name: field.name,
           array: field.element.array,
-          selection: this.select('Element', sets, depth + 1),
+          canonical: field.element.type === 'canonical',
+          selection: this.selectSibling(field.element, sets, depth + 1),
           filter: undefined,
         };
       case 'read':
@@ -121,7 +125,7 @@ class Planner {
       case 'connection':
         return this.planSearch(field, base, args, this.planConnection(field.type, sets, depth + 1));
       case 'resolve':
-        return this.planReference(base, sets, args, depth);
+        return this.planReference(type === CANONICAL, base, sets, args, depth);
       case 'connection-part':
       case 'edge-part':
         throw new Error(`${field.kind} is planned with its connection`);
@@ -145,7 +149,13 @@ class Planner {
     if (definition.kind === 'resource') {
       return { kind: 'inline-resource', ...named, filter, selections: this.selectAnyType(sets, depth + 1) };
     }
-    return { kind: 'object', ...named, filter, selection: this.select(element.type, sets, depth + 1) };
+    return {
+      kind: 'object',
+      ...named,
+      canonical: false,
+      filter,
+      selection: this.select(element.type, sets, depth + 1),
+    };
   }
 
   /** Of the typed forms, those that fit: primitives to a field without selection, objects to one with. */
@@ -160,12 +170,33 @@ class Planner {
       const primitive = typeDefinition(element.type)?.kind === 'primitive';
       if (primitive !== (sets.length === 0)) return [];
       if (primitive) return [{ kind: 'primitive', ...named, type: element.type }];
-      return [{ kind: 'object', ...named, filter: undefined, selection: this.select(element.type, sets, depth + 1) }];
+      return [
+        {
+          kind: 'object',
+          ...named,
+          canonical: false,
+          filter: undefined,
+          selection: this.select(element.type, sets, depth + 1),
+        },
+      ];
     });
     return { kind: 'choice', ...base, forms };
   }
 
+  /** A canonical's `resource` leads to the types that its element allows. */
+  private selectSibling(element: ElementDefinition, sets: readonly SelectionSetNode[], depth: number): Selection {
+    if (element.type !== 'canonical') return this.select('Element', sets, depth);
+    const outer = this.targets;
+    this.targets = element.targets;
+    try {
+      return this.select(CANONICAL, sets, depth);
+    } finally {
+      this.targets = outer;
+    }
+  }
+
   private planReference(
+    canonical: boolean,
     base: Base,
     sets: readonly SelectionSetNode[],
     args: ReadonlyMap<string, Argument>,
@@ -174,6 +205,8 @@ class Planner {
     return {
       kind: 'reference',
       ...base,
+      canonical,
+      targets: canonical ? this.targets : undefined,
       type: args.get('type'),
       optional: args.get('optional'),
       selections: this.selectAnyType(sets, depth + 1),

@@ -102,6 +102,8 @@ export interface ObjectField extends Keyed {
   readonly array: boolean;
   readonly selection: Selection;
   readonly filter: ElementFilter | undefined;
+  /** The sibling of a canonical, whose text a `resource` field inside follows. */
+  readonly canonical: boolean;
 }
 
 /** A choice by its base name (`value`), in dialect `hl7`: whichever of its typed forms is there. */
@@ -176,9 +178,13 @@ export type ConnectionEdgeField =
   | { readonly key: string; readonly part: 'mode' | 'score' }
   | { readonly key: string; readonly part: 'resource'; readonly selection: Selection };
 
-/** `resource` under a reference. */
+/** `resource` under a reference or a canonical. */
 export interface ReferenceEdge extends Keyed {
   readonly kind: 'reference';
+  /** Under a canonical, which is followed by URL. */
+  readonly canonical: boolean;
+  /** Resource types that a canonical may lead to; undefined: any. */
+  readonly targets: readonly string[] | undefined;
   /** `type:`; null for a reference that leads to another type. */
   readonly type: Argument | undefined;
   /** `optional:`; no error where the reference leads nowhere. */

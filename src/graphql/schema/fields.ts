@@ -13,7 +13,7 @@ import { isResourceType, resourceTypes, searchParameters, typeDefinition } from 
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
  * | any type, in dialect `hl7` | `value` | choice: whichever of `valueQuantity`, `valueString` … is there |
  * | resources | `resourceType` | resource-type |
- * | Reference | `resource` | resolve |
+ * | Reference, Canonical (`_instantiatesCanonical`) | `resource` | resolve |
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
  * | XConnection | `count offset pagesize edges` | connection-part |
  * | XConnectionEdge | `mode score resource` | edge-part |
@@ -33,6 +33,8 @@ export type ConnectionPart = 'count' | 'offset' | 'pagesize' | 'pageSize' | 'edg
 
 /** Name of the root type of queries. */
 export const QUERY = 'Query';
+/** Name of the type beside canonicals: their id and extensions, and the resource they name. */
+export const CANONICAL = 'Canonical';
 /** Name of the types behind choices by base name, which may be primitive or not. */
 export const CHOICE = 'Choice';
 /** Name of the interface that every resource type implements. */
@@ -82,6 +84,8 @@ export function argumentName(code: string): string {
 
 function describeType(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
   if (typeName === QUERY) return describeQuery();
+  if (typeName === CANONICAL)
+    return new Map([...fieldsOf('Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
   const connection = connectionOf(typeName);
   if (connection !== undefined) return describeConnection(connection);
   const definition = typeDefinition(typeName);

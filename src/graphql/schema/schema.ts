@@ -17,7 +17,7 @@ import {
 import type { Dialect } from '../dialect.js';
 import { argumentsOf } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
-import { CHOICE, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import { CANONICAL, CHOICE, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
 
 type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
@@ -87,7 +87,7 @@ export class FhirSchema extends GraphQLSchema {
 
   #createType(name: string): GraphQLNamedType | undefined {
     if (name === RESOURCE) return this.#createResource(undefined);
-    if (name === QUERY || connectionOf(name) !== undefined) return this.#createObject(name);
+    if (name === QUERY || name === CANONICAL || connectionOf(name) !== undefined) return this.#createObject(name);
     const definition = typeDefinition(name);
     if (definition === undefined || definition.kind === 'primitive') return undefined;
     if (definition.kind === 'resource' && !isResourceType(name)) return undefined;
@@ -155,7 +155,7 @@ export class FhirSchema extends GraphQLSchema {
       case 'element':
         return this.#elementType(field.element);
       case 'sibling':
-        return listIf(field.element.array, this.#output('Element'));
+        return listIf(field.element.array, this.#output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
       case 'choice':
         return this.#createChoice(field.elements);
       case 'resource-type':

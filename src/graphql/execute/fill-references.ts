@@ -1,0 +1,161 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import type { ReadResult } from '../../store/store.js';
+import { evaluate } from '../plan/arguments.js';
+import type { ReferenceEdge } from '../plan/plan.js';
+import { absence, call } from './call.js';
+import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
+import { canonicalKey, identifierKey, type Lead } from './lead.js';
+import { knownTypeOf, projectContained, projectResource } from './project.js';
+import type { ReferenceHole, Run } from './run.js';
+import { shapeItems } from './shape-items.js';
+
+/** Where a lead has led: to a resource standing in `container` (itself, if it is no contained one), or nowhere. */
+type Found =
+  | { readonly type: string; readonly source: JsonObject; readonly container: AnyResource }
+  | FhirError
+  /** Nothing to follow, or not what was asked for: null without an error. */
+  | null;
+
+/**
+ * Fills the holes of `resource` fields: one read for all local references, and for the other kinds what they need.
+ * See https://hl7.org/fhir/R4/graphql.html#references.
+ */
+export async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole[], run: Run): Promise<void> {
+  const type = evaluate(edge.type, run.options.variables) as string | undefined;
+  const optional = evaluate(edge.optional, run.options.variables) === true;
+  const find = await findAll(edge, holes, type, run);
+  for (const hole of holes) {
+    const found = find(hole);
+    if (found instanceof FhirError) {
+      if (!optional) run.fail(hole.out, edge, found);
+      continue;
+    }
+    if (found === null || (type !== undefined && type !== found.type)) continue;
+    // Contained resources cost no store call, but they can refer to one another and multiply without end.
+    run.spendRows(1);
+    const selection = edge.selections.forType(found.type);
+    shapeItems(edge, found.type, [found.source], hole.out, found.container, run);
+    hole.out[edge.key] =
+      found.source === elementsOf(found.container)
+        ? projectResource(selection, found.container, run)
+        : projectContained(selection, found.source, found.container, run);
+  }
+}
+
+/** Asks for all that the holes lead to, each kind of lead for itself and side by side. */
+async function findAll(
+  edge: ReferenceEdge,
+  holes: readonly ReferenceHole[],
+  type: string | undefined,
+  run: Run,
+): Promise<(hole: ReferenceHole) => Found> {
+  const leads = holes.map(({ lead }) => lead);
+  const [local, canonical, identified, foreign] = await Promise.all([
+    readLocal(leads, type, run),
+    findByCanonical(leads, edge.targets, type, run),
+    findByIdentifier(leads, type, run),
+    resolveForeign(leads, run),
+  ]);
+  return ({ lead, container }) => {
+    switch (lead.kind) {
+      case 'local': {
+        const result = local.get(keyOf(lead));
+        if (result === undefined) return null;
+        return result.status === 'found' ? itself(result.resource) : absence(result, `${lead.type}/${lead.id}`);
+      }
+      case 'canonical':
+        return itselfOr(canonical.get(canonicalKey(lead)), 'No resource with this canonical URL was found');
+      case 'identifier':
+        if (run.options.resolveIdentifiers !== true) return null;
+        return itselfOr(identified.get(identifierKey(lead)), 'No single resource with this identifier was found');
+      default:
+        return inside(lead, container) ?? itselfOr(foreign.get(textOf(lead)), UNRESOLVED[lead.kind]);
+    }
+  };
+}
+
+const UNRESOLVED = {
+  contained: 'The reference names a contained resource that is not there',
+  container: 'The reference to the container leads nowhere',
+  urn: 'The reference is a URN, which leads to no resource of this service',
+  foreign: 'The reference leads outside this service',
+} as const;
+
+/** One read for all; a reference to another type than asked for is null, whether or not it leads anywhere. */
+async function readLocal(
+  leads: readonly Lead[],
+  type: string | undefined,
+  run: Run,
+): Promise<ReadonlyMap<string, ReadResult>> {
+  const keys = new Map<string, Lead & { kind: 'local' }>();
+  for (const lead of leads) {
+    if (lead.kind === 'local' && (type === undefined || type === lead.type)) keys.set(keyOf(lead), lead);
+  }
+  if (keys.size === 0) return NONE;
+  const asked = Array.from(keys.values(), ({ type, id, version }) =>
+    version === undefined ? { type, id } : { type, id, version },
+  );
+  const found = await call(run, () => run.options.store.read(asked, { signal: run.deadline.signal }));
+  return new Map(Array.from(keys.keys(), (key, index) => [key, found[index]!]));
+}
+
+/** References that lead outside are the host's to follow, if it wants to; they are never read as local ones. */
+async function resolveForeign(leads: readonly Lead[], run: Run): Promise<ReadonlyMap<string, AnyResource>> {
+  const resolve = run.options.resolveReference;
+  if (resolve === undefined) return NONE;
+  const texts = new Set(leads.flatMap((lead) => (lead.kind === 'foreign' || lead.kind === 'urn' ? textOf(lead) : [])));
+  const found = new Map<string, AnyResource>();
+  await Promise.all(
+    Array.from(texts, async (text) => {
+      run.spendCall();
+      const resource: AnyResource | null | undefined = await resolve(text);
+      if (!isJsonObject(resource) || !isResourceType(resource.resourceType)) return;
+      // What comes from elsewhere has no identity here: nothing stored refers to it, and its references lead there.
+      run.foreign.set(resource, text);
+      found.set(text, resource);
+    }),
+  );
+  run.deadline.check();
+  return found;
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** What `#id`, `#`, or inside a Bundle an entry's `fullUrl`, names; contained resources stand in the outermost one. */
+function inside(lead: Lead, container: AnyResource): Found | undefined {
+  if (lead.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
+  const source = lead.kind === 'contained' ? containedIn(container, lead.id) : entryOf(container, textOf(lead));
+  const type = source === undefined ? undefined : knownTypeOf(source);
+  return source === undefined || type === undefined ? undefined : { type, source, container };
+}
+
+function containedIn(container: AnyResource, id: string): JsonObject | undefined {
+  const contained = elementsOf(container)['contained'];
+  if (!Array.isArray(contained)) return undefined;
+  return contained.find((resource): resource is JsonObject => isJsonObject(resource) && resource['id'] === id);
+}
+
+function entryOf(container: AnyResource, fullUrl: string): JsonObject | undefined {
+  const entries = container.resourceType === 'Bundle' ? elementsOf(container)['entry'] : undefined;
+  if (!Array.isArray(entries)) return undefined;
+  const entry = entries.find((one): one is JsonObject => isJsonObject(one) && one['fullUrl'] === fullUrl);
+  return isJsonObject(entry?.['resource']) ? entry['resource'] : undefined;
+}
+
+function itself(resource: AnyResource): Found {
+  return { type: resource.resourceType, source: elementsOf(resource), container: resource };
+}
+
+function itselfOr(resource: AnyResource | undefined, message: string): Found {
+  return resource === undefined ? new FhirError('not-found', message) : itself(resource);
+}
+
+function keyOf({ type, id, version }: Lead & { kind: 'local' }): string {
+  return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
+}
+
+function textOf(lead: Lead): string {
+  return lead.kind === 'urn' ? lead.urn : lead.kind === 'foreign' ? lead.url : '';
+}

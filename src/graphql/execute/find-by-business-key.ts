@@ -1,0 +1,108 @@
+import { isResourceType, resourceTypes, searchParameter } from '../../fhir/definitions.js';
+import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { or, type Criteria } from '../../search/criteria.js';
+import type { StoredResource } from '../../store/store.js';
+import { call } from './call.js';
+import { identifierKey, type Lead } from './lead.js';
+import type { Run } from './run.js';
+
+type CanonicalLead = Lead & { readonly kind: 'canonical' };
+type IdentifierLead = Lead & { readonly kind: 'identifier' };
+
+/**
+ * The resources that canonicals name, by `url` or `url|version`: one search per type that they may lead to. Where several
+ * have the URL and no version is asked for, the one changed last.
+ *
+ * See https://hl7.org/fhir/R4/references.html#canonical.
+ */
+export async function findByCanonical(
+  leads: readonly Lead[],
+  targets: readonly string[] | undefined,
+  type: string | undefined,
+  run: Run,
+): Promise<ReadonlyMap<string, AnyResource>> {
+  const wanted = leads.filter((lead): lead is CanonicalLead => lead.kind === 'canonical');
+  const found = new Map<string, AnyResource>();
+  if (wanted.length === 0) return found;
+  const types = (type === undefined ? (targets ?? resourceTypes()) : [type]).filter(hasUrl);
+  const urls = new Set(wanted.map(({ url }) => url));
+  const criteria = or(
+    Array.from(urls, (value): Criteria => ({
+      kind: 'match',
+      parameter: 'url',
+      test: { kind: 'uri', comparator: 'equals', value },
+    })),
+  );
+  const rows = await searchEach(types, () => criteria, run);
+  rows.sort((one, other) => (one.lastUpdated < other.lastUpdated ? -1 : 1));
+  for (const { resource } of rows) {
+    const { url, version } = elementsOf(resource);
+    if (typeof url !== 'string') continue;
+    found.set(url, resource);
+    if (typeof version === 'string') found.set(`${url}|${version}`, resource);
+  }
+  return found;
+}
+
+/**
+ * The resources that logical references name by `identifier`, where the type is known from the reference or the query and
+ * exactly one resource has it; one search per type.
+ *
+ * See https://hl7.org/fhir/R4/references.html#logical.
+ */
+export async function findByIdentifier(
+  leads: readonly Lead[],
+  type: string | undefined,
+  run: Run,
+): Promise<ReadonlyMap<string, AnyResource>> {
+  const found = new Map<string, AnyResource>();
+  if (run.options.resolveIdentifiers !== true) return found;
+  const wanted = leads.filter((lead): lead is IdentifierLead => lead.kind === 'identifier');
+  const byType = Map.groupBy(wanted, (lead) => lead.type ?? type ?? '');
+  const types = [...byType.keys()].filter(
+    (name) => isResourceType(name) && searchParameter(name, 'identifier') !== undefined,
+  );
+  const rows = await searchEach(types, (name) => or(byType.get(name)!.map(isIdentified)), run);
+  for (const lead of wanted) {
+    const matching = rows.filter(
+      ({ resource }) => resource.resourceType === (lead.type ?? type) && hasIdentifier(resource, lead),
+    );
+    if (matching.length === 1) found.set(identifierKey(lead), matching[0]!.resource);
+  }
+  return found;
+}
+
+async function searchEach(
+  types: readonly string[],
+  criteriaFor: (type: string) => Criteria,
+  run: Run,
+): Promise<StoredResource[]> {
+  const { store, limits } = run.options;
+  const pages = await Promise.all(
+    types.map((type) =>
+      call(run, () =>
+        store.search({ type, criteria: criteriaFor(type), limit: limits.listSize }, { signal: run.deadline.signal }),
+      ),
+    ),
+  );
+  return pages.flatMap(({ matches }) => matches);
+}
+
+function hasUrl(type: string): boolean {
+  return searchParameter(type, 'url')?.type === 'uri';
+}
+
+function isIdentified({ system, value }: IdentifierLead): Criteria {
+  return {
+    kind: 'match',
+    parameter: 'identifier',
+    test: { kind: 'token', code: value, ...(system === undefined ? {} : { system }) },
+  };
+}
+
+function hasIdentifier(resource: AnyResource, { system, value }: IdentifierLead): boolean {
+  const identifiers = elementsOf(resource)['identifier'];
+  return (Array.isArray(identifiers) ? identifiers : [identifiers]).some(
+    (one) => isJsonObject(one) && one['value'] === value && (system === undefined || one['system'] === system),
+  );
+}

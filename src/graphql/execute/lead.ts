@@ -1,0 +1,66 @@
+import { parseReference, type ParsedReference } from '../../fhir/reference.js';
+import { asObject } from './run.js';
+import type { JsonObject } from '../../fhir/resource.js';
+
+/**
+ * What a `resource` field has to follow.
+ *
+ * | stands in | kind |
+ * |---|---|
+ * | `Reference.reference` | local, contained, container, urn, foreign: see `parseReference` |
+ * | `Reference.identifier`, where there is no `reference` | identifier |
+ * | a canonical element | canonical, or contained for `#id` |
+ */
+export type Lead =
+  | ParsedReference
+  | {
+      readonly kind: 'identifier';
+      readonly type: string | undefined;
+      readonly system: string | undefined;
+      readonly value: string;
+    }
+  | { readonly kind: 'canonical'; readonly url: string; readonly version: string | undefined };
+
+/** The key under which a canonical's own text stands in the object that carries its id and extensions. */
+export const CANONICAL_TEXT = '#canonical';
+
+/**
+ * What a Reference leads to.
+ *
+ * @returns null where there is nothing to follow: only a display; undefined for a malformed reference
+ */
+export function leadOfReference(reference: JsonObject, baseUrl: string | undefined): Lead | null | undefined {
+  const text = reference['reference'];
+  if (typeof text === 'string') return parseReference(text, baseUrl);
+  const identifier = asObject(reference['identifier']);
+  const value = identifier?.['value'];
+  if (typeof value !== 'string') return null;
+  const { type } = reference;
+  const system = identifier?.['system'];
+  return {
+    kind: 'identifier',
+    type: typeof type === 'string' ? type : undefined,
+    system: typeof system === 'string' ? system : undefined,
+    value,
+  };
+}
+
+/** What a canonical leads to; see https://hl7.org/fhir/R4/references.html#canonical. */
+export function leadOfCanonical(element: JsonObject): Lead | null {
+  const text = element[CANONICAL_TEXT];
+  if (typeof text !== 'string' || text === '') return null;
+  if (text.startsWith('#')) return { kind: 'contained', id: text.slice(1) };
+  const bar = text.lastIndexOf('|');
+  if (bar < 0) return { kind: 'canonical', url: text, version: undefined };
+  return { kind: 'canonical', url: text.slice(0, bar), version: text.slice(bar + 1) };
+}
+
+/** Tells canonicals apart: `url` or `url|version`. */
+export function canonicalKey({ url, version }: Lead & { kind: 'canonical' }): string {
+  return version === undefined ? url : `${url}|${version}`;
+}
+
+/** Tells logical references apart. */
+export function identifierKey({ type, system, value }: Lead & { kind: 'identifier' }): string {
+  return JSON.stringify([type, system, value]);
+}
