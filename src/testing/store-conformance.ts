@@ -2,13 +2,14 @@ import type { ResourceStore } from '../store/store.js';
 import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
 import { createRandom } from './random.js';
 import { conditionSuite } from './suites/conditions.js';
+import { criteriaSuite } from './suites/criteria.js';
 import { eventSuite } from './suites/events.js';
 import { linkSuite } from './suites/links.js';
 import { orderSuite } from './suites/order.js';
 import { privacySuite } from './suites/privacy.js';
 import { randomSuite } from './suites/random-searches.js';
 import { readingSuite } from './suites/reading.js';
-import { searchSuite } from './suites/searching.js';
+import { valueSuite } from './suites/values.js';
 import { writingSuite } from './suites/writing.js';
 
 /** The part of a test runner that the kit needs; vitest, jest and node:test all have it. */
@@ -69,7 +70,8 @@ const SUITES: readonly ConformanceSuite[] = [
   readingSuite,
   writingSuite,
   conditionSuite,
-  searchSuite,
+  valueSuite,
+  criteriaSuite,
   orderSuite,
   linkSuite,
   privacySuite,
