@@ -35,7 +35,8 @@ describe('canonicals', () => {
     status: 'completed',
     questionnaire: canonical,
   });
-  const query = '{ QuestionnaireResponse(id: r) { _questionnaire { id resource { ... on Questionnaire { id version } } } } }';
+  const query =
+    '{ QuestionnaireResponse(id: r) { _questionnaire { id resource { ... on Questionnaire { id version } } } } }';
 
   test('lead to the resource with that URL and version', async () => {
     const stored = [questionnaire('one', '1.0'), questionnaire('two', '2.0')];
@@ -151,7 +152,9 @@ describe('references that lead outside', () => {
             managingOrganization: { reference: 'Organization/9' },
           } as AnyResource;
         }
-        return url.endsWith('Organization/9') ? ({ resourceType: 'Organization', name: 'Theirs' } as AnyResource) : null;
+        return url.endsWith('Organization/9')
+          ? ({ resourceType: 'Organization', name: 'Theirs' } as AnyResource)
+          : null;
       },
     });
     expect(answer).toEqual({
@@ -186,7 +189,10 @@ test('urn:uuid leads to the entry of the Bundle that it stands in', async () => 
     id: 'b',
     type: 'collection',
     entry: [
-      { fullUrl: 'urn:uuid:5a7e1d3c-0000-4000-8000-000000000001', resource: { resourceType: 'Patient', gender: 'male' } },
+      {
+        fullUrl: 'urn:uuid:5a7e1d3c-0000-4000-8000-000000000001',
+        resource: { resourceType: 'Patient', gender: 'male' },
+      },
       {
         fullUrl: 'urn:uuid:5a7e1d3c-0000-4000-8000-000000000002',
         resource: {
@@ -202,5 +208,7 @@ test('urn:uuid leads to the entry of the Bundle that it stands in', async () => 
     [bundle],
     '{ Bundle(id: b) { entry(_offset: 1) { resource { ... on Observation { subject { resource { ... on Patient { gender } } } } } } } }',
   );
-  expect(answer).toEqual({ data: { Bundle: { entry: [{ resource: { subject: { resource: { gender: 'male' } } } }] } } });
+  expect(answer).toEqual({
+    data: { Bundle: { entry: [{ resource: { subject: { resource: { gender: 'male' } } } }] } },
+  });
 });
