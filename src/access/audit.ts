@@ -133,8 +133,9 @@ function auditedCaller(caller: unknown): AuditedCaller {
 
 /** What names no type or cannot be an id was made up by a client, and could hold anything. */
 function safeTarget({ type, id, versionId, interaction }: AuditTarget): AuditTarget {
+  if (!isResourceType(type)) return { type: 'unknown' };
   return {
-    type: isResourceType(type) ? type : 'unknown',
+    type,
     ...(isResourceId(id) ? { id } : {}),
     ...(isResourceId(versionId) ? { versionId } : {}),
     ...(interaction === undefined ? {} : { interaction }),
