@@ -40,15 +40,15 @@ export class DocumentErrors extends Error {
   }
 }
 
-/** Documents by root type and text. A token of a parsed document takes about 600 bytes, so all of them at most 60 MB. */
+/** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
 const BY_TEXT = new LRUCache<string, PreparedDocument>({
   max: 1000,
   maxSize: 100_000,
-  sizeCalculation: ({ tokens }, key) => tokens + Math.ceil(key.length / 600),
+  sizeCalculation: ({ tokens }, key) => tokens + Math.ceil(key.length / 430),
 });
 const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
 
-/** Plans by document, operation, truth of conditions and limits. A planned field takes about 800 bytes, so all at most 40 MB. */
+/** Plans by document, operation, truth of conditions and limits. With its projector a field takes about 300 bytes, so all at most 15 MB. */
 const PLANS = new LRUCache<string, OperationPlan>({
   max: 1000,
   maxSize: 50_000,

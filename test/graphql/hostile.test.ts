@@ -104,6 +104,29 @@ describe('fields that overlap by the thousand are merged', () => {
   });
 });
 
+describe('in dialect hl7 they are collated, as far as the limits go', () => {
+  const hl7 = { dialect: 'hl7' } as const;
+
+  test('leaves', async () => {
+    const result = await clinic.ask(`{ Patient(id: 1) { ${'id '.repeat(9900)} } }`, {}, hl7);
+    expect(result).toEqual({ data: { Patient: { id: Array.from({ length: 9900 }, () => '1') } } });
+  });
+
+  test.each([
+    ['searches', `{ ${'a: PatientList { id } '.repeat(1650)} }`],
+    [
+      'the same field twice per level, 24 levels',
+      `{ Patient(id: 1) { extension { ...f0 } } } ${chain('Extension', 24, (next) => `extension { ${next} } extension { ${next} }`)}`,
+    ],
+    [
+      'a fragment of thousands of equal fields under dozens of aliases',
+      `{ Patient(id: 1) { ${repeat(90, (index) => `a${index}: extension { ...f }`)} } } fragment f on Extension { ${'id '.repeat(8000)} }`,
+    ],
+  ])('%s', async (_, query) => {
+    expect(failures(await clinic.ask(query, {}, hl7))).toEqual(['too-costly']);
+  });
+});
+
 describe('names that mean something to JavaScript mean nothing here', () => {
   test.each([
     ['an alias', '{ __proto__: PatientList { id } }', 'Alias "__proto__" must not begin with "__"'],

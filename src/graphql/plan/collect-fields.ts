@@ -102,11 +102,13 @@ function collectInto(
   }
 }
 
-/** A key of its own for a field whose response key is taken; `#` is in no GraphQL name. */
+/**
+ * A key of its own for a field whose response key is taken; `#` is in no GraphQL name, and each number is used once.
+ *
+ * PERF: counting the takers of each key would take quadratic time for a key that is repeated by the thousand.
+ */
 function numberedKey(key: string, collected: ReadonlyMap<string, unknown>): string {
-  let number = 2;
-  while (collected.has(`${key}#${number}`)) number += 1;
-  return `${key}#${number}`;
+  return `${key}#${collected.size}`;
 }
 
 /** The key in the response of a field whose key may be numbered. */
