@@ -89,7 +89,14 @@ function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage
   }
   run.spendRows(matches.length);
   const { keep } = request;
-  const kept = keep === undefined ? matches : matches.filter(({ resource }) => keep(resource));
+  const kept =
+    keep === undefined
+      ? matches
+      : matches.filter(({ resource }) => {
+          // One evaluation is bounded; thousands of them together are bounded by the time of the request.
+          run.deadline.check();
+          return keep(resource);
+        });
   if (edge.shape.kind === 'connection') return answerConnection(edge.shape, request, { ...page, matches: kept }, run);
   const { selection } = edge.shape;
   const resources = kept.map(({ resource }) => resource);

@@ -11,16 +11,17 @@ type Predicate = (item: unknown, resource: AnyResource) => boolean;
  * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then
  * `_offset` and `_count`. See https://hl7.org/fhir/R4/graphql.html#filtering.
  *
+ * @param check called before each FHIRPath evaluation; it may throw to end the request
  * @throws FhirError `invalid` - a malformed FHIRPath expression, a negative page
  */
-export function compileItemFilter(filter: ElementFilter, variables: Variables): ItemFilter {
+export function compileItemFilter(filter: ElementFilter, variables: Variables, check: () => void): ItemFilter {
   const predicates: Predicate[] = [];
   for (const { name, value } of filter.equals) {
     const wanted = evaluate(value, variables);
     if (wanted !== undefined) predicates.push(equality(name, wanted));
   }
   const expression = evaluate(filter.fhirpath, variables);
-  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type));
+  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type, check));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
   return (items, resource) => {
@@ -52,7 +53,10 @@ function equality(name: string, wanted: unknown): Predicate {
   };
 }
 
-function fhirpathPredicate(expression: string, type: string): Predicate {
+function fhirpathPredicate(expression: string, type: string, check: () => void): Predicate {
   const keep = fhirpathFilter(expression, type);
-  return (item, resource) => keep(item, { resource });
+  return (item, resource) => {
+    check();
+    return keep(item, { resource });
+  };
 }
