@@ -1,0 +1,181 @@
+import type { Observation, Patient } from '@medplum/fhirtypes';
+import { describe, expect, test } from 'vitest';
+import { fieldPaths } from '../../src/access/policy/field-paths.js';
+import { readsHidden, withoutFields } from '../../src/access/policy/hidden-fields.js';
+import { restrict } from '../../src/access/policy/restrict.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/policy/rule.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { ALL, NONE, type Criteria } from '../../src/search/criteria.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+import { member, overStores, system } from '../repository/harness.js';
+
+describe('a resource without hidden fields', () => {
+  const patient: AnyResource = {
+    resourceType: 'Patient',
+    id: 'p',
+    birthDate: '2001',
+    _birthDate: { extension: [{ url: 'http://x', valueString: 'y' }] },
+    deceasedDateTime: '2020',
+    name: [{ family: 'A', given: ['B', null], _given: [null, { id: 'g' }] }, { family: 'C' }],
+    contact: [{ name: { family: 'D', given: ['E'] }, gender: 'male' }],
+    extension: [{ url: 'http://z', valueBoolean: true }],
+  } as AnyResource;
+
+  test.each<[string, string, object]>([
+    ['a field and the extensions beside it', 'birthDate', { birthDate: undefined, _birthDate: undefined }],
+    ['every form of a choice', 'deceased', { deceasedDateTime: undefined }],
+    ['one form of a choice', 'deceasedDateTime', { deceasedDateTime: undefined }],
+    ['a part of every item', 'name.given', { name: [{ family: 'A' }, { family: 'C' }] }],
+    ['a part of a part', 'contact.name.family', { contact: [{ name: { given: ['E'] }, gender: 'male' }] }],
+    ['extensions', 'extension', { extension: undefined }],
+    ['nothing, where nothing is', 'photo', {}],
+  ])('lacks %s', (_, field, difference) => {
+    const expected = JSON.parse(JSON.stringify({ ...patient, ...difference })) as AnyResource;
+    expect(withoutFields(patient, fieldPaths('Patient', field))).toEqual(expected);
+  });
+
+  test('keeps its type and id, and the original as it was', () => {
+    const before = structuredClone(patient);
+    expect(withoutFields(patient, ['id', 'resourceType', 'name'])).toMatchObject({ resourceType: 'Patient', id: 'p' });
+    expect(patient).toEqual(before);
+  });
+});
+
+describe('a search parameter reads', () => {
+  test.each<[string, string, string, boolean]>([
+    ['Patient', 'birthdate', 'birthDate', true],
+    ['Patient', 'gender', 'birthDate', false],
+    ['Patient', 'family', 'name', true],
+    ['Patient', 'family', 'name.family', true],
+    ['Patient', 'family', 'name.given', false],
+    ['Patient', 'name', 'name.given', true],
+    ['Patient', 'death-date', 'deceased', true],
+    ['Patient', 'death-date', 'deceasedDateTime', true],
+    ['Patient', 'deceased', 'deceased', true],
+    ['Patient', 'email', 'telecom', true],
+    ['Patient', 'address-city', 'address', true],
+    ['Patient', 'address-city', 'address.city', true],
+    ['Patient', 'address-city', 'address.line', false],
+    ['Patient', '_tag', 'meta', true],
+    ['Patient', 'organization:identifier', 'managingOrganization', true],
+    ['Observation', 'value-quantity', 'value', true],
+    ['Observation', 'value-quantity', 'valueQuantity', true],
+    ['Observation', 'value-quantity', 'valueString', false],
+    ['Observation', 'component-value-quantity', 'component.value', true],
+    ['Observation', 'component-value-quantity', 'component.valueQuantity', true],
+    ['Observation', 'combo-value-quantity', 'component.valueQuantity', true],
+    ['Observation', 'code-value-quantity', 'valueQuantity', true],
+    ['Observation', 'code-value-quantity', 'code', true],
+    ['Observation', 'patient', 'subject', true],
+    ['Observation', 'combo-code', 'component', true],
+  ])('%s?%s with %s hidden: %s', (type, code, field, reads) => {
+    const hidden = fieldPaths(type, field);
+    expect(hidden).not.toEqual([]);
+    expect(readsHidden(type, code, hidden)).toBe(reads);
+  });
+});
+
+describe('a question within rules', () => {
+  const hide = (...fields: string[]): AccessRule => unrestrictedRule('a rule', fields);
+  const only = (id: string, ...fields: string[]): AccessRule => ({
+    ...hide(...fields),
+    criteria: { kind: 'id', ids: [id] },
+  });
+  const ask = (query: string, rules: { readonly [type: string]: readonly AccessRule[] }, type = 'Patient'): Criteria =>
+    restrict(parseSearch(type, query).criteria, type, rules[type]!, (reached) => rules[reached] ?? null);
+
+  test('about hidden fields has the answers of fields without values', () => {
+    const rules = { Patient: [hide('birthDate')] };
+    expect(ask('birthdate=2001', rules)).toEqual(NONE);
+    expect(ask('birthdate:missing=true', rules)).toEqual(ALL);
+    expect(ask('birthdate:missing=false', rules)).toEqual(NONE);
+    expect(ask('_filter=not (birthdate eq 2001)', rules)).toEqual(ALL);
+    expect(ask('_filter=birthdate eq 2001 or gender eq male', rules)).toMatchObject({ parameter: 'gender' });
+    expect(ask('gender=male', rules)).toMatchObject({ kind: 'match', parameter: 'gender' });
+  });
+
+  test('asks each rule for what that rule shows', () => {
+    const found = ask('birthdate=2001', { Patient: [only('1', 'birthDate'), only('2')] });
+    expect(found).toMatchObject({ kind: 'and', of: [{ parameter: 'birthdate' }, { kind: 'id', ids: ['2'] }] });
+  });
+
+  test('reaches by chains only what may be seen in its turn, with what is hidden there', () => {
+    const query = 'subject:Patient.birthdate=2001';
+    expect(ask(query, { Observation: [hide()] }, 'Observation')).toEqual(NONE);
+    expect(ask(query, { Observation: [hide()], Patient: [hide('birthDate')] }, 'Observation')).toEqual(NONE);
+    expect(ask(query, { Observation: [hide('subject')], Patient: [hide()] }, 'Observation')).toEqual(NONE);
+    expect(ask(query, { Observation: [hide()], Patient: [only('1')] }, 'Observation')).toMatchObject({
+      kind: 'chain',
+      of: { kind: 'and', of: [{ parameter: 'birthdate' }, { kind: 'id', ids: ['1'] }] },
+    });
+  });
+
+  test('reaches by _has only what may be seen, through references that are', () => {
+    const query = '_has:Observation:subject:status=final';
+    expect(ask(query, { Patient: [hide()] })).toEqual(NONE);
+    expect(ask(query, { Patient: [hide()], Observation: [hide('subject')] })).toEqual(NONE);
+    expect(ask(query, { Patient: [hide()], Observation: [hide('status')] })).toEqual(NONE);
+    expect(ask(query, { Patient: [hide()], Observation: [only('o')] })).toMatchObject({
+      kind: 'has',
+      of: { kind: 'and', of: [{ parameter: 'status' }, { kind: 'id', ids: ['o'] }] },
+    });
+  });
+
+  test('finds nothing where no rule is', () => {
+    expect(restrict(ALL, 'Patient', [], () => null)).toEqual(NONE);
+  });
+});
+
+overStores('hidden fields', (open) => {
+  const PATIENTS: readonly Patient[] = [
+    { resourceType: 'Patient', id: 'a', birthDate: '2001-01-01', gender: 'male', name: [{ family: 'Z' }] },
+    { resourceType: 'Patient', id: 'b', birthDate: '1999-01-01', gender: 'female', name: [{ family: 'Y' }] },
+    { resourceType: 'Patient', id: 'c', gender: 'female', name: [{ family: 'X' }] },
+  ];
+
+  test.each<[string, readonly string[]]>([
+    ['birthdate=2001-01-01', []],
+    ['birthdate:missing=false', []],
+    ['birthdate:missing=true', ['a', 'b', 'c']],
+    ['birthdate=2001-01-01,1999-01-01', []],
+    ['_filter=birthdate gt 2000', []],
+    ['_filter=gender eq male or birthdate lt 2000', ['a']],
+    ['_filter=not (birthdate gt 2000)', ['a', 'b', 'c']],
+    ['_sort=birthdate', ['a', 'b', 'c']],
+    ['_sort=-birthdate', ['a', 'b', 'c']],
+    ['_sort=birthdate,family', ['c', 'b', 'a']],
+    ['_has:Observation:subject:patient.birthdate=2001-01-01', []],
+  ])('tell nothing by %s', async (query, expected) => {
+    const store = open();
+    const trusted = await system(store);
+    for (const patient of PATIENTS) await trusted.update(patient);
+    const observation: Observation = { resourceType: 'Observation', id: 'o', status: 'final', code: { text: 'x' } };
+    await trusted.update({ ...observation, subject: { reference: 'Patient/a' } });
+    const mine = await member(store, {
+      rules: [{ resourceType: 'Patient', hiddenFields: ['birthDate'] }, { resourceType: 'Observation' }],
+    });
+    const found = await mine.search('Patient', `${query}&_total=accurate`);
+    expect((found.entry ?? []).map(({ resource }) => resource!.id)).toEqual(expected);
+    expect(found.total).toBe(expected.length);
+    expect(JSON.stringify(found.entry ?? [])).not.toContain('birthDate');
+  });
+
+  test('of one rule are seen where another rule shows them', async () => {
+    const store = open();
+    const trusted = await system(store);
+    for (const patient of PATIENTS) await trusted.update(patient);
+    const mine = await member(store, {
+      rules: [
+        { resourceType: 'Patient', hiddenFields: ['birthDate', 'name'] },
+        { resourceType: 'Patient', criteria: 'Patient?gender=male', hiddenFields: ['name.family'] },
+      ],
+    });
+    expect(await mine.read('Patient', 'a')).toMatchObject({ birthDate: '2001-01-01' });
+    expect(await mine.read('Patient', 'b')).not.toHaveProperty('birthDate');
+    // Both hide the family name, one of them with the whole name.
+    expect(JSON.stringify(await mine.read('Patient', 'a'))).not.toContain('"Z"');
+    expect((await mine.search('Patient', 'birthdate=ge1990')).entry!.map(({ resource }) => resource!.id)).toEqual([
+      'a',
+    ]);
+  });
+});
