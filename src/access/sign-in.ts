@@ -111,6 +111,8 @@ async function findMembership(store: ResourceStore, credentials: Credentials): P
     type: 'ProjectMembership',
     criteria: or(references.map(isUser)),
   });
+  // Where there are no members, the project itself may be the mistake.
+  if (matches.length === 0) await activeProject(store, project);
   return { project, membership: chooseMembership(matches, project) };
 }
 
@@ -249,7 +251,9 @@ function isUser(reference: string): Criteria {
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
 function programs(client: ResourceName): readonly string[] {
-  return ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
+  const types = ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
+  if (types.length > 0) return types;
+  throw new FhirError('invalid', 'Sign-in needs the id of a ClientApplication or Bot, as id, Type/id or Reference');
 }
 
 function requireId(name: ResourceName, type: string): string {
