@@ -25,6 +25,8 @@ export {
   type FhirGraphqlResult,
   type TypedDocument,
 } from './graphql/execute-fhir-graphql.js';
+export type { Dialect } from './graphql/dialect.js';
+export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
 export type { ImportResult } from './import/entry-outcome.js';
 export { importBundle } from './import/import-bundle.js';
