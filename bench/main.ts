@@ -27,14 +27,14 @@ const HELP = `npm run bench -- [options]
   --data DIR     Synthea transaction Bundles (.json, .json.gz); default ../shared/data/synthea if it is there,
                  generated data otherwise
   --patients N   patients to load (default 100)
-  --rounds N     rounds per query (default 15)
+  --rounds N     rounds per query (default 25)
   --only NAMES   some of: ${SECTIONS.join(', ')}`;
 
 const { values: options } = parseArgs({
   options: {
     data: { type: 'string', default: fileURLToPath(new URL('../../shared/data/synthea', import.meta.url)) },
     patients: { type: 'string', default: '100' },
-    rounds: { type: 'string', default: '15' },
+    rounds: { type: 'string', default: '25' },
     only: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
