@@ -103,6 +103,29 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     });
   });
 
+  describe('the User', () => {
+    test('is not mistaken for one whose address differs in punctuation only', async () => {
+      const one = await send(person('Practitioner', 'Ann', { email: 'ann.lee@example.org' }));
+      const other = await send(person('Practitioner', 'Ann', { email: 'annlee@example.org' }));
+      expect(other.created.user).toBe(true);
+      expect(other.user.id).not.toBe(one.user.id);
+    });
+
+    test('is found however its address was written', async () => {
+      const user = {
+        resourceType: 'User',
+        id: 'ann',
+        firstName: 'Ann',
+        lastName: 'Lee',
+        email: '\uff21nn@Example.org',
+      };
+      await put(clinic.store, clinic.project, user as never);
+      const result = await send(person('Practitioner', 'Ann'));
+      expect(result.created).toEqual({ user: false, profile: true, membership: true });
+      expect(result.user.id).toBe('ann');
+    });
+  });
+
   describe('the profile', () => {
     test('named in the body is used', async () => {
       await put(clinic.store, clinic.project, patient('p1'));

@@ -122,6 +122,7 @@ describe('stored hashes', () => {
     expect(one).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(other);
     expect(await fitsHash('same', one)).toBe(true);
+    expect(await fitsHash('', await hashSecret(''))).toBe(false);
   });
 
   test('of other parameters are understood, unless they would cost too much', async () => {

@@ -59,6 +59,28 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'Practitioner')).toBe(2);
   });
 
+  test('invites of a User who was there before make one membership', async () => {
+    const { store, project, admin } = await openClinic(makeStore());
+    const body = person('Practitioner', 'Ann');
+    const { membership } = await invite(project, body, { store, caller: admin });
+    await removeMember(membership.id!, { store, caller: admin });
+    const { results, codes } = await atOnce(
+      Array.from({ length: TIMES }, () => invite(project, body, { store, caller: admin })),
+    );
+    expect([results.length, new Set(codes)]).toEqual([1, new Set(['conflict'])]);
+    expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
+  });
+
+  test('invites that force memberships make one profile for a User who was there before', async () => {
+    const { store, project, admin, superAdmin } = await openClinic(makeStore());
+    const body = person('Practitioner', 'Ann', { forceNewMembership: true });
+    await invite(superAdmin.project, body, { store, caller: superAdmin });
+    const { codes } = await atOnce(Array.from({ length: 5 }, () => invite(project, body, { store, caller: admin })));
+    expect(codes).toEqual([]);
+    expect(await countOf(store, project, 'Practitioner')).toBe(2);
+    expect(await countOf(store, project, 'ProjectMembership')).toBe(6);
+  });
+
   test('invites without e-mail but with one external id make one User', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = { resourceType: 'Patient', firstName: 'Pat', lastName: 'Lee', externalId: 'x' } as const;
