@@ -30,7 +30,7 @@ const RESOURCES = [
   { resourceType: 'Observation', id: 'note', status: 'final', code: { text: 'note' }, valueString: 'well' },
 ] as unknown as AnyResource[];
 
-async function ask(dialect: Dialect, query: string) {
+async function answer(dialect: Dialect, query: string) {
   const store = new MemoryStore();
   const caller = systemCaller('clinic');
   await guardStore(store, caller).commit(
@@ -40,7 +40,11 @@ async function ask(dialect: Dialect, query: string) {
       resource,
     })),
   );
-  const { data, errors } = await executeFhirGraphql(query, { store, caller, dialect });
+  return executeFhirGraphql(query, { store, caller, dialect });
+}
+
+async function ask(dialect: Dialect, query: string) {
+  const { data, errors } = await answer(dialect, query);
   return { data, codes: errors?.map(({ extensions }) => extensions.code) };
 }
 
@@ -146,6 +150,12 @@ describe.each(['standard', 'hl7'] as const)('dialect %s', (dialect) => {
   test.each(ROWS)('$row', async ({ query, ...expected }) => {
     expect(await ask(dialect, query)).toEqual({ data: undefined, codes: undefined, ...expected[dialect] });
   });
+});
+
+test('an error under a repeated key has the path of the response', async () => {
+  const { data, errors } = await answer('hl7', '{ a: Patient(id: ann) { id } a: Patient(id: bob) { id } }');
+  expect(data).toBeUndefined();
+  expect(errors?.map(({ path }) => path)).toEqual([['a']]);
 });
 
 describe('directives that reshape', () => {

@@ -1,6 +1,7 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import type { OperationOutcome } from '../../fhir/operation-outcome.js';
 import { getLocation, type GraphQLError } from '../graphql-js.js';
+import { responseKey } from '../plan/collect-fields.js';
 import type { FieldFault, Output } from './run.js';
 
 /**
@@ -39,38 +40,39 @@ export function documentError(error: GraphQLError): ResponseError {
 }
 
 /**
- * The errors of single fields, each with the path at which it stands in the data.
+ * The errors of single fields, in the order of the fields in the data, each with its path. The order in which they came up
+ * would tell which of them took a look into the store, and so what exists there unseen.
  *
  * @param holder the object around the data; a field of it that fails is the request, which has no path
  */
 export function fieldErrors(holder: Output, faults: readonly FieldFault[]): ResponseError[] {
   if (faults.length === 0) return [];
-  const paths = pathsTo(holder, new Set(faults.map(({ out }) => out)));
-  return faults.map(({ out, key, location, error }) => {
-    const path = [...(paths.get(out) ?? []), key].slice(1);
-    return {
-      message: error.message,
-      ...(location === undefined ? {} : { locations: [location] }),
-      ...(path.length === 0 ? {} : { path }),
-      extensions: extensionsOf(error),
-    };
-  });
-}
-
-/** Finds objects in the data; each stands in it once. */
-function pathsTo(data: Output, wanted: ReadonlySet<Output>): Map<Output, (string | number)[]> {
-  const paths = new Map<Output, (string | number)[]>();
-  const visit = (value: unknown, path: (string | number)[]): void => {
+  const byObject = Map.groupBy(faults, ({ out }) => out);
+  const errors: ResponseError[] = [];
+  const visit = (value: unknown, path: readonly (string | number)[]): void => {
     if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
       value.forEach((item, index) => visit(item, [...path, index]));
       return;
     }
-    if (wanted.has(value as Output)) paths.set(value as Output, path);
-    for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key]);
+    const own = byObject.get(value as Output);
+    const byKey = own === undefined ? undefined : Map.groupBy(own, ({ key }) => key);
+    for (const [key, inner] of Object.entries(value)) {
+      for (const fault of byKey?.get(key) ?? []) errors.push(fieldError(fault, [...path, responseKey(key)].slice(1)));
+      visit(inner, [...path, responseKey(key)]);
+    }
   };
-  visit(data, []);
-  return paths;
+  visit(holder, []);
+  return errors;
+}
+
+function fieldError({ location, error }: FieldFault, path: readonly (string | number)[]): ResponseError {
+  return {
+    message: error.message,
+    ...(location === undefined ? {} : { locations: [location] }),
+    ...(path.length === 0 ? {} : { path }),
+    extensions: extensionsOf(error),
+  };
 }
 
 /** Longest message, and most places it names: both grow with what the caller sent. */
