@@ -119,7 +119,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
         lastName: 'Lee',
         email: '\uff21nn@Example.org',
       };
-      await put(clinic.store, clinic.project, user as never);
+      await put(clinic.store, clinic.project, user);
       const result = await send(person('Practitioner', 'Ann'));
       expect(result.created).toEqual({ user: false, profile: true, membership: true });
       expect(result.user.id).toBe('ann');
