@@ -43,7 +43,7 @@ export async function commitGuarded(
       // The decision was about a version that is no longer current; the caller itself demanded none.
       if (error.code === 'precondition-failed' && isOwnExpectation(writes[at.from]!, at.write) && attempt < ATTEMPTS)
         continue;
-      throw explain(error, at, writes);
+      throw explain(error, at, writes, caller);
     }
   }
 }
@@ -103,7 +103,7 @@ function isOwnExpectation(asked: GuardedWrite, write: Write): boolean {
 }
 
 /** The store's error about a write that this module made of the caller's, in the caller's terms. */
-function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite[]): FhirError {
+function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite[], caller: Caller): FhirError {
   const asked = writes[at.from]!;
   if (error.code === 'conflict' && at.write.kind === 'unmatched' && asked.kind === 'delete') {
     const membership = error.details?.['holder'];
@@ -112,6 +112,14 @@ function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite
       `${asked.key.type}/${asked.key.id} is the profile of ${String(membership)} and cannot be deleted; remove the member first`,
       { details: { index: at.from, membership }, cause: error },
     );
+  }
+  if (error.code === 'conflict' && at.write.kind === 'put' && caller.kind === 'member') {
+    // Whoever holds the unique text may be of another project.
+    const { type, id } = at.write.key;
+    return new FhirError('conflict', `${type}/${id} must be unique, but there is another one like it`, {
+      details: { index: at.from },
+      cause: error,
+    });
   }
   return withIndex(error, at.from);
 }

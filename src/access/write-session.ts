@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
 import { NONE } from '../search/criteria.js';
@@ -6,7 +7,7 @@ import { expectationFailed } from '../store/conflicts.js';
 import { ABOVE_PROJECTS, type Expectation, type ResourceKey, type ResourceStore, type Write } from '../store/store.js';
 import type { MemberCaller } from './caller.js';
 import { decide } from './decide.js';
-import { evaluateCriteria } from './evaluate-criteria.js';
+import { evaluateCriteria, isLocal } from './evaluate-criteria.js';
 import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
 import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
@@ -57,8 +58,8 @@ export class WriteSession {
       {
         write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
         from,
-        // Who may write but not read gets back what it wrote.
-        seenBy: readers.length === 0 ? [rule] : readers,
+        // Who may write but not read gets back what it wrote, and not what was kept.
+        seenBy: readers.length === 0 ? [blind(rule)] : readers,
       },
     ];
   }
@@ -154,11 +155,11 @@ export class WriteSession {
     readers: readonly AccessRule[],
   ): Promise<AnyResource | FhirError> {
     const type = asked.resourceType;
-    const eyes = readers.length === 0 ? [rule] : readers;
+    const eyes = readers.length === 0 ? [blind(rule)] : readers;
     const unseen = hiddenByAll(eyes);
     const after = keepFields(before, asked, {
       unseen,
-      readonly: [...rule.readonlyFields, ...rule.hidden.filter((field) => !coversField(unseen, field))],
+      readonly: [...rule.readonlyFields, ...rule.hidden].filter((field) => !coversField(unseen, field)),
       seen: before === null ? null : maskResource(before, eyes, this.caller.rules),
     });
     if (after instanceof FhirError) return after;
@@ -197,7 +198,9 @@ export class WriteSession {
     const { store, caller } = this;
     const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
     const project = homeOf(resource.resourceType, caller);
-    return evaluateCriteria(criteria, resource, { store, project, overlay: this.#overlay });
+    // A chain may lead back to the resource itself, which then counts as it is judged and not as it is stored.
+    const overlay = isLocal(criteria) ? this.#overlay : new Map([...this.#overlay, [nameOf(resource), resource]]);
+    return evaluateCriteria(criteria, resource, { store, project, overlay });
   }
 
   async #granting(type: string, interaction: Interaction, resource: AnyResource): Promise<AccessRule[]> {
@@ -221,11 +224,20 @@ export class WriteSession {
   }
 }
 
+/** The rule as it shows a resource to a caller who may not read it: fields it cannot change are unknown to it. */
+function blind(rule: AccessRule): AccessRule {
+  return { ...rule, hidden: [...rule.hidden, ...rule.readonlyFields] };
+}
+
 /** Stands for a write that changes nothing: no resource can match. */
 const NO_WRITE: Write = {
   kind: 'unmatched',
   query: { project: ABOVE_PROJECTS, type: 'Project', criteria: NONE },
 };
+
+function nameOf({ resourceType, id }: AnyResource): string {
+  return referenceTo(resourceType, id ?? '');
+}
 
 /** The messages of the store name type and id alone. */
 function home(key: GuardedKey): ResourceKey {

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
-import { and, NONE, or, type Criteria } from '../../search/criteria.js';
+import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria.js';
 import { parseSearch } from '../../search/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderValues, type PolicyParameters } from './parameters.js';
@@ -44,11 +44,44 @@ function parameterCriteria(type: string, name: string, raw: string, parameters: 
   const values: string[] = [];
   for (const piece of splitCommas(raw)) {
     const found = placeholderValues(piece, parameters);
-    if (found !== undefined) values.push(...found.map(escape));
+    if (found !== undefined) values.push(...found.map((text) => plainValue(type, name, text)));
     else if (mentionsParameter(piece, parameters)) throw embedded(name);
     else values.push(decode(piece));
   }
   return values.length === 0 ? NONE : parseOne(type, name, values.join(','));
+}
+
+/** @throws FhirError `invalid` - the value would be more than a value: `ge2020-01-01` where a date is compared */
+function plainValue(type: string, name: string, text: string): string {
+  const value = escape(text);
+  if (comparesOtherwise(parseOne(type, name, value))) {
+    throw new FhirError('invalid', `A parameter in "${name}" has a value that begins with a comparison such as ge`);
+  }
+  return value;
+}
+
+/** True where a date, number or quantity is compared in another way than for equality. */
+function comparesOtherwise(criteria: Criteria): boolean {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return criteria.of.some(comparesOtherwise);
+    case 'not':
+    case 'chain':
+    case 'has':
+      return comparesOtherwise(criteria.of);
+    case 'match':
+    case 'last-updated':
+      return hasOtherPrefix(criteria.test);
+    case 'composite':
+      return criteria.tests.some(hasOtherPrefix);
+    default:
+      return false;
+  }
+}
+
+function hasOtherPrefix(test: ValueTest): boolean {
+  return 'prefix' in test && test.prefix !== 'eq';
 }
 
 function compartmentOf(type: string, raw: string, parameters: PolicyParameters): Criteria {
