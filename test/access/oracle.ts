@@ -48,7 +48,7 @@ export class Oracle {
     const keys = sort.filter(({ parameter }) => rules.every((rule) => !barred(type, parameter, rule.hidden)));
     return this.#all(type)
       .filter((resource) => this.granting('search', resource).some((rule) => this.#holds(asked, resource, rule)))
-      .map((resource) => createSubject(resource, 0))
+      .map((resource) => subjectOf(resource))
       .sort(compareSubjects(keys))
       .map(({ id }) => id);
   }
@@ -272,10 +272,17 @@ function isSearch(type: string, text: string): boolean {
   }
 }
 
+function subjectOf(resource: AnyResource): SearchSubject {
+  let subject = SUBJECTS.get(resource);
+  if (subject === undefined) SUBJECTS.set(resource, (subject = createSubject(resource, 0)));
+  return subject;
+}
+const SUBJECTS = new WeakMap<AnyResource, SearchSubject>();
+
 /** Policies are decided on what is stored, whole. */
 function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<string, AnyResource>): boolean {
   if (rule.never || rule.type !== resource.resourceType) return false;
-  const subject = createSubject(resource, 0);
+  const subject = subjectOf(resource);
   return (
     rule.searches.every((text) => matches(parseSearch(rule.type, text).criteria, subject, wholeWorld(world))) &&
     rule.compartments.every((owners) => owners.some((owner) => inCompartment(resource, subject, owner)))
@@ -293,12 +300,12 @@ function wholeWorld(world: ReadonlyMap<string, AnyResource>): SearchWorld {
   return {
     find: (type, id) => {
       const found = world.get(`${type}/${id}`);
-      return found === undefined ? undefined : createSubject(found, 0);
+      return found === undefined ? undefined : subjectOf(found);
     },
     referencing: (type, parameter, target) =>
       [...world.values()]
         .filter(({ resourceType }) => resourceType === type)
-        .map((one) => createSubject(one, 0))
+        .map((one) => subjectOf(one))
         .filter((one) => localReferences(one, parameter).includes(`${target.type}/${target.id}`)),
   };
 }
@@ -313,7 +320,7 @@ function localReferences(subject: SearchSubject, parameter: string): string[] {
 
 /** What searches see of a resource through one rule: nothing of parameters that read hidden fields. */
 function seenBy(rule: OracleRule, resource: AnyResource): SearchSubject {
-  const subject = createSubject(resource, 0);
+  const subject = subjectOf(resource);
   const entries = [...subject.entries].filter(([code]) => !barred(rule.type, code, rule.hidden));
   return { ...subject, entries: new Map(entries) };
 }
@@ -331,8 +338,8 @@ function barredBy(type: string, field: string): ReadonlySet<string> {
   let codes = BARRED.get(key);
   if (codes === undefined) {
     const found = PROBES.filter(({ resourceType }) => resourceType === type).flatMap((probe) => {
-      const whole = createSubject(probe, 0).entries;
-      const rest = createSubject(without(probe, [field]), 0).entries;
+      const whole = subjectOf(probe).entries;
+      const rest = subjectOf(without(probe, [field])).entries;
       const given = (entries: SearchSubject['entries'], parameter: string): string =>
         JSON.stringify(
           [...entries].filter(([code]) => code.replace(/[:$].*/, '') === parameter).map(([, values]) => values),

@@ -1,0 +1,106 @@
+import type { MemberCaller } from '../../src/access/caller.js';
+import { guardStore, type GuardedWrite } from '../../src/access/guarded-store.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { FRAGMENTS } from './expected-answers.js';
+import { SORTS, type Question } from './questions.js';
+import { ALL_KEYS, SAMPLE_TYPES } from './world.js';
+
+/** Everything a caller is told when it asks by every path, errors with all that clients may see of them. */
+export async function allAnswers(
+  store: ResourceStore,
+  caller: MemberCaller,
+  questions: readonly Question[],
+): Promise<readonly unknown[]> {
+  const guard = guardStore(store, caller);
+  const repository = createRepository({ store, caller });
+  const versioned = ['1', '2', '9'].flatMap((version) => ALL_KEYS.map((key) => ({ ...key, version })));
+  const calls: Promise<unknown>[] = [
+    guard.read([...ALL_KEYS, ...versioned]),
+    ...ALL_KEYS.flatMap((key) => [
+      guard.history(key, { offset: 0, limit: 10 }),
+      repository.read(key.type, key.id),
+      repository.vread(key.type, key.id, '1'),
+      repository.history(key.type, key.id),
+    ]),
+    ...questions.flatMap(({ type, rest }) => [
+      guard.search({ type, criteria: parseSearch(type, rest).criteria, total: true }),
+      repository.search(type, `${rest}&_total=accurate&_count=2`),
+    ]),
+    ...SAMPLE_TYPES.flatMap((type) =>
+      SORTS[type].map((sort) => guard.search({ type, ...parseSearch(type, `_sort=${sort}`), limit: 2, total: true })),
+    ),
+    executeFhirGraphql(document(questions), { store, caller }),
+    ...ALL_KEYS.map(({ type, id }) =>
+      executeFhirGraphql('{ resourceType id }', { store, caller, focus: `${type}/${id}` }),
+    ),
+  ];
+  return Promise.all(calls.map(outcomeOf));
+}
+
+/**
+ * What comes of writes that try to touch a resource: with and without versions, by the guarded store and by the repository,
+ * and creations on the condition that a search finds nothing. Nothing of it is kept apart: each is tried after the other.
+ */
+export async function writeAnswers(
+  store: ResourceStore,
+  caller: MemberCaller,
+  target: AnyResource,
+  questions: readonly Question[],
+): Promise<readonly unknown[]> {
+  const guard = guardStore(store, caller);
+  const repository = createRepository({ store, caller });
+  const { resourceType: type, id } = target as { resourceType: (typeof SAMPLE_TYPES)[number]; id: string };
+  const key = { type, id };
+  const expectations = [undefined, { version: '1' }, { version: '9' }];
+  const attempts: (() => Promise<unknown>)[] = [
+    ...expectations.flatMap((expect): (() => Promise<unknown>)[] => [
+      () => guard.commit([{ kind: 'put', key, resource: target, expect }]),
+      () => guard.commit([{ kind: 'delete', key, expect }]),
+      () => guard.commit([{ kind: 'put', key, resource: { ...target, resourceType: type }, expect }, del(key)]),
+    ]),
+    () => repository.update(target as never),
+    () => repository.patch(type, id, [{ op: 'test', path: '/id', value: id }]),
+    () => repository.delete(type, id, { ifMatch: '1' }),
+    ...questions
+      .filter((question) => question.rest !== '')
+      .map(
+        ({ type, rest }) =>
+          () =>
+            guard.commit([{ kind: 'unmatched', query: { type, criteria: parseSearch(type, rest).criteria } }]),
+      ),
+  ];
+  const outcomes: unknown[] = [];
+  for (const attempt of attempts) outcomes.push(await outcomeOf(attempt()));
+  return outcomes;
+}
+
+/** A list, a count, and all that leads from there, for each question; a read for each id. */
+function document(questions: readonly Question[]): string {
+  const reads = ALL_KEYS.map(({ type, id }, index) => `r${index}: ${type}(id: "${id}") { ...${type} }`);
+  const lists = questions.flatMap(({ type, graphql }, index) => {
+    if (graphql === undefined) return [];
+    const args = graphql === '' ? '' : `(${graphql})`;
+    return [`l${index}: ${type}List${args} { ...${type} }`, `c${index}: ${type}Connection${args} { count }`];
+  });
+  return `{ ${[...reads, ...lists].join('\n')} ${EVERY_FRAGMENT} } ${FRAGMENTS}`;
+}
+
+const EVERY_FRAGMENT = SAMPLE_TYPES.map((type) => `all${type}: ${type}List { ...${type} }`).join('\n');
+
+function del(key: { readonly type: string; readonly id: string }): GuardedWrite {
+  return { kind: 'delete', key };
+}
+
+async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof FhirError)) throw error;
+    return { ...error.toJSON(), status: error.status, outcome: error.outcome };
+  }
+}

@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { allAnswers, writeAnswers } from './all-answers.js';
+import { Oracle, type Interaction } from './oracle.js';
+import { enrol, member, type MemberSetup } from './policies.js';
+import { QUESTIONS } from './questions.js';
+import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './world.js';
+
+/** Cases per store; set FHIRGRAPH_CASES for a longer run. */
+const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 60);
+
+/** Both stores of a comparison tell the same time. */
+const clock = (): Date => new Date('2026-01-01T00:00:00Z');
+const questions = fc.subarray([...QUESTIONS], { minLength: 4, maxLength: 10 });
+const setup = fc.oneof(member({ writes: false }), member({ writes: true }));
+
+describe.each([
+  ['memory', () => new MemoryStore({ clock })],
+  ['SQLite', () => new SqliteStore(':memory:', { clock })],
+] as const)('on a %s store', (_, open) => {
+  const closing = async (stores: readonly ResourceStore[], work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  };
+
+  test('what a caller cannot see might as well not be there', async () => {
+    let compared = 0;
+    await fc.assert(
+      fc.asyncProperty(setup, projectContent, questions, async (setup, content, asked) => {
+        const unseen = unseenBy(setup, content);
+        if (unseen === undefined) return;
+        compared += 1;
+        const [whole, without] = [open(), open()];
+        await closing([whole, without], async () => {
+          await fill(whole, 'alpha', content);
+          await fill(without, 'alpha', content.filter((one) => one !== unseen)); // prettier-ignore
+          const [there, gone] = [await enrol(whole, 'alpha', setup), await enrol(without, 'alpha', setup)];
+          expect(await allAnswers(whole, there, asked)).toEqual(await allAnswers(without, gone, asked));
+          const stored = await snapshot(whole, 'alpha');
+          const written = await writeAnswers(whole, there, unseen, asked);
+          expect(written).toEqual(await writeAnswers(without, gone, unseen, asked));
+          expect(await snapshot(whole, 'alpha')).toBe(stored);
+        });
+      }),
+      { numRuns: CASES },
+    );
+    expect(compared).toBeGreaterThan(CASES / 4);
+  }, 600_000);
+
+  test('what another project holds might as well not be there', async () => {
+    await fc.assert(
+      fc.asyncProperty(setup, projectContent, projectContent, questions, async (setup, content, other, asked) => {
+        const [beside, alone] = [open(), open()];
+        await closing([beside, alone], async () => {
+          await fill(beside, 'beta', other.map(marked));
+          await enrol(beside, 'beta', { ...setup, profile: 'Practitioner/dr1' });
+          await fill(beside, 'alpha', content);
+          await fill(alone, 'alpha', content);
+          const [one, same] = [await enrol(beside, 'alpha', setup), await enrol(alone, 'alpha', setup)];
+          const elsewhere = await snapshot(beside, 'beta');
+          const answers = await allAnswers(beside, one, asked);
+          expect(answers).toEqual(await allAnswers(alone, same, asked));
+          for (const { type, id } of ALL_KEYS.slice(0, 4)) {
+            const target = marked({ resourceType: type, id });
+            const written = await writeAnswers(beside, one, target, asked);
+            expect(written).toEqual(await writeAnswers(alone, same, target, asked));
+          }
+          expect(JSON.stringify(answers)).not.toContain(MARK);
+          expect(await snapshot(beside, 'beta')).toBe(elsewhere);
+        });
+      }),
+      { numRuns: CASES },
+    );
+  }, 600_000);
+});
+
+const INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'search', 'history', 'update', 'delete'];
+
+/** A resource that no rule grants, and without which every rule grants what it grants. */
+function unseenBy(setup: MemberSetup, content: readonly AnyResource[]): AnyResource | undefined {
+  const whole = new Oracle(content, setup);
+  const grants = (oracle: Oracle, resource: AnyResource): string =>
+    JSON.stringify(INTERACTIONS.map((one) => oracle.granting(one, resource)));
+  return content.find((candidate) => {
+    if (NEEDED.has(`${candidate.resourceType}/${candidate.id!}`)) return false;
+    if (INTERACTIONS.some((one) => whole.granting(one, candidate).length > 0)) return false;
+    const others = content.filter((one) => one !== candidate);
+    const without = new Oracle(others, setup);
+    return others.every((one) => grants(whole, one) === grants(without, one));
+  });
+}
+
+/** Without its profile nobody signs in. */
+const NEEDED: ReadonlySet<string> = new Set(['Patient/p1', 'Practitioner/dr1', 'RelatedPerson/rp1']);
+
+const MARK = 'Elsewhere';
+
+/** A resource with a text in it that must not come out. */
+function marked(resource: AnyResource): AnyResource {
+  const elements = resource as unknown as Json;
+  return plain({
+    ...elements,
+    text: { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${MARK}</div>` },
+  });
+}
