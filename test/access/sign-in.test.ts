@@ -42,7 +42,7 @@ function membership(
     user: { reference: user },
     profile: { reference: profile },
   };
-  return { resourceType: 'ProjectMembership', id: `${project}-${id}`, ...elements, ...more } as ProjectMembership;
+  return { resourceType: 'ProjectMembership', id: `${project}-${id}`, ...elements, ...more };
 }
 
 overStores('signing in', (open) => {

@@ -4,7 +4,7 @@ import { toAuditEvent } from '../../src/access/audit-event.js';
 import type { AuditRecord } from '../../src/access/audit.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import { FhirError } from '../../src/fhir/error.js';
+import { type FhirError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import type { Repository } from '../../src/repository/repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -1,5 +1,6 @@
 import type { Patient } from '@medplum/fhirtypes';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 overStores("a member's repository", (open) => {
@@ -281,22 +282,49 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(trusted.read('Practitioner', id))).toBe('gone');
   });
 
-  test('sees an update through even if another write comes between decision and commit', async () => {
-    const store = open();
-    const trusted = await system(store);
-    await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female' });
-    const mine = await member(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] });
-    const commit = store.commit.bind(store);
-    let between: (() => Promise<unknown>) | undefined = () =>
-      trusted.update({ resourceType: 'Patient', id: 'p', gender: 'male' });
-    store.commit = async (writes, options) => {
-      const act = between;
-      between = undefined;
-      await act?.();
-      return commit(writes, options);
-    };
-    // Decided about what was visible; by the time of the commit it no longer is.
-    expect(await codeOf(mine.update({ resourceType: 'Patient', id: 'p', gender: 'female' }))).toBe('not-found');
-    expect(await trusted.read('Patient', 'p')).toMatchObject({ gender: 'male', meta: { versionId: '2' } });
+  describe('when another write comes between decision and commit', () => {
+    /** Makes the next commit wait for one of somebody else. */
+    function overtake(store: ResourceStore, act: () => Promise<unknown>): void {
+      const commit = store.commit.bind(store);
+      let waiting: (() => Promise<unknown>) | undefined = act;
+      store.commit = async (writes, options) => {
+        const before = waiting;
+        waiting = undefined;
+        await before?.();
+        return commit(writes, options);
+      };
+    }
+
+    test.each([
+      ['not-found', undefined],
+      ['precondition-failed', '1'],
+      // Decided about version 1, whatever the next one will be called.
+      ['precondition-failed', '2'],
+    ])('ends with %s if the caller may no longer write, under ifMatch %s', async (code, ifMatch) => {
+      const store = open();
+      const trusted = await system(store);
+      await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female' });
+      const mine = await member(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] });
+      overtake(store, () => trusted.update({ resourceType: 'Patient', id: 'p', gender: 'male' }));
+      const update = mine.update({ resourceType: 'Patient', id: 'p', gender: 'female' }, { ifMatch });
+      expect(await codeOf(update)).toBe(code);
+      // Where nothing was to be committed, the other write comes before this one.
+      await trusted.update({ resourceType: 'Patient', id: 'q' });
+      expect(await trusted.read('Patient', 'p')).toMatchObject({ gender: 'male', meta: { versionId: '2' } });
+    });
+
+    test('decides anew if it still may', async () => {
+      const store = open();
+      const trusted = await system(store);
+      await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female', birthDate: '2001' });
+      const mine = await member(store, { rules: [{ resourceType: 'Patient', hiddenFields: ['birthDate'] }] });
+      overtake(store, () => trusted.update({ resourceType: 'Patient', id: 'p', birthDate: '2002' }));
+      await mine.update({ resourceType: 'Patient', id: 'p', active: true });
+      expect(await trusted.read('Patient', 'p')).toMatchObject({
+        active: true,
+        birthDate: '2002',
+        meta: { versionId: '3' },
+      });
+    });
   });
 });
