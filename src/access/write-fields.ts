@@ -44,6 +44,7 @@ export function keepFields(
   }
   for (const path of fixed.readonly) {
     const head = headOf(path);
+    if (!hasField(asked, path) && !hasField(fixed.seen, path)) continue;
     if (Object.keys(fieldOf(asked, head)).length === 0) restored.add(head);
     else if (!isDeepStrictEqual(at(asked, path), at(fixed.seen, path))) return refusal(asked, path);
   }

@@ -46,7 +46,7 @@ export class WriteSession {
     const before = (first ? this.stored.get(name) : this.#overlay.get(name)) ?? null;
     const version = first ? (this.versions.get(name) ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
-    const { after, rule } = await this.#grantPut(write, from, before);
+    const { after, eyes } = await this.#grantPut(write, from, before);
     if (type === 'AccessPolicy') assertPolicyWrite(after);
     const resource = stamp(after, this.caller);
     validateWrite({ key: write.key, resource }, from, this.strictness);
@@ -59,7 +59,7 @@ export class WriteSession {
         write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
         from,
         // Who may write but not read gets back what it wrote, and not what was kept.
-        seenBy: readers.length === 0 ? [blind(rule)] : readers,
+        seenBy: readers.length === 0 ? [eyes] : readers,
       },
     ];
   }
@@ -101,11 +101,7 @@ export class WriteSession {
     return [{ write: NO_WRITE, from, seenBy: [], answer: { kind: 'delete', versionId: null } }];
   }
 
-  async #grantPut(
-    write: GuardedWrite & { kind: 'put' },
-    from: number,
-    before: AnyResource | null,
-  ): Promise<{ readonly after: AnyResource; readonly rule: AccessRule }> {
+  async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
     const { type } = write.key;
     const updating = before === null ? [] : await this.#granting(type, 'update', before);
     if (updating.length === 0 && before !== null && (await this.#sees(type, before))) throw forbidden(type, 'update');
@@ -115,7 +111,7 @@ export class WriteSession {
     let refusal: FhirError | undefined;
     for (const rule of granting) {
       const outcome = await this.#tryPut(existing, write.resource, rule, readers);
-      if (!(outcome instanceof FhirError)) return { after: outcome, rule };
+      if (!(outcome instanceof FhirError)) return outcome;
       refusal ??= outcome;
     }
     throw refusal!;
@@ -153,9 +149,9 @@ export class WriteSession {
     asked: AnyResource,
     rule: AccessRule,
     readers: readonly AccessRule[],
-  ): Promise<AnyResource | FhirError> {
+  ): Promise<Granted | FhirError> {
     const type = asked.resourceType;
-    const eyes = readers.length === 0 ? [blind(rule)] : readers;
+    const eyes = readers.length === 0 ? [withKept(rule, [])] : readers;
     const unseen = hiddenByAll(eyes);
     const after = keepFields(before, asked, {
       unseen,
@@ -175,7 +171,7 @@ export class WriteSession {
         return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
       }
     }
-    return after;
+    return { after, eyes: withKept(rule, unseen) };
   }
 
   /**
@@ -224,9 +220,16 @@ export class WriteSession {
   }
 }
 
-/** The rule as it shows a resource to a caller who may not read it: fields it cannot change are unknown to it. */
-function blind(rule: AccessRule): AccessRule {
-  return { ...rule, hidden: [...rule.hidden, ...rule.readonlyFields] };
+/** What a write will store. */
+interface Granted {
+  readonly after: AnyResource;
+  /** Shows of it what the writer itself wrote, should it not be allowed to read it. */
+  readonly eyes: AccessRule;
+}
+
+/** A rule through which is seen what a caller may write by it: fields that it cannot change are unknown to it. */
+function withKept(rule: AccessRule, unseen: readonly string[]): AccessRule {
+  return { ...rule, hidden: [...rule.hidden, ...rule.readonlyFields, ...unseen] };
 }
 
 /** Stands for a write that changes nothing: no resource can match. */

@@ -1,6 +1,5 @@
 import { patientCompartment, searchParameters } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import type { Criteria, SortKey } from '../../src/search/criteria.js';
 import { matches } from '../../src/search/match.js';
 import { parseSearch } from '../../src/search/parse-search.js';
@@ -19,9 +18,9 @@ export class Oracle {
   readonly #rules: readonly OracleRule[];
 
   /** @param content all resources of the caller's project */
-  constructor(content: readonly AnyResource[], setup: MemberSetup) {
+  constructor(content: readonly AnyResource[], rules: MemberSetup | readonly OracleRule[]) {
     this.#world = new Map(content.map((one) => [`${one.resourceType}/${one.id!}`, one]));
-    this.#rules = rulesOf(setup, this.#world);
+    this.#rules = 'access' in rules ? rulesOf(rules, this.#world) : rules;
   }
 
   /** The resource as the caller sees it under an interaction; undefined for what is missing to it. */
@@ -33,13 +32,13 @@ export class Oracle {
   /** As {@link see}, for a version of a resource that is now as `current`. */
   seeVersion(interaction: Interaction, version: AnyResource, current: AnyResource): AnyResource | undefined {
     const granting = this.granting(interaction, current).filter((rule) => this.#grants(rule, version));
-    return granting.length === 0 ? undefined : this.#mask(version, granting);
+    return granting.length === 0 ? undefined : this.mask(version, granting);
   }
 
   /** A version of a resource that is deleted now, which only rules for all resources of the type can show. */
   seeOpenly(interaction: Interaction, version: AnyResource): AnyResource | undefined {
     const open = this.rulesFor(version.resourceType, interaction).filter(isOpen);
-    return open.length === 0 ? undefined : this.#mask(version, open);
+    return open.length === 0 ? undefined : this.mask(version, open);
   }
 
   /** The ids of what a search finds, in order. */
@@ -81,21 +80,14 @@ export class Oracle {
     return this.#rules.filter((rule) => rule.type === type && rule.interactions.includes(interaction));
   }
 
-  /** Whether one and the same rule lets the caller make `after` out of `before`; undefined: creates, or deletes. */
-  mayWrite(before: AnyResource | undefined, after: AnyResource | undefined): boolean {
-    const interaction = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
-    const { resourceType } = (before ?? after)!;
-    return this.rulesFor(resourceType, interaction).some((rule) => {
-      if (before !== undefined && !this.#grants(rule, before)) return false;
-      if (after === undefined) return true;
-      // What is written is judged in the world as it then is.
-      const then = new Map(this.#world).set(`${resourceType}/${after.id!}`, after);
-      if (!inPolicy(rule, after, then)) return false;
-      return rule.constraints.every((expression) => {
-        const result = compileFhirPath(expression, resourceType)(after, { before: before ?? [], after });
-        return result.length === 1 && result[0] === true;
-      });
-    });
+  /** The same rules in a changed world: parameters are those of the sign-in. */
+  withContent(content: readonly AnyResource[]): Oracle {
+    return new Oracle(content, this.#rules);
+  }
+
+  /** Whether the rule would grant a resource that is not yet stored, judged in the world as it then is. */
+  wouldGrant(rule: OracleRule, after: AnyResource): boolean {
+    return inPolicy(rule, after, new Map(this.#world).set(`${after.resourceType}/${after.id!}`, after));
   }
 
   #all(type: string): AnyResource[] {
@@ -136,7 +128,8 @@ export class Oracle {
     }
   }
 
-  #mask(resource: AnyResource, granting: readonly OracleRule[]): AnyResource {
+  /** The resource as it is seen through these rules. */
+  mask(resource: AnyResource, granting: readonly Pick<OracleRule, 'hidden'>[]): AnyResource {
     const seen = union(
       resource,
       granting.map((rule) => without(resource, rule.hidden)),
@@ -373,7 +366,7 @@ function remove(value: unknown, [name, ...rest]: readonly string[]): void {
 }
 
 /** What is in any of the parts of a whole. */
-function union(whole: unknown, parts: readonly unknown[]): unknown {
+export function union(whole: unknown, parts: readonly unknown[]): unknown {
   if (Array.isArray(whole)) {
     return whole.map((item, at) => union(item, parts.map((part) => (part as readonly unknown[])[at]))); // prettier-ignore
   }

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { guardStore, type GuardedStore } from '../../src/access/guarded-store.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { ResourceStore, WriteResult } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { Oracle } from './oracle.js';
+import { enrol, member } from './policies.js';
+import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
+import { outcomeOfPut, resultOfPut } from './write-oracle.js';
+
+/** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
+const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 150);
+
+/** One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. */
+interface Attempt {
+  readonly kind: 'replace' | 'change' | 'create' | 'delete';
+  readonly drawn: AnyResource;
+  readonly element: number;
+}
+
+const attempt: fc.Arbitrary<Attempt> = fc.constantFrom(...ALL_KEYS).chain(({ type, id }) =>
+  fc.record({
+    kind: fc.constantFrom('replace', 'change', 'change', 'change', 'create', 'delete'),
+    drawn: resourceOf(type, id),
+    element: fc.nat(20),
+  }),
+);
+
+describe.each([
+  ['memory', () => new MemoryStore()],
+  ['SQLite', () => new SqliteStore(':memory:')],
+] as const)('any policy on a %s store', (_, open) => {
+  test('lets through the writes that one of its rules grants before and after, and nothing else', async () => {
+    const seen = { accepted: 0, refused: 0 };
+    const attempts = fc.array(attempt, { minLength: 8, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(member({ writes: true }), projectContent, attempts, async (setup, content, all) => {
+        const store = open();
+        try {
+          await fill(store, 'alpha', content);
+          await fill(store, 'beta', content);
+          const guard = guardStore(store, await enrol(store, 'alpha', setup));
+          const beside = await snapshot(store, 'beta');
+          let world: World = { content, oracle: new Oracle(content, setup) };
+          for (const [index, one] of all.entries()) {
+            world = await tryOne(store, guard, world, setup.profile, one, `new${index}`, seen);
+          }
+          expect(await snapshot(store, 'beta')).toBe(beside);
+        } finally {
+          await store.close();
+        }
+      }),
+      { numRuns: CASES },
+    );
+    // Both outcomes are common, or the test would show little.
+    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(CASES / 2);
+  }, 600_000);
+});
+
+interface World {
+  readonly content: readonly AnyResource[];
+  readonly oracle: Oracle;
+}
+
+async function tryOne(
+  store: ResourceStore,
+  guard: GuardedStore,
+  world: World,
+  profile: string,
+  { kind, drawn, element }: Attempt,
+  fresh: string,
+  seen: { accepted: number; refused: number },
+): Promise<World> {
+  const { oracle, content } = world;
+  const { resourceType: type } = drawn;
+  const id = kind === 'create' ? fresh : drawn.id!;
+  const key = { type, id };
+  const before = content.find((one) => one.resourceType === type && one.id === id);
+  const asked = kind === 'change' ? changed(oracle.see('read', type, id), drawn, element) : plain({ ...drawn, id });
+  const stored = await snapshot(store, 'alpha');
+  const result = await guard
+    .commit([
+      kind === 'delete'
+        ? { kind: 'delete', key }
+        : { kind: 'put', key, resource: asked, expect: kind === 'create' ? { version: null } : undefined },
+    ])
+    .then(
+      ([result]) => result!,
+      (error: unknown) => error as FhirError,
+    );
+  const written =
+    kind === 'delete' ? undefined : before !== undefined || kind === 'create' || maySetId(oracle, type) ? outcomeOfPut(oracle, before, asked) : undefined; // prettier-ignore
+  if (kind === 'delete' ? !mayDelete(oracle, before, profile) : written === undefined) {
+    seen.refused += 1;
+    expect((await snapshot(store, 'alpha')) === stored, 'nothing was written').toBe(true);
+    expect(told(result)).toBe(kind === 'delete' ? refusedDelete(oracle, type, before, profile) : refusedPut(oracle, type, before, kind)); // prettier-ignore
+    return world;
+  }
+  seen.accepted += 1;
+  const [now] = await store.read([{ project: 'alpha', ...key }]);
+  const others = content.filter((one) => one !== before);
+  if (written === undefined) {
+    expect([told(result), now!.status]).toEqual(['deleted', 'gone']);
+    return { content: others, oracle: oracle.withContent(others) };
+  }
+  if (result instanceof FhirError) throw result;
+  expect(now?.status === 'found' && bare(now.resource)).toEqual(written.after);
+  const next = [...others, written.after];
+  const then = oracle.withContent(next);
+  expect(result.kind === 'put' && bare(result.resource)).toEqual(resultOfPut(then, asked, written));
+  return { content: next, oracle: then };
+}
+
+/** What the caller sees, with one element as it is drawn; what is drawn where it sees nothing. */
+function changed(seen: AnyResource | undefined, drawn: AnyResource, element: number): AnyResource {
+  if (seen === undefined) return drawn;
+  const names = Object.keys(drawn).filter((name) => name !== 'resourceType' && name !== 'id');
+  const name = names[element % names.length]!;
+  return plain({ ...(seen as unknown as Json), [name]: (drawn as unknown as Json)[name] });
+}
+
+/** Only who sees all of a type may choose the id of a new resource; for others an unknown id is missing. */
+function maySetId(oracle: Oracle, type: string): boolean {
+  return oracle.opens('read', type);
+}
+
+function mayDelete(oracle: Oracle, before: AnyResource | undefined, profile: string): boolean {
+  if (before === undefined || oracle.granting('delete', before).length === 0) return false;
+  return `${before.resourceType}/${before.id!}` !== profile;
+}
+
+function refusedDelete(oracle: Oracle, type: string, before: AnyResource | undefined, profile: string): string {
+  if (oracle.rulesFor(type, 'delete').length === 0) return 'forbidden';
+  if (before === undefined) return 'nothing to delete';
+  if (oracle.granting('delete', before).length > 0) return `conflict of ${profile}`;
+  return oracle.granting('read', before).length > 0 ? 'forbidden' : 'nothing to delete';
+}
+
+function refusedPut(oracle: Oracle, type: string, before: AnyResource | undefined, kind: Attempt['kind']): string {
+  const visible = before !== undefined && oracle.granting('read', before).length > 0;
+  if (visible || (before !== undefined && oracle.granting('update', before).length > 0)) return 'forbidden';
+  const [creates, updates] = [oracle.rulesFor(type, 'create').length > 0, oracle.rulesFor(type, 'update').length > 0];
+  if (kind === 'create' || (!creates && !updates)) return 'forbidden';
+  return creates && maySetId(oracle, type) ? 'forbidden' : 'not-found';
+}
+
+function told(result: WriteResult | FhirError): string {
+  if (result instanceof FhirError) {
+    return result.code === 'conflict' ? `conflict of ${/^\S+/.exec(result.message)![0]}` : result.code;
+  }
+  if (result.kind !== 'delete') return 'written';
+  return result.versionId === null ? 'nothing to delete' : 'deleted';
+}
+
+function bare(resource: AnyResource): Json {
+  const { meta: _, ...rest } = resource as unknown as Json;
+  return rest;
+}
