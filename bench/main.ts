@@ -129,13 +129,7 @@ function benchStart(file: string, variables: Variables): void {
     judged(median / bare!.median, TARGETS.start),
     judged(memory, TARGETS.startMemory, 'MB'),
   ]);
-  const bareRow = [
-    'node -e 0',
-    duration(bare!.median * 1000),
-    `± ${duration(bare!.spread * 1000)}`,
-    '1.00',
-    `${bare!.memory.toFixed(0)} MB`,
-  ];
+  const bareRow = ['node -e 0', duration(bare!.median * 1000), `± ${duration(bare!.spread * 1000)}`, '1.00', ''];
   console.log(`\n${table([['fresh process', 'median', 'spread', '×', 'memory'], bareRow, ...rows])}`);
 }
 
