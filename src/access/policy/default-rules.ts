@@ -34,7 +34,12 @@ export function defaultRules(profileType: string, patient: string | undefined): 
   });
 }
 
-/** What every member may do whatever its policies say: see and change the own User. */
+/**
+ * What every member may do whatever its policies say: see and change the own User.
+ *
+ * Not its e-mail: an invitation goes to the User with the address, so who could take any address could take what is meant
+ * for its owner. Trusted code changes it once the host has verified the new one.
+ */
 export function ownUserRules(user: string): AccessRules {
   const [type, id] = user.split('/') as [string, string];
   return rulesByType((asked) =>
@@ -49,6 +54,7 @@ export function ownUserRules(user: string): AccessRules {
               type: 'User',
               readonlyFields: [
                 'admin',
+                'email',
                 'emailVerified',
                 'externalId',
                 'identifier',
