@@ -33,7 +33,8 @@ export interface Repository {
   read<Type extends ResourceType>(type: Type, id: string): Promise<Stored<ExtractResource<Type>>>;
 
   /**
-   * One version, also of a resource that was deleted since. Who may see the resource as it is now sees its versions.
+   * One version, also of a resource that was deleted since. Seen are those that a rule grants
+   * which grants the resource as it is now too: what it was while it was not the caller's is not the caller's to see.
    *
    * @throws FhirError `not-found`, `gone` - the version is the deletion
    */
