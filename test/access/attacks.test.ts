@@ -178,7 +178,7 @@ overStores('hidden fields', (open) => {
          item: PatientList { name(fhirpath: "%resource.birthDate.exists()") { given } }
          resolved: ObservationList(fhirpath: "subject.resolve().birthDate.exists()") { id }
          sorted: PatientList(_sort: "birthdate") { id }
-         urgent: TaskList(_sort: "priority-order") { id }
+         urgent: TaskList(_sort: "-priority-order") { id }
          paged: PatientList(_sort: "-birthdate", _count: 1) { id } }`,
     );
     expect(errors).toBeUndefined();

@@ -68,6 +68,10 @@ describe('a search parameter reads', () => {
     ['Observation', 'code-value-quantity', 'code', true],
     ['Observation', 'patient', 'subject', true],
     ['Observation', 'combo-code', 'component', true],
+    ['Library', 'depends-on', 'relatedArtifact.type', true],
+    ['Library', 'depends-on', 'relatedArtifact.label', false],
+    ['Task', 'priority-order', 'priority', true],
+    ['Task', 'priority-order', 'status', false],
   ])('%s?%s with %s hidden: %s', (type, code, field, reads) => {
     const hidden = fieldPaths(type, field);
     expect(hidden).not.toEqual([]);
