@@ -149,7 +149,8 @@ describe('applying a patch', () => {
       fc.property(
         fc.array(fc.record({ family: fc.string() }), { maxLength: 4 }),
         fc.nat(4),
-        fc.jsonValue({ maxDepth: 3 }),
+        // As it is after a trip through text, which knows no -0.
+        fc.jsonValue({ maxDepth: 3 }).map((value): unknown => JSON.parse(JSON.stringify(value))),
         (name, index, value) => {
           fc.pre(index <= name.length && !JSON.stringify(value).includes('__proto__'));
           const resource = { resourceType: 'Patient', id: 'p', name };
