@@ -36,8 +36,12 @@ export function parseFhirPath(expression: string): SyntaxNode {
   }
   try {
     return fhirPathLibrary().library.parse(expression) as SyntaxNode;
-  } catch (cause) {
-    throw new FhirError('invalid', `Not a FHIRPath expression: ${firstProblem(cause)}`, { cause });
+  } catch (error) {
+    // The error itself holds on to the whole parser: too much for a log, or for one who prints it, to walk through.
+    const problems = error instanceof Error ? error.message : String(error);
+    throw new FhirError('invalid', `Not a FHIRPath expression: ${firstProblem(problems)}`, {
+      cause: new Error(problems),
+    });
   }
 }
 
@@ -94,8 +98,8 @@ function nesting(expression: string): number {
 }
 
 /** The first of the parser's complaints, shortened: they quote the expression and list all tokens of the grammar. */
-function firstProblem(cause: unknown): string {
-  const [first = ''] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+function firstProblem(problems: string): string {
+  const [first = ''] = problems.split('\n');
   const match = /^line: (\d+); column: (\d+); message: (.*)$/.exec(first);
   if (match === null) return 'it cannot be parsed';
   const [, line, column, message] = match as unknown as [string, string, string, string];

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
@@ -142,6 +143,12 @@ describe('what is refused', () => {
       const error = failureOf(() => compileFhirPath(`%${name}`)(patient));
       expect(error).toMatchObject({ code: 'invalid', message: `Unknown FHIRPath variable: %${name}` });
     }
+  });
+
+  it('keeps what the parser said of a syntax error, not the parser', () => {
+    const { cause } = failureOf(() => compileFhirPath('name.where(', 'Patient')) as { cause?: unknown };
+    expect(inspect(cause, { depth: 9 })).toMatch(/^Error: line: 1; column: 11; message: /);
+    expect(inspect(cause, { depth: 9 }).length).toBeLessThan(5000);
   });
 
   it('refuses a type that FHIR does not have', () => {

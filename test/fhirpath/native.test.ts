@@ -194,7 +194,7 @@ interface Path {
 
 function pathFor(type: string, depth: number): fc.Arbitrary<Path> {
   const elements = [...(typeDefinition(type)?.elements.values() ?? [])].filter(
-    (element) => element.type !== 'Resource',
+    (element) => element.type !== 'Resource' && !UNREADABLE.has(element.name),
   );
   if (elements.length === 0) return fc.constant({ text: '$this', type });
   return fc.constantFrom(...elements).chain((element) => {
@@ -218,6 +218,9 @@ function pathFor(type: string, depth: number): fc.Arbitrary<Path> {
     return fc.oneof(...paths);
   });
 }
+
+/** The library takes this for its function even in backquotes, and cannot parse a path through it. */
+const UNREADABLE: ReadonlySet<string> = new Set(['sort']);
 
 /** Some element names are words of the grammar. */
 function quoted(name: string): string {
