@@ -3,6 +3,7 @@ import fhirpath, { type Model } from 'fhirpath';
 import r4 from 'fhirpath/fhir-context/r4/index.js';
 import { describe, expect, it } from 'vitest';
 import { validateResource } from '../../src/fhir/validate-resource.js';
+import { cases } from '../support/chance.js';
 
 /** Valid resources with every kind of element: choices, siblings, extensions, contained resources, inner resources. */
 const VALID = [
@@ -190,7 +191,7 @@ describe('validation of mutated resources', () => {
         const isMissed = issues.some(({ code, location }) => code === 'required' && location === place.location);
         expect(isMissed).toBe(REQUIRED.includes(place.location));
       }),
-      { numRuns: 400 },
+      { numRuns: cases(400) },
     );
   });
 
@@ -205,8 +206,19 @@ describe('validation of mutated resources', () => {
         expect(Array.isArray(validateResource(mutated, { strict }))).toBe(true);
         expect(Array.isArray(validateResource(value, { strict }))).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: cases(1000) },
     );
+  });
+
+  it('takes a resourceType that is no text for none', () => {
+    const nameless = JSON.parse('{ "id": "a", "resourceType": { "toString": 1 } }') as unknown;
+    for (const strict of [true, false]) {
+      expect(validateResource(nameless, { strict })).toHaveLength(1);
+      expect(validateResource({ resourceType: 'Patient', contained: [nameless] }, { strict })[0]).toMatchObject({
+        code: 'structure',
+        expression: ['Patient.contained[0]'],
+      });
+    }
   });
 
   it('gives locations that FHIRPath resolves to the very value', () => {

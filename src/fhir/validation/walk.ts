@@ -27,7 +27,12 @@ export function containerScope(resource: JsonObject): ContainerScope {
   const items: readonly unknown[] = Array.isArray(resource.contained) ? resource.contained : [];
   const contained = new Map<string, string>();
   for (const item of items) {
-    if (isJsonObject(item) && typeof item.id === 'string') contained.set(item.id, String(item.resourceType));
+    if (isJsonObject(item) && typeof item.id === 'string') contained.set(item.id, typeName(item));
   }
-  return { type: String(resource.resourceType), contained, linked: new Set(), inside: undefined };
+  return { type: typeName(resource), contained, linked: new Set(), inside: undefined };
+}
+
+/** Whatever stands there may be no text at all, nor be turned into one. */
+function typeName({ resourceType }: JsonObject): string {
+  return typeof resourceType === 'string' ? resourceType : '';
 }
