@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 const LONG = 'test/long/**';
 /** Examples and tests may import the package by its public name. */
-const OWN_NAME = [
+export const OWN_NAME = [
   { find: /^fhirgraph$/, replacement: source('index') },
   { find: /^fhirgraph\/(sqlite|testing)$/, replacement: source('$1') },
 ];
@@ -27,6 +27,7 @@ export default defineConfig({
         test: { name: 'graphql-16', include: ['test/graphql/**/*.test.ts'], env: { GRAPHQL_MAJOR: '16' } },
       },
     ],
+    setupFiles: ['test/support/setup.ts'],
     testTimeout: 30_000,
   },
 });

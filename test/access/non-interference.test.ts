@@ -9,6 +9,7 @@ import { Oracle, type Interaction } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS } from './questions.js';
 import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './world.js';
+import { cases } from '../support/chance.js';
 
 /** Cases per store; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 60);
@@ -49,7 +50,7 @@ describe.each([
           expect(await snapshot(whole, 'alpha')).toBe(stored);
         });
       }),
-      { numRuns: CASES },
+      { numRuns: cases(CASES) },
     );
     expect(compared).toBeGreaterThan(CASES / 4);
   }, 600_000);
@@ -76,7 +77,7 @@ describe.each([
           expect(await snapshot(beside, 'beta')).toBe(elsewhere);
         });
       }),
-      { numRuns: CASES },
+      { numRuns: cases(CASES) },
     );
   }, 600_000);
 });

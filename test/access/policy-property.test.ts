@@ -16,6 +16,7 @@ import { Oracle } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS, SORTS, type Question } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
+import { cases } from '../support/chance.js';
 
 /** Cases per store; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 250);
@@ -51,7 +52,7 @@ describe.each([
           await store.close();
         }
       }),
-      { numRuns: CASES },
+      { numRuns: cases(CASES) },
     );
 
   test(

@@ -10,6 +10,7 @@ import { Oracle } from './oracle.js';
 import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
 import { outcomeOfPut, resultOfPut } from './write-oracle.js';
+import { cases } from '../support/chance.js';
 
 /** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 150);
@@ -53,7 +54,7 @@ describe.each([
           await store.close();
         }
       }),
-      { numRuns: CASES },
+      { numRuns: cases(CASES) },
     );
     // Both outcomes are common, or the test would show little.
     expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(CASES / 2);

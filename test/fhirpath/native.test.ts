@@ -6,6 +6,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
 import { compileNative } from '../../src/fhirpath/native/compile-native.js';
 import { parseFhirPath } from '../../src/fhirpath/syntax-tree.js';
+import { cases } from '../support/chance.js';
 import { hasShared, syntheaBundles } from '../support/shared.js';
 
 const patient = {
@@ -93,20 +94,20 @@ describe('native evaluation', () => {
 describe('native evaluation equals the library', () => {
   it.skipIf(!hasShared)('for random expressions over real resources (needs the shared material)', () => {
     const resources = realResources();
-    const cases = fc
+    const inputs = fc
       .constantFrom(...resources)
       .chain((resource) =>
         fc.record({ resource: fc.constant(resource), expression: expressionFor(resource.resourceType, 2) }),
       );
     let native = 0;
     fc.assert(
-      fc.property(cases, ({ resource, expression }) => {
+      fc.property(inputs, ({ resource, expression }) => {
         if (isNative(expression, resource.resourceType)) native += 1;
         expect(byNative(expression, resource.resourceType, resource)).toEqual(
           byLibrary(expression, resource.resourceType, resource),
         );
       }),
-      { numRuns: 1500 },
+      { numRuns: cases(1500) },
     );
     expect(native).toBeGreaterThan(400);
   });
@@ -129,7 +130,7 @@ describe('native evaluation equals the library', () => {
       fc.property(body, expressionFor('HumanName', 2), (name, expression) => {
         expect(byNative(expression, 'HumanName', name)).toEqual(byLibrary(expression, 'HumanName', name));
       }),
-      { numRuns: 1500 },
+      { numRuns: cases(1500) },
     );
   });
 });

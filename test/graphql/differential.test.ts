@@ -9,6 +9,7 @@ import { caller, openClinic, PROJECT, type Clinic, type Sample } from './harness
 import { learnVocabulary, writeDocument, type Vocabulary } from './naive/random-document.js';
 import { createNaiveEngine } from './naive/schema.js';
 import type { JsonObject } from './naive/resolvers.js';
+import { cases } from '../support/chance.js';
 
 /** What sample data lacks: references that lead nowhere, contained resources, values with extensions only. */
 const ODD: readonly Sample[] = [
@@ -83,7 +84,7 @@ test('random queries are answered as graphql-js over naive resolvers answers the
       nodes += JSON.stringify(actual.data).split(':').length;
       failed += actual.errors?.length ?? 0;
     }),
-    { numRuns: 300, endOnFailure: true },
+    { numRuns: cases(300), endOnFailure: true },
   );
   // Answers that are all empty would be equal too.
   expect(nodes / asked).toBeGreaterThan(20);

@@ -4,6 +4,7 @@ import { OverlappingFieldsCanBeMergedRule, parse, validate, type DocumentNode } 
 import { fragmentsOf } from '../../src/graphql/plan/collect-fields.js';
 import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { findMergeErrors } from '../../src/graphql/validation/fields-merge.js';
+import { cases } from '../support/chance.js';
 
 const schema = new FhirSchema('standard');
 
@@ -160,7 +161,7 @@ test('says of random documents what graphql-js says', () => {
         expect(findMergeErrors(schema, document, fragmentsOf(document)).length > 0, query).toBe(expected);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: cases(400) },
   );
   // Neither verdict may be rare, or the comparison would say little.
   expect(conflicting).toBeGreaterThan(40);

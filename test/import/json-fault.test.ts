@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findJsonFault } from '../../src/import/json-fault.js';
+import { cases } from '../support/chance.js';
 
 /** JSON with some characters put in, taken out or replaced. */
 const damaged = fc
@@ -31,7 +32,7 @@ test('finds a fault exactly where JSON.parse fails', () => {
     fc.property(damaged, (text) => {
       expect(findJsonFault(text) === undefined).toBe(isJson(text));
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(2000) },
   );
 });
 
@@ -42,7 +43,7 @@ test('what stands before the fault has none of its own, except that it ends ther
       if (fault === undefined) return;
       expect([undefined, fault]).toContain(findJsonFault(text.slice(0, fault)));
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(2000) },
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { importNdjson, type NdjsonProgress } from '../../src/import/import-ndjson.js';
 import { contents, faultOf, memoryContext } from './harness.js';
+import { cases } from '../support/chance.js';
 
 const line = (id: string, more = ''): string => `{"resourceType":"Patient","id":"${id}"${more}}`;
 
@@ -247,7 +248,7 @@ test('however the source is cut into chunks, the result is the same', async () =
         expect(expected.bytes).toBe(Buffer.byteLength(whole));
       },
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 

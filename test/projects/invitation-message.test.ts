@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { plausibleEmail } from '../../src/projects/email-address.js';
 import { buildInvitationMessage } from '../../src/projects/invitation-message.js';
 import type { InvitationFacts } from '../../src/projects/mailer.js';
+import { cases } from '../support/chance.js';
 
 function facts(
   names: { project?: string; user?: string; inviter?: string; isNewUser?: boolean } = {},
@@ -97,6 +98,6 @@ test('no plausible e-mail address could break out of a header, and its form is i
       expect(email).toMatch(/^[^\s@<>,;"\p{C}]+@[^\s@<>,;"\p{C}]+$/u);
       expect(plausibleEmail(email)).toBe(email);
     }),
-    { numRuns: 2_000 },
+    { numRuns: cases(2_000) },
   );
 });

@@ -4,6 +4,7 @@ import { resourceTypes } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { IndexEntry } from '../../src/search/index-entry.js';
 import { indexEntries } from '../../src/search/index-resource.js';
+import { cases } from '../support/chance.js';
 
 describe('token values', () => {
   it('takes each coding of a CodeableConcept, with the texts that belong to it', () => {
@@ -340,7 +341,7 @@ describe('every resource', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 

@@ -11,6 +11,7 @@ import { parseSearch } from '../../src/search/parse-search.js';
 import { parseSort } from '../../src/search/parse-sort.js';
 import { testValue } from '../../src/search/test-value.js';
 import { testOf } from './harness.js';
+import { cases } from '../support/chance.js';
 
 const TYPES = ['Patient', 'Observation', 'RiskAssessment', 'ValueSet', 'Group', 'Location', 'Encounter'];
 const ALLOWED_CODES = ['invalid', 'unsupported', 'too-costly'];
@@ -170,14 +171,14 @@ describe('any text', () => {
   it('as a name', () => {
     fc.assert(
       fc.property(type, soup, (one, name) => parses(() => parseParameter(one, name, ['x']))),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 
   it('as a value of every parameter', () => {
     fc.assert(
       fc.property(typeAndCode, soup, ([one, code], value) => parses(() => parseParameter(one, code, [value]))),
-      { numRuns: 1_000 },
+      { numRuns: cases(1_000) },
     );
   });
 
@@ -186,14 +187,14 @@ describe('any text', () => {
       fc.property(typeAndCode, piece, soup, ([one, code], modifier, value) =>
         parses(() => parseParameter(one, `${code}:${modifier}`, [value])),
       ),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 
   it('as a filter', () => {
     fc.assert(
       fc.property(type, soup, (one, text) => parses(() => parseFilter(one, text))),
-      { numRuns: 1_000 },
+      { numRuns: cases(1_000) },
     );
   });
 
@@ -203,7 +204,7 @@ describe('any text', () => {
       fc.property(typeAndCode, operator, soup, ([one, code], op, value) =>
         parses(() => parseFilter(one, `${code} ${op} ${JSON.stringify(value)}`)),
       ),
-      { numRuns: 1_000 },
+      { numRuns: cases(1_000) },
     );
   });
 
@@ -214,7 +215,7 @@ describe('any text', () => {
   it('as a query', () => {
     fc.assert(
       fc.property(type, soup, (one, text) => parses(() => parseSearch(one, text))),
-      { numRuns: 500 },
+      { numRuns: cases(500) },
     );
   });
 
