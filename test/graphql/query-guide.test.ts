@@ -2,14 +2,8 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import type { ResponseError } from '../../src/graphql/execute/response-errors.js';
 import type { Limits } from '../../src/graphql/limits.js';
+import { blocksOf } from '../support/markdown.js';
 import { openClinic, type Clinic, type Sample, type Variables } from './harness.js';
-
-/** A fenced block of the guide: its language, what stands behind it, and its text. */
-interface Block {
-  readonly language: string;
-  readonly info: string;
-  readonly text: string;
-}
 
 interface Example {
   readonly section: string;
@@ -58,14 +52,6 @@ function examplesOf(section: string): Example[] {
       },
     ];
   });
-}
-
-function blocksOf(markdown: string): Block[] {
-  return [...markdown.matchAll(/^```(\w+) ?(.*)\n([^]*?)^```$/gm)].map(([, language, info, text]) => ({
-    language: language!,
-    info: info!,
-    text: text!,
-  }));
 }
 
 function parse<Content>(json: string | undefined): Content | undefined {
