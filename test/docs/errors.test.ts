@@ -50,7 +50,7 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
   unauthenticated: ({ store }) => fromGraphql('{ PatientList { id } }', { store, caller: undefined as never }),
   forbidden: async (clinic) => {
     const ann = await signIn(clinic.store, { membership: clinic.membership });
-    return createRepository({ ...clinic, caller: ann }).create({ resourceType: 'AccessPolicy' } as Resource);
+    return createRepository({ ...clinic, caller: ann }).create({ resourceType: 'AccessPolicy' });
   },
   'membership-ambiguous': async (clinic) => {
     await invite(clinic.project, { ...ANN, forceNewMembership: true }, clinic);
@@ -177,7 +177,7 @@ async function fromGraphql(query: string, context: Parameters<typeof executeFhir
 }
 
 async function givePolicy({ repository, membership, ...context }: Clinic, policy: object): Promise<string> {
-  const { id } = await repository.create({ resourceType: 'AccessPolicy', ...policy } as Resource);
+  const { id } = await repository.create({ resourceType: 'AccessPolicy', ...policy });
   await updateMember(membership, { accessPolicy: { reference: `AccessPolicy/${id}` } }, context);
   return `AccessPolicy/${id}`;
 }
