@@ -1,0 +1,55 @@
+import type { Resource } from '@medplum/fhirtypes';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { blocksOf } from '../support/markdown.js';
+
+const guide = readFileSync(new URL('../../docs/searching.md', import.meta.url), 'utf8');
+/** ``| `Patient?family=hil` | ann, cal | …`` */
+const rows = [...guide.matchAll(/^\| `([A-Z]\w+)\?((?:[^`|]|\\\|)+)` \| ([^|]+) \|/gm)].map(
+  ([, type, query, outcome]) => ({
+    type: type as Resource['resourceType'],
+    query: query!.replaceAll('\\|', '|'),
+    outcome: outcome!.trim(),
+  }),
+);
+
+test('the guide has rows for every kind of parameter', () => {
+  expect(rows.length).toBeGreaterThan(50);
+});
+
+describe.each([
+  ['memory', () => new MemoryStore()],
+  ['SQLite', () => new SqliteStore(':memory:')],
+])('on %s', (_, openStore) => {
+  const store = openStore();
+  const repository = createRepository({ store, caller: systemCaller('clinic') });
+  beforeAll(async () => {
+    const { text } = blocksOf(guide).find(({ info }) => info === 'resources')!;
+    for (const resource of JSON.parse(text) as Resource[]) await repository.update(resource);
+  });
+  afterAll(() => store.close());
+
+  test.each(rows)('$type?$query', async ({ type, query, outcome }) => {
+    expect(await outcomeOf(repository, type, query)).toBe(outcome);
+  });
+});
+
+/** The ids found, or the code of the error. */
+async function outcomeOf(repository: Repository, type: Resource['resourceType'], query: string): Promise<string> {
+  try {
+    const { entry = [] } = await repository.search(type, query.replaceAll('+', '%2B'));
+    return entry
+      .map(({ resource }) => resource!.id!)
+      .sort()
+      .join(', ');
+  } catch (error) {
+    if (error instanceof FhirError) return error.code;
+    throw error;
+  }
+}
