@@ -113,6 +113,7 @@ export type {
   UrlReferenceValue,
 } from './search/index-entry.js';
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse-search.js';
+export type { SearchPosition } from './search/sort.js';
 export type {
   CallOptions,
   Change,

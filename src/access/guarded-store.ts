@@ -12,6 +12,7 @@ import {
   type UnmatchedCheck,
   type WriteResult,
 } from '../store/store.js';
+import type { SearchPosition } from '../search/sort.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
 import { homeOf } from './home-of.js';
@@ -153,10 +154,19 @@ class Guard {
     const criteria = await resolveMemberUsers(this.store, this.caller, joined, options);
     if (criteria.kind === 'none') return null;
     // A sort by a field that some rule hides would tell its order.
-    const sort = query.sort?.filter(({ parameter }) =>
+    const open = query.sort?.map(({ parameter }) =>
       rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
     );
-    return { ...query, project, criteria, sort };
+    const isOpen = (_: unknown, index: number): boolean => open?.[index] === true;
+    const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
+    return {
+      ...query,
+      project,
+      criteria,
+      sort: query.sort?.filter(isOpen),
+      after: query.after && place(query.after),
+      before: query.before && place(query.before),
+    };
   }
 
   async #mask(

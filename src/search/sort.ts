@@ -33,6 +33,36 @@ export function sortValue(subject: SearchSubject, key: SortKey): string | number
 }
 
 /**
+ * A place in the order of a search: that of a resource which is there, or was there. Pages that begin or end at a position
+ * neither skip nor repeat a resource, whatever is created, changed or deleted elsewhere.
+ */
+export interface SearchPosition {
+  /** {@link sortValue} under each key of the sort; null where there is none. */
+  readonly values: readonly (string | number | null)[];
+  readonly id: string;
+}
+
+/** Where a resource stands. */
+export function positionOf(subject: SearchSubject, sort: readonly SortKey[] | undefined): SearchPosition {
+  return { values: (sort ?? []).map((key) => sortValue(subject, key) ?? null), id: subject.id };
+}
+
+/** Negative for resources before the position, positive after it, 0 at it; the order is that of {@link compareSubjects}. */
+export function compareToPosition(
+  sort: readonly SortKey[] | undefined,
+  position: SearchPosition,
+): (subject: SearchSubject) => number {
+  return (subject) => {
+    for (const [index, key] of (sort ?? []).entries()) {
+      const order = compareValues(sortValue(subject, key), position.values[index] ?? undefined, key.descending);
+      // It is this very resource, even where it has changed and now has other values than the position.
+      if (order !== 0 || key.parameter === '_id') return order;
+    }
+    return compareIds(subject.id, position.id);
+  };
+}
+
+/**
  * The order of search results: by each key in turn, resources without a value last in either direction, ties by
  * ascending id. Without keys: by ascending id.
  *
@@ -55,8 +85,12 @@ export function compareSubjects(sort: readonly SortKey[] | undefined): (a: Searc
         if (order !== 0) return order;
       }
     }
-    return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+    return compareIds(a.id, b.id);
   };
+}
+
+function compareIds(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function orderOf(value: IndexValue): string | number | undefined {

@@ -1,6 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
-import { type CallOptions, type PutWrite } from './store.js';
+import type { SearchPosition } from '../search/sort.js';
+import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
 
 /** Ends a call whose `signal` has fired. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {
@@ -23,6 +24,42 @@ export function pageOf(page: { readonly offset?: number | undefined; readonly li
   assertCount('offset', offset);
   if (limit !== undefined) assertCount('limit', limit);
   return { offset, limit };
+}
+
+/** Where a page begins or ends, if not at the ends of the order. */
+export interface PageEdge {
+  readonly position: SearchPosition;
+  /** True for the matches before the position, false for those after it. */
+  readonly before: boolean;
+}
+
+/**
+ * The position that a page is bound to, checked; undefined where it has none.
+ *
+ * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the sort
+ */
+export function pageEdgeOf({ sort, offset, after, before }: SearchQuery): PageEdge | undefined {
+  const position = after ?? before;
+  if (position === undefined) return undefined;
+  if (after !== undefined && before !== undefined)
+    throw new FhirError('invalid', 'A page takes after or before, not both');
+  if (before !== undefined && offset !== undefined && offset !== 0) {
+    throw new FhirError('invalid', 'A page that ends at a position takes no offset');
+  }
+  const { values, id } = position;
+  if (
+    typeof id !== 'string' ||
+    !Array.isArray(values) ||
+    values.length !== (sort ?? []).length ||
+    !values.every(isValue)
+  ) {
+    throw new FhirError('invalid', 'A position holds an id, and a text, number or null for each key of the sort');
+  }
+  return { position, before: after === undefined };
+}
+
+function isValue(value: unknown): boolean {
+  return value === null || typeof value === 'string' || Number.isFinite(value);
 }
 
 /** @throws FhirError `invalid` - the resource is no JSON object or its type and id are not those of its key. */

@@ -1,5 +1,6 @@
 import type { AnyResource } from '../fhir/resource.js';
 import type { Criteria, SortKey } from '../search/criteria.js';
+import type { SearchPosition } from '../search/sort.js';
 
 /**
  * Where resources live. The engine speaks to nothing else, so anything that keeps these promises can carry it;
@@ -101,12 +102,16 @@ export interface SearchQuery {
   readonly criteria: Criteria;
   /** Default: by id, ascending. Ties of any sort are broken by ascending id. Resources without a value come last. */
   readonly sort?: readonly SortKey[] | undefined;
-  /** Matches to leave out at the start of the page. Default 0. */
+  /** Matches to leave out at the start of the page. Default 0; not together with `before`. */
   readonly offset?: number | undefined;
   /** Longest page. Default: no limit. 0 returns no resources (with `total`: the count alone). */
   readonly limit?: number | undefined;
   /** Also count all matches, whatever the page. Default false. */
   readonly total?: boolean | undefined;
+  /** The page begins right after this position in the order of `sort`. */
+  readonly after?: SearchPosition | undefined;
+  /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
+  readonly before?: SearchPosition | undefined;
 }
 
 export interface SearchPage {

@@ -1,6 +1,7 @@
 import { ALL, type Criteria, NONE, type Prefix, type SortKey, type ValueTest } from '../search/criteria.js';
 import type { IndexEntry, IndexValue } from '../search/index-entry.js';
 import type { SearchSubject } from '../search/search-subject.js';
+import { positionOf, type SearchPosition } from '../search/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../store/store.js';
 import { below, oneOf } from './random.js';
 import type { ReferenceSearch } from './reference-search.js';
@@ -49,15 +50,31 @@ export class RandomQueries {
   }
 
   #query(type: string): SearchQuery {
-    return {
+    const sort = this.#chance(0.6) ? this.#sort(type) : undefined;
+    const query = {
       project: this.#project,
       type,
       criteria: this.#criteria(type, below(4, this.#random)),
-      sort: this.#chance(0.6) ? this.#sort(type) : undefined,
-      offset: this.#chance(0.3) ? below(4, this.#random) : undefined,
+      sort,
       limit: this.#chance(0.5) ? below(8, this.#random) : undefined,
       total: true,
     };
+    if (this.#chance(0.2)) return { ...query, before: this.#position(type, sort) };
+    const offset = this.#chance(0.3) ? below(4, this.#random) : undefined;
+    return { ...query, offset, after: this.#chance(0.25) ? this.#position(type, sort) : undefined };
+  }
+
+  /** Mostly where a resource stands, sometimes somewhere between. */
+  #position(type: string, sort: readonly SortKey[] | undefined): SearchPosition {
+    const place = (): SearchPosition => positionOf(oneOf(this.#data.subjects(type), this.#random), sort);
+    const { id, values } = place();
+    if (this.#chance(0.7)) return { id, values };
+    const other = place();
+    const mixed = values.map((value, index) => {
+      if (sort?.[index]?.parameter === '_id') return id;
+      return this.#chance(0.5) ? value : other.values[index]!;
+    });
+    return { id, values: mixed };
   }
 
   #sort(type: string): readonly SortKey[] {

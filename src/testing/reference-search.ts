@@ -1,7 +1,7 @@
 import type { AnyResource } from '../fhir/resource.js';
 import { matches } from '../search/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
-import { compareSubjects } from '../search/sort.js';
+import { compareSubjects, compareToPosition } from '../search/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../store/store.js';
 
 /** The answer that every store must give: ids in order, and the number of all matches. */
@@ -54,9 +54,17 @@ export class ReferenceSearch implements SearchWorld {
     return this.#answer(this.referencing(query.type, parameter, target), query);
   }
 
-  #answer(from: readonly SearchSubject[], { criteria, sort, offset = 0, limit }: SearchQuery): ReferenceAnswer {
+  #answer(from: readonly SearchSubject[], query: SearchQuery): ReferenceAnswer {
+    const { criteria, sort, offset = 0, limit, after, before } = query;
     const found = from.filter((subject) => matches(criteria, subject, this)).sort(compareSubjects(sort));
-    const page = found.slice(offset, limit === undefined ? undefined : offset + limit);
+    const beyond =
+      after !== undefined
+        ? found.filter((subject) => compareToPosition(sort, after)(subject) > 0)
+        : before !== undefined
+          ? found.filter((subject) => compareToPosition(sort, before)(subject) < 0)
+          : found;
+    const start = before !== undefined && limit !== undefined ? Math.max(0, beyond.length - limit) : offset;
+    const page = beyond.slice(start, limit === undefined ? undefined : start + limit);
     return { ids: page.map(({ id }) => id), total: found.length };
   }
 }

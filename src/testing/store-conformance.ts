@@ -6,6 +6,7 @@ import { criteriaSuite } from './suites/criteria.js';
 import { eventSuite } from './suites/events.js';
 import { linkSuite } from './suites/links.js';
 import { orderSuite } from './suites/order.js';
+import { positionSuite } from './suites/positions.js';
 import { privacySuite } from './suites/privacy.js';
 import { randomSuite } from './suites/random-searches.js';
 import { readingSuite } from './suites/reading.js';
@@ -73,6 +74,7 @@ const SUITES: readonly ConformanceSuite[] = [
   valueSuite,
   criteriaSuite,
   orderSuite,
+  positionSuite,
   linkSuite,
   privacySuite,
   eventSuite,

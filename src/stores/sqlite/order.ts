@@ -1,25 +1,62 @@
 import type { SortKey } from '../../search/criteria.js';
+import type { PageEdge } from '../../store/guards.js';
 import { TABLE_NAMES, tablesOf } from './index-tables.js';
 import type { IndexTable } from './operators.js';
 import { parameterKey, type RowScope } from './rows.js';
-import { list, type Sql, sql, unionAll } from './sql.js';
+import { allOf, anyOf, FALSE, list, type Sql, sql, unionAll } from './sql.js';
+
+/** One thing that a search is ordered by. */
+export interface OrderTerm {
+  readonly value: Sql;
+  readonly descending: boolean;
+}
 
 /**
- * The ORDER BY terms of a search: its keys, then the id.
+ * What a search is ordered by: one term per key of the sort. Ties are in order of the ids.
  *
  * Equal to `compareSubjects` of search/sort.ts, but for strings with characters outside the Basic Multilingual Plane:
  * SQLite orders by code point, so these come after, not before, the characters from U+E000 to U+FFFF.
  */
-export function orderBy(sort: readonly SortKey[] | undefined, scope: RowScope): Sql {
-  const terms: Sql[] = [];
-  for (const key of sort ?? []) {
-    const value = sortValue(key, scope);
-    if (value !== undefined) terms.push(key.descending ? sql`${value} DESC NULLS LAST` : sql`${value} ASC NULLS LAST`);
-    // Nothing after the id can still decide.
-    if (key.parameter === '_id') return list(terms);
-  }
-  return list([...terms, sql`${scope.row}.id`]);
+export function orderTerms(sort: readonly SortKey[] | undefined, scope: RowScope): readonly OrderTerm[] {
+  const keys = sort ?? [];
+  const last = keys.findIndex(({ parameter }) => parameter === '_id');
+  // Nothing after the id can still decide.
+  const deciding = last < 0 ? keys : keys.slice(0, last + 1);
+  return deciding.map((key) => ({ value: sortValue(key, scope) ?? NULL, descending: key.descending }));
 }
+
+/** The ORDER BY terms; backwards, for pages that are found from their end. */
+export function orderBy(terms: readonly OrderTerm[], id: Sql, backwards = false): Sql {
+  return list([
+    ...terms
+      .filter(({ value }) => value !== NULL)
+      .map(({ value, descending }) => {
+        const direction = descending === backwards ? sql`ASC` : sql`DESC`;
+        return sql`${value} ${direction} NULLS ${backwards ? sql`FIRST` : sql`LAST`}`;
+      }),
+    backwards ? sql`${id} DESC` : id,
+  ]);
+}
+
+/** The condition of rows that come after a position, or before it. */
+export function beyond(terms: readonly OrderTerm[], id: Sql, { position, before }: PageEdge): Sql {
+  const rest = before ? sql`${id} < ${position.id}` : sql`${id} > ${position.id}`;
+  return terms.reduceRight((ties, term, index) => {
+    const value = position.values[index]!;
+    const equal = value === null ? sql`${term.value} IS NULL` : sql`${term.value} = ${value}`;
+    return anyOf([farther(term, value, before), allOf([equal, ties])]);
+  }, rest);
+}
+
+/** Nothing has no value, and comes last in either direction. */
+function farther({ value, descending }: OrderTerm, than: string | number | null, before: boolean): Sql {
+  if (than === null) return before ? sql`${value} IS NOT NULL` : FALSE;
+  const smaller = before !== descending;
+  const compared = smaller ? sql`${value} < ${than}` : sql`${value} > ${than}`;
+  return before ? compared : sql`(${compared} OR ${value} IS NULL)`;
+}
+
+const NULL = sql`NULL`;
 
 /** Undefined where no resource has a value, so that the key decides nothing. */
 function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | undefined {

@@ -1,12 +1,12 @@
-import { pageOf } from '../../store/guards.js';
+import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
 import { rowCondition } from './conditions.js';
 import type { Dictionaries } from './dictionary.js';
-import { orderBy } from './order.js';
+import { beyond, orderBy, orderTerms } from './order.js';
 import { planRows } from './plan.js';
 import { inPlan, parameterKey, rowScope, type RowScope } from './rows.js';
-import { FALSE, type Sql, sql } from './sql.js';
+import { FALSE, list, Sql, sql } from './sql.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -29,10 +29,16 @@ export class Searches {
   search(query: SearchQuery): KeyPage {
     const { offset, limit } = pageOf(query);
     const { page, count } = this.searchStatements(query);
+    const edge = pageEdgeOf(query);
     const keys = limit === 0 ? [] : this.#statements.all(page).map(([content]) => content as number);
+    if (edge?.before === true) keys.reverse();
     if (query.total !== true) return { keys };
     // PERF: a page that was not cut short says how many there are.
-    const whole = limit !== 0 && (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);
+    const whole =
+      edge === undefined &&
+      limit !== 0 &&
+      (limit === undefined || keys.length < limit) &&
+      (offset === 0 || keys.length > 0);
     return { keys, total: whole ? offset + keys.length : (this.#statements.get(count)![0] as number) };
   }
 
@@ -47,6 +53,7 @@ export class Searches {
   /** One page per target. */
   searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
     const { offset, limit } = pageOf(query);
+    const edge = pageEdgeOf(query);
     const targetKeys = targets.map((target) => this.#targetKey(query.project, target));
     const pages = new Map<number | undefined, KeyPage>([
       [undefined, query.total ? { keys: [], total: 0 } : { keys: [] }],
@@ -54,8 +61,9 @@ export class Searches {
     const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
     const statement = wanted.length === 0 ? undefined : this.byReferenceStatement(query, parameter, wanted);
     for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
-      const keys = JSON.parse(contents as string) as readonly number[];
-      const whole = query.total === true && limit === undefined && offset === 0;
+      const keys = JSON.parse(contents as string) as number[];
+      if (edge?.before === true) keys.reverse();
+      const whole = query.total === true && limit === undefined && offset === 0 && edge === undefined;
       pages.set(target as number, query.total ? { keys, total: whole ? keys.length : (total as number) } : { keys });
     }
     return targetKeys.map((key) => pages.get(key) ?? pages.get(undefined)!);
@@ -63,32 +71,25 @@ export class Searches {
 
   /** The statements behind {@link search}. */
   searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
-    const { offset, limit = NO_LIMIT } = pageOf(query);
     const scope = this.#scope(query);
-    const where = this.#where(query, scope);
-    return {
-      page: sql`SELECT r0.content FROM resource r0 WHERE ${where} ORDER BY ${orderBy(query.sort, scope)}
-        LIMIT ${limit} OFFSET ${offset}`,
-      count: sql`SELECT count(*) FROM resource r0 WHERE ${where}`,
-    };
+    const matching = sql`FROM resource r0 WHERE ${this.#where(query, scope)}`;
+    return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
   }
 
   /**
    * The one statement behind {@link searchByReference}: per target its key, the page as a JSON list and the total (or null).
    */
   byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
-    const { offset, limit = NO_LIMIT } = pageOf(query);
+    const { offset, limit } = pageOf(query);
     const scope = this.#scope(query);
     const key = parameterKey(scope, parameter);
     const condition = rowCondition(query.criteria, scope);
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
       WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${condition}`;
-    const page = sql`SELECT r0.content AS content ${referring} ORDER BY ${orderBy(query.sort, scope)}
-      LIMIT ${limit} OFFSET ${offset}`;
-    const total =
-      query.total === true && (limit !== NO_LIMIT || offset !== 0) ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
-    return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${page})), ${total}
+    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(query) !== undefined;
+    const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
+    return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
       FROM json_each(${JSON.stringify(targetKeys)}) j`;
   }
 
@@ -108,3 +109,28 @@ export class Searches {
 
 /** What SQLite takes for a LIMIT that is none. */
 const NO_LIMIT = -1;
+
+/**
+ * The version keys of one page, in order; from the page's end backwards where it ends at a position.
+ *
+ * @param matching FROM and WHERE of all matches, with `r0` for the resource
+ */
+function pageOfMatches(query: SearchQuery, matching: Sql, scope: RowScope): Sql {
+  const { offset, limit = NO_LIMIT } = pageOf(query);
+  const edge = pageEdgeOf(query);
+  const terms = orderTerms(query.sort, scope);
+  const page = sql`LIMIT ${limit} OFFSET ${offset}`;
+  const id = sql`r0.id`;
+  if (edge === undefined) return sql`SELECT r0.content AS content ${matching} ORDER BY ${orderBy(terms, id)} ${page}`;
+  const { before } = edge;
+  if (terms.length === 0) {
+    return sql`SELECT r0.content AS content ${matching} AND ${beyond(terms, id, edge)}
+      ORDER BY ${orderBy(terms, id, before)} ${page}`;
+  }
+  // PERF: a LIMIT inside keeps SQLite from working out the values of the order anew wherever they are compared.
+  const named = terms.map((term, index) => ({ ...term, value: new Sql(`s.k${index}`, []) }));
+  const values = list(terms.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`));
+  return sql`SELECT s.content AS content
+    FROM (SELECT r0.content AS content, r0.id AS id, ${values} ${matching} LIMIT ${NO_LIMIT}) s
+    WHERE ${beyond(named, sql`s.id`, edge)} ORDER BY ${orderBy(named, sql`s.id`, before)} ${page}`;
+}
