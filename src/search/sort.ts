@@ -47,6 +47,11 @@ export function positionOf(subject: SearchSubject, sort: readonly SortKey[] | un
   return { values: (sort ?? []).map((key) => sortValue(subject, key) ?? null), id: subject.id };
 }
 
+/** A position after every resource: no value comes last, and no id is as great as `~`. */
+export function endOf(sort: readonly SortKey[] | undefined): SearchPosition {
+  return { values: (sort ?? []).map(() => null), id: '~' };
+}
+
 /** Negative for resources before the position, positive after it, 0 at it; the order is that of {@link compareSubjects}. */
 export function compareToPosition(
   sort: readonly SortKey[] | undefined,

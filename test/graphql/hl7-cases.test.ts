@@ -72,8 +72,7 @@ describe.skipIf(!hasShared)("HL7's cases in dialect hl7, as written", () => {
     expect(cases.length).toBe(29);
   });
 
-  // Connections have no cursors yet, which one case selects.
-  test.each(cases.filter(({ name }) => name !== 'search-full'))('$name', async (entry) => {
+  test.each(cases)('$name', async (entry) => {
     const { name, source, output, context, operation } = entry;
     const store = await storeFor(entry);
     const answer = await executeFhirGraphql(sharedText(`hl7-graphql/cases/${source}`), {

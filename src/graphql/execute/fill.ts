@@ -1,10 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId, type AnyResource } from '../../fhir/resource.js';
-import type { ReadResult, SearchPage, StoredResource } from '../../store/store.js';
+import type { ReadResult, ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import { evaluateTexts } from '../plan/arguments.js';
-import type { ConnectionEdgeField, ConnectionShape, Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
+import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
 import { absence, call } from './call.js';
+import { answerConnection, connectionPage } from './connection.js';
 import { fillReferences } from './fill-references.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
@@ -51,11 +52,12 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
   const request = searchRequest(edge, run.options);
   if (request.reference === undefined) {
     const page = await call(run, () => store.search(request.query, { signal }));
-    for (const { out } of holes) out[edge.key] = answerSearch(edge, request, page, out, run);
+    for (const { out } of holes) out[edge.key] = answerSearch(edge, { request, page, target: undefined }, out, run);
     return;
   }
-  const targets = new Map<string, { readonly type: string; readonly id: string }>();
-  for (const { target } of holes) if (target !== undefined) targets.set(`${target.type}/${target.id}`, target);
+  const targets = new Map<string, ReferenceTarget>();
+  const pointed = holes.map(({ out, target = request.target }) => ({ out, target }));
+  for (const { target } of pointed) if (target !== undefined) targets.set(`${target.type}/${target.id}`, target);
   const pages = new Map<string, SearchPage>();
   if (targets.size > 0) {
     const reference = request.reference;
@@ -64,10 +66,10 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
     );
     [...targets.keys()].forEach((key, index) => pages.set(key, found[index]!));
   }
-  for (const { out, target } of holes) {
+  for (const { out, target } of pointed) {
     const page = target === undefined ? EMPTY : pages.get(`${target.type}/${target.id}`)!;
     try {
-      out[edge.key] = answerSearch(edge, request, page, out, run);
+      out[edge.key] = answerSearch(edge, { request, page, target }, out, run);
     } catch (error) {
       run.fail(out, edge, error);
     }
@@ -77,31 +79,41 @@ async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: R
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
 const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });
 
-function answerSearch(edge: SearchEdge, request: SearchRequest, page: SearchPage, out: Output, run: Run): unknown {
-  const { matches } = page;
+/** What a search asked for and what the store gave. */
+interface Found {
+  readonly request: SearchRequest;
+  readonly page: SearchPage;
+  readonly target: ReferenceTarget | undefined;
+}
+
+function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
   const { listSize } = run.options.limits;
-  if (request.count === undefined && matches.length > listSize) {
+  if (request.count === undefined && page.matches.length > listSize) {
     throw new LimitError(
       'listSize',
       listSize,
       `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
     );
   }
-  run.spendRows(matches.length);
-  const { keep } = request;
-  const kept =
-    keep === undefined
-      ? matches
-      : matches.filter(({ resource }) => {
-          // One evaluation is bounded; thousands of them together are bounded by the time of the request.
-          run.deadline.check();
-          return keep(resource);
-        });
-  if (edge.shape.kind === 'connection') return answerConnection(edge.shape, request, { ...page, matches: kept }, run);
+  run.spendRows(page.matches.length);
+  if (edge.shape.kind === 'connection') {
+    const part = connectionPage(request, target, page);
+    return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
+  }
   const { selection } = edge.shape;
-  const resources = kept.map(({ resource }) => resource);
+  const resources = filtered(page.matches, request, run).map(({ resource }) => resource);
   const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
   return shaped.map((resource) => projectResource(selection, resource, run));
+}
+
+/** The matches for which the `fhirpath` argument is true. */
+function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {
+  if (keep === undefined) return matches;
+  return matches.filter(({ resource }) => {
+    // One evaluation is bounded; thousands of them together are bounded by the time of the request.
+    run.deadline.check();
+    return keep(resource);
+  });
 }
 
 /** `@first` and `@slice` on a list of resources. */
@@ -114,26 +126,4 @@ function shapeResources(
   const [first] = resources;
   if (first === undefined) return resources;
   return shapeItems(edge, edge.type, resources, out, first, run) as readonly AnyResource[];
-}
-
-/** See https://hl7.org/fhir/R4/graphql.html#paging. */
-function answerConnection(shape: ConnectionShape, request: SearchRequest, page: SearchPage, run: Run): Output {
-  const out: Output = {};
-  for (const field of shape.fields) {
-    if (field.part === 'typename') out[field.key] = field.value;
-    else if (field.part === 'edges') out[field.key] = page.matches.map((match) => answerEdge(field.fields, match, run));
-    else if (field.part === 'count') out[field.key] = page.total ?? null;
-    else out[field.key] = field.part === 'offset' ? request.offset : (request.count ?? null);
-  }
-  return out;
-}
-
-function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResource, run: Run): Output {
-  const out: Output = {};
-  for (const field of fields) {
-    if (field.part === 'typename') out[field.key] = field.value;
-    else if (field.part === 'resource') out[field.key] = projectResource(field.selection, match.resource, run);
-    else out[field.key] = field.part === 'mode' ? 'match' : null;
-  }
-  return out;
 }

@@ -1,27 +1,32 @@
+import type { GuardedQuery } from '../../access/guarded-store.js';
 import { FhirError } from '../../fhir/error.js';
 import { searchParameters } from '../../fhir/definitions.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
-import { and, or, type Criteria } from '../../search/criteria.js';
+import { and, type Criteria, or } from '../../search/criteria.js';
 import { parseFilter } from '../../search/parse-filter.js';
 import { parseParameter } from '../../search/parse-parameter.js';
 import { parseSort } from '../../search/parse-sort.js';
-import type { GuardedQuery } from '../../access/guarded-store.js';
+import type { ReferenceTarget } from '../../store/store.js';
 import { LimitError } from '../limits.js';
-import { evaluate, evaluateTexts } from '../plan/arguments.js';
 import type { SearchEdge } from '../plan/plan.js';
-import { argumentName } from '../schema/fields.js';
+import { type Cursor, decodeCursor } from './cursor.js';
 import { pageNumber } from './item-filter.js';
 import type { RunOptions } from './run.js';
+import { cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
 
-/** What the arguments of a search field ask for, with this request's variables. */
+/** What a search field asks for, by its arguments or by a cursor. */
 export interface SearchRequest {
+  readonly search: SearchArguments;
   readonly query: GuardedQuery;
   /** Code of the parameter that points back; undefined at the root. */
   readonly reference: string | undefined;
+  /** What the cursor of a reverse connection points to; undefined without such a cursor. */
+  readonly target: ReferenceTarget | undefined;
   /** `_count`, as asked. */
   readonly count: number | undefined;
-  readonly offset: number;
+  /** Matches before the page; null where a cursor does not know. */
+  readonly offset: number | null;
   /** The `fhirpath` argument, to be asked of each match of the page. */
   readonly keep: ((resource: AnyResource) => boolean) | undefined;
 }
@@ -29,61 +34,65 @@ export interface SearchRequest {
 /**
  * Reads the arguments of a search field.
  *
- * @throws FhirError `invalid` - a malformed search value, sort or filter
+ * @throws FhirError `invalid` - a malformed search value, sort, filter or cursor
  * @throws LimitError `listSize` - a larger page is asked for than a list may hold
  */
 export function searchRequest(edge: SearchEdge, options: RunOptions): SearchRequest {
-  const { variables, limits } = options;
-  const context = { baseUrl: options.baseUrl, now: options.now };
-  const criteria: Criteria[] = [];
-  for (const { code, values } of edge.parameters) {
-    const texts = evaluateTexts(values, variables);
-    if (texts !== undefined) criteria.push(parseParameter(edge.type, code, texts, { modifiers: false, ...context }));
-  }
-  const filters = evaluateTexts(edge.filter, variables);
-  if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilter(edge.type, text, context))));
-  const sort = evaluateTexts(edge.sort, variables);
-  const count = pageNumber('_count', edge.count, variables);
-  const offset = pageNumber('_offset', edge.offset, variables) ?? 0;
-  if (count !== undefined && count > limits.listSize) {
-    throw new LimitError(
-      'listSize',
-      limits.listSize,
-      `A page holds at most ${limits.listSize} resources; ${count} were asked for`,
-      count,
-    );
-  }
-  const wanted = edge.shape.kind === 'list' || edge.shape.matches;
+  const { variables } = options;
+  const text = cursorArgument(edge, variables);
+  const cursor = text === undefined ? undefined : decodeCursor(text, edge.type, options.store.caller);
+  const search = cursor?.search ?? searchArguments(edge, variables);
+  const { reference, count, sort } = search;
+  if (cursor !== undefined) assertSearchable(cursor);
+  assertPageSize(count, options);
+  const offset = cursor === undefined ? (pageNumber('_offset', edge.offset, variables) ?? 0) : cursor.offset;
+  const { listSize } = options.limits;
+  const { shape } = edge;
+  const wanted = shape.kind === 'list' || shape.matches;
+  // One more than the page may hold tells whether something follows, and a full list from one that is too long.
+  const limit = count === undefined ? listSize + 1 : shape.kind === 'connection' && shape.cursors ? count + 1 : count;
   return {
+    search,
     query: {
       type: edge.type,
-      criteria: and(criteria),
+      criteria: criteriaOf(edge.type, search, options),
       sort: sort === undefined ? undefined : parseSort(edge.type, sort),
-      offset,
-      // One more than a list may hold tells a full list from one that is too long.
-      limit: wanted ? (count ?? limits.listSize + 1) : 0,
-      total: edge.shape.kind === 'connection' && edge.shape.total,
+      offset: cursor === undefined ? (offset ?? 0) : 0,
+      limit: wanted && count !== 0 ? limit : 0,
+      total: shape.kind === 'connection' && shape.total,
+      after: cursor?.after,
+      before: cursor?.before,
     },
-    reference: edge.reverse === undefined ? undefined : referenceCode(edge.type, evaluate(edge.reverse, variables)),
+    reference,
+    target: cursor?.target,
     count,
     offset,
-    keep: resourceFilter(edge, options),
+    keep: search.fhirpath === undefined ? undefined : resourceFilter(search.fhirpath, edge.type),
   };
 }
 
-/** The code that `_reference` names; validation has looked at literals, variables are known only now. */
-function referenceCode(type: string, name: unknown): string {
-  if (typeof name === 'string') {
-    for (const parameter of searchParameters(type).values()) {
-      if (parameter.type === 'reference' && argumentName(parameter.code) === argumentName(name)) return parameter.code;
-    }
-  }
-  throw new FhirError('invalid', `Argument "_reference" must name a reference parameter of ${type}`);
+function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
+  const context = { baseUrl: options.baseUrl, now: options.now };
+  const criteria = parameters.map(([code, texts]) =>
+    parseParameter(type, code, texts, { modifiers: false, ...context }),
+  );
+  if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilter(type, text, context))));
+  return and(criteria);
 }
 
-function resourceFilter(edge: SearchEdge, options: RunOptions): SearchRequest['keep'] {
-  const expression = evaluate(edge.fhirpath, options.variables);
-  if (expression === undefined) return undefined;
-  const keep = fhirpathFilter(String(expression), edge.type);
+/** Arguments have been validated against the schema; what a cursor says has not. */
+function assertSearchable({ type, search: { reference } }: Cursor): void {
+  if (reference === undefined || searchParameters(type).get(reference)?.type === 'reference') return;
+  throw new FhirError('invalid', `The cursor names no reference parameter of ${type}`);
+}
+
+function assertPageSize(count: number | undefined, { limits: { listSize } }: RunOptions): void {
+  if (count === undefined || count <= listSize) return;
+  const message = `A page holds at most ${listSize} resources; ${count} were asked for`;
+  throw new LimitError('listSize', listSize, message, count);
+}
+
+function resourceFilter(expression: string, type: string): (resource: AnyResource) => boolean {
+  const keep = fhirpathFilter(expression, type);
   return (resource) => keep(resource, { resource });
 }

@@ -12,6 +12,7 @@ import type {
   ConnectionEdgeField,
   ConnectionField,
   ConnectionShape,
+  CursorPart,
   ElementFilter,
   Location,
   ObjectField,
@@ -234,6 +235,7 @@ class Planner {
       count: args.get('_count'),
       offset: args.get('_offset'),
       fhirpath: args.get('fhirpath'),
+      cursors: [args.get('cursor'), args.get('_cursor')].filter((argument) => argument !== undefined),
       shape,
     };
   }
@@ -247,14 +249,16 @@ class Planner {
       else if (part === 'edges') {
         fields.push({ key, part, fields: this.planEdges(type, selectionSetsOf(nodes), depth + 1) });
       } else {
-        fields.push({ key, part: part === 'pageSize' ? 'pagesize' : (part as 'count' | 'offset' | 'pagesize') });
+        fields.push({ key, part: part === 'pageSize' ? 'pagesize' : (part as SimplePart) });
       }
     }
+    const cursors = fields.some(({ part }) => CURSOR_PARTS.has(part));
     return {
       kind: 'connection',
       fields,
       total: fields.some(({ part }) => part === 'count'),
-      matches: fields.some(({ part }) => part === 'edges'),
+      matches: cursors || fields.some(({ part }) => part === 'edges'),
+      cursors,
     };
   }
 
@@ -280,6 +284,10 @@ class Planner {
     return { forType };
   }
 }
+
+type SimplePart = 'count' | 'offset' | 'pagesize' | CursorPart;
+
+const CURSOR_PARTS: ReadonlySet<string> = new Set<CursorPart>(['first', 'previous', 'next', 'last']);
 
 function elementFilter(
   field: FieldDescriptor & { kind: 'element' },

@@ -150,6 +150,8 @@ export interface SearchEdge extends Keyed {
   readonly count: Argument | undefined;
   readonly offset: Argument | undefined;
   readonly fhirpath: Argument | undefined;
+  /** `cursor` and `_cursor`, which stand for all other arguments. */
+  readonly cursors: readonly Argument[];
   readonly shape: ListShape | ConnectionShape;
 }
 
@@ -164,13 +166,18 @@ export interface ConnectionShape {
   readonly fields: readonly ConnectionField[];
   /** Whether the number of all matches is asked for. */
   readonly total: boolean;
-  /** Whether any match itself is asked for. */
+  /** Whether any match itself is asked for, be it for a cursor. */
   readonly matches: boolean;
+  /** Whether a cursor is asked for. */
+  readonly cursors: boolean;
 }
+
+/** Cursors to other pages. */
+export type CursorPart = 'first' | 'previous' | 'next' | 'last';
 
 export type ConnectionField =
   | { readonly key: string; readonly part: 'typename'; readonly value: string }
-  | { readonly key: string; readonly part: 'count' | 'offset' | 'pagesize' }
+  | { readonly key: string; readonly part: 'count' | 'offset' | 'pagesize' | CursorPart }
   | { readonly key: string; readonly part: 'edges'; readonly fields: readonly ConnectionEdgeField[] };
 
 export type ConnectionEdgeField =

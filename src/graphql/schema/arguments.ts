@@ -1,5 +1,5 @@
 import { searchParameters, typeDefinition } from '../../fhir/definitions.js';
-import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull } from '../graphql-js.js';
+import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
 import type { GraphQLArgumentConfig, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
 import { LENIENT_ID, LENIENT_STRING, RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
@@ -14,6 +14,8 @@ export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   '_filter',
   '_reference',
   'fhirpath',
+  'cursor',
+  '_cursor',
 ]);
 
 /** Search parameters that GraphQL leaves out: they need a full-text index or page geometry this service does not have. */
@@ -28,8 +30,9 @@ export function argumentsOf(field: FieldDescriptor): Arguments {
         _id: argument(LENIENT_ID, 'The same as id'),
       };
     case 'list':
-    case 'connection':
       return searchArguments(field.type, field.reverse);
+    case 'connection':
+      return { ...searchArguments(field.type, field.reverse), ...(field.reverse ? {} : cursorArguments()) };
     case 'resolve':
       return {
         type: argument(RESOURCE_TYPE_NAME, 'Only a resource of this type; null otherwise'),
@@ -61,6 +64,14 @@ function searchArguments(type: string, reverse: boolean): Arguments {
   found['_offset'] = argument(GraphQLInt, 'Matches to leave out at the start');
   found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the matches of the page for which this FHIRPath is true');
   return found;
+}
+
+/** Only at the root: a cursor knows what a reverse connection points to. */
+function cursorArguments(): Arguments {
+  return {
+    cursor: argument(GraphQLString, 'A page that another answer named; it holds the whole search, so it stands alone'),
+    _cursor: argument(GraphQLString, 'The same as cursor'),
+  };
 }
 
 /** Filters of a repeating complex element; primitives take none. */

@@ -15,7 +15,7 @@ import { isResourceType, resourceTypes, searchParameters, typeDefinition } from 
  * | resources | `resourceType` | resource-type |
  * | Reference, Canonical (`_instantiatesCanonical`) | `resource` | resolve |
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
- * | XConnection | `count offset pagesize edges` | connection-part |
+ * | XConnection | `count offset pagesize edges`, `first previous next last` | connection-part |
  * | XConnectionEdge | `mode score resource` | edge-part |
  */
 export type FieldDescriptor =
@@ -29,7 +29,7 @@ export type FieldDescriptor =
   | { readonly kind: 'connection-part'; readonly name: ConnectionPart; readonly type: string }
   | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string };
 
-export type ConnectionPart = 'count' | 'offset' | 'pagesize' | 'pageSize' | 'edges';
+export type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
 /** Name of the root type of queries. */
 export const QUERY = 'Query';
@@ -40,7 +40,17 @@ export const CHOICE = 'Choice';
 /** Name of the interface that every resource type implements. */
 export const RESOURCE = 'Resource';
 
-const CONNECTION_PARTS: readonly ConnectionPart[] = ['count', 'offset', 'pagesize', 'pageSize', 'edges'];
+const CONNECTION_PARTS = [
+  'count',
+  'offset',
+  'pagesize',
+  'pageSize',
+  'first',
+  'previous',
+  'next',
+  'last',
+  'edges',
+] as const;
 const EDGE_PARTS = ['mode', 'score', 'resource'] as const;
 
 /**

@@ -17,7 +17,16 @@ import {
 import type { Dialect } from '../dialect.js';
 import { argumentsOf } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
-import { CANONICAL, CHOICE, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import {
+  CANONICAL,
+  CHOICE,
+  connectionOf,
+  type ConnectionPart,
+  fieldsOf,
+  QUERY,
+  RESOURCE,
+  type FieldDescriptor,
+} from './fields.js';
 import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
 
 type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
@@ -169,13 +178,27 @@ export class FhirSchema extends GraphQLSchema {
       case 'connection':
         return this.#output(`${field.type}Connection`);
       case 'connection-part':
-        return field.name === 'edges' ? new GraphQLList(this.#output(`${field.type}ConnectionEdge`)) : GraphQLInt;
+        return this.#connectionPart(field.name, field.type);
       case 'edge-part':
         return field.name === 'resource'
           ? this.#output(field.type)
           : field.name === 'score'
             ? GraphQLFloat
             : GraphQLString;
+    }
+  }
+
+  #connectionPart(name: ConnectionPart, type: string): GraphQLOutputType {
+    switch (name) {
+      case 'edges':
+        return new GraphQLList(this.#output(`${type}ConnectionEdge`));
+      case 'first':
+      case 'previous':
+      case 'next':
+      case 'last':
+        return GraphQLString;
+      default:
+        return GraphQLInt;
     }
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { SortKey } from '../../search/criteria.js';
 import { createSubject } from '../../search/search-subject.js';
-import { positionOf, type SearchPosition } from '../../search/sort.js';
+import { endOf, positionOf, type SearchPosition } from '../../search/sort.js';
 import type { ResourceStore, SearchPage, SearchQuery } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 import { below, oneOf } from '../random.js';
@@ -138,9 +138,7 @@ async function walk(
 ): Promise<string[]> {
   const { sort } = page;
   const seen: string[] = [];
-  // A position beyond the last resource: no value stands last, and no id is longer.
-  let position: SearchPosition | undefined =
-    direction === 'before' ? { values: (sort ?? []).map(() => null), id: '~' } : undefined;
+  let position: SearchPosition | undefined = direction === 'before' ? endOf(sort) : undefined;
   for (let pages = 0; pages < 400; pages++) {
     const bound = position === undefined ? {} : { [direction]: position };
     const { matches } = await store.search({ ...queryOf('Patient', undefined, page), ...bound });

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import type { Caller } from '../../access/caller.js';
+import { FhirError } from '../../fhir/error.js';
+import { isResourceId, isJsonObject } from '../../fhir/resource.js';
+import type { SearchPosition } from '../../search/sort.js';
+import type { ReferenceTarget } from '../../store/store.js';
+import type { SearchArguments } from './search-arguments.js';
+
+/** A page of a search, as a cursor names it. */
+export interface Cursor {
+  readonly type: string;
+  /** The whole search, but for its offset. */
+  readonly search: SearchArguments;
+  /** What a reverse connection points to; undefined at the root. */
+  readonly target: ReferenceTarget | undefined;
+  /** The page begins after this position; undefined: it begins at the start, or ends before one. */
+  readonly after: SearchPosition | undefined;
+  readonly before: SearchPosition | undefined;
+  /** How many matches stood before the page when the cursor was made; null where nobody counted. */
+  readonly offset: number | null;
+}
+
+/** Longest cursor that is looked at, in characters: a search may be long, its cursor repeats it. */
+const LONGEST = 100_000;
+/** Changes with the meaning of what is inside. */
+const VERSION = 1;
+
+/**
+ * Writes a cursor: the search and the position as JSON in base64url, with a check that binds both to the caller.
+ *
+ * The check finds what was damaged, cut or handed to somebody else. It is no signature and nothing rests on it: what a
+ * cursor asks for is searched with the rights of who sends it, as if that search had been written out.
+ */
+export function encodeCursor({ type, search, target, after, before, offset }: Cursor, caller: Caller): string {
+  const content = JSON.stringify([VERSION, type, search, target ?? null, after ?? null, before ?? null, offset]);
+  return `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
+}
+
+/**
+ * Reads a cursor.
+ *
+ * @throws FhirError `invalid` - it is none, was changed, or belongs to another connection or caller
+ */
+export function decodeCursor(text: string, type: string, caller: Caller): Cursor {
+  const cursor = parse(text, caller);
+  if (cursor === undefined) {
+    throw new FhirError('invalid', 'The cursor is damaged, or was not made for this caller; begin again without one');
+  }
+  if (cursor.type !== type) {
+    throw new FhirError('invalid', `The cursor belongs to ${cursor.type}Connection, not to ${type}Connection`);
+  }
+  return cursor;
+}
+
+function parse(text: string, caller: Caller): Cursor | undefined {
+  const match = text.length > LONGEST ? null : /^([\w-]+)\.([\w-]+)$/.exec(text);
+  if (match === null) return undefined;
+  const content = Buffer.from(match[1]!, 'base64url').toString();
+  // Other spellings of the same bytes are no cursors of ours.
+  if (check(content, caller) !== match[2] || Buffer.from(content).toString('base64url') !== match[1]) return undefined;
+  // Whoever knows the recipe can write a check that fits, so what is inside is as untrusted as any argument.
+  return cursorOf(parseJson(content));
+}
+
+function check(content: string, caller: Caller): string {
+  const identity = caller.kind === 'member' ? caller.membership : '';
+  const bound = JSON.stringify([caller.kind, caller.project, identity, content]);
+  return createHash('sha256').update(bound).digest('base64url').slice(0, 22);
+}
+
+function parseJson(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function cursorOf(content: unknown): Cursor | undefined {
+  if (!Array.isArray(content) || content.length !== 7 || content[0] !== VERSION) return undefined;
+  const [, type, search, target, after, before, offset] = content as unknown[];
+  if (typeof type !== 'string' || !isSearch(search)) return undefined;
+  if (!isNullOr(isTarget, target) || !isNullOr(isPosition, after) || !isNullOr(isPosition, before)) return undefined;
+  if (!isNullOr(isCount, offset) || (search.reference === undefined) !== (target === null)) return undefined;
+  return {
+    type,
+    search,
+    target: target ?? undefined,
+    after: after ?? undefined,
+    before: before ?? undefined,
+    offset,
+  };
+}
+
+function isSearch(value: unknown): value is SearchArguments {
+  if (!isJsonObject(value)) return false;
+  const { parameters, filters, sort, count, fhirpath, reference } = value;
+  return (
+    Array.isArray(parameters) &&
+    parameters.every((pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && isTexts(pair[1])) &&
+    (filters === undefined || isTexts(filters)) &&
+    (sort === undefined || isTexts(sort)) &&
+    isCount(count) &&
+    (fhirpath === undefined || typeof fhirpath === 'string') &&
+    (reference === undefined || typeof reference === 'string')
+  );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isTarget(value: unknown): value is ReferenceTarget {
+  return (
+    isJsonObject(value) && typeof value.type === 'string' && typeof value.id === 'string' && isResourceId(value.id)
+  );
+}
+
+/** Whether its values fit the sort is for the store to say. */
+function isPosition(value: unknown): value is SearchPosition {
+  return (
+    isJsonObject(value) &&
+    typeof value.id === 'string' &&
+    Array.isArray(value.values) &&
+    value.values.every((one: unknown) => one === null || typeof one === 'string' || typeof one === 'number')
+  );
+}
+
+function isNullOr<Value>(is: (value: unknown) => value is Value, value: unknown): value is Value | null {
+  return value === null || is(value);
+}

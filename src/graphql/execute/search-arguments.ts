@@ -1,0 +1,60 @@
+import { FhirError } from '../../fhir/error.js';
+import { searchParameters } from '../../fhir/definitions.js';
+import { evaluate, evaluateTexts, type Variables } from '../plan/arguments.js';
+import type { SearchEdge } from '../plan/plan.js';
+import { argumentName } from '../schema/fields.js';
+import { pageNumber } from './item-filter.js';
+
+/** What the arguments of a search field say, with this request's variables: plain data, as a cursor carries it. */
+export interface SearchArguments {
+  /** Codes of search parameters with their values: any of these. */
+  readonly parameters: readonly (readonly [code: string, values: readonly string[]])[];
+  /** `_filter`; several: any of them. */
+  readonly filters?: readonly string[] | undefined;
+  readonly sort?: readonly string[] | undefined;
+  /** `_count`. */
+  readonly count?: number | undefined;
+  readonly fhirpath?: string | undefined;
+  /** Code of the parameter that `_reference` names; undefined at the root. */
+  readonly reference?: string | undefined;
+}
+
+/** @throws FhirError `invalid` - an argument that no search can have, whatever it says */
+export function searchArguments(edge: SearchEdge, variables: Variables): SearchArguments {
+  const expression = evaluate(edge.fhirpath, variables);
+  return {
+    parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
+      const texts = evaluateTexts(values, variables);
+      return texts === undefined ? [] : [[code, texts]];
+    }),
+    filters: evaluateTexts(edge.filter, variables),
+    sort: evaluateTexts(edge.sort, variables),
+    count: pageNumber('_count', edge.count, variables),
+    fhirpath: expression === undefined ? undefined : String(expression),
+    reference: edge.reverse === undefined ? undefined : referenceCode(edge.type, evaluate(edge.reverse, variables)),
+  };
+}
+
+/** The text of `cursor`; undefined where there is none. @throws FhirError `invalid` - other arguments stand beside it */
+export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
+  const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
+  if (cursor === undefined) return undefined;
+  const others = [
+    ...edge.parameters.map(({ values }) => values),
+    ...[edge.filter, edge.sort, edge.count, edge.offset, edge.fhirpath],
+  ];
+  if (second !== undefined || others.some((argument) => evaluate(argument, variables) !== undefined)) {
+    throw new FhirError('invalid', 'A cursor holds the whole search; leave out all other arguments');
+  }
+  return cursor;
+}
+
+/** The code that `_reference` names; validation has looked at literals, variables are known only now. */
+function referenceCode(type: string, name: unknown): string {
+  if (typeof name === 'string') {
+    for (const parameter of searchParameters(type).values()) {
+      if (parameter.type === 'reference' && argumentName(parameter.code) === argumentName(name)) return parameter.code;
+    }
+  }
+  throw new FhirError('invalid', `Argument "_reference" must name a reference parameter of ${type}`);
+}

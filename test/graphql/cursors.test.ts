@@ -1,0 +1,348 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { signIn } from '../../src/access/sign-in.js';
+import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { cases } from '../support/chance.js';
+import { caller, type Clinic, erase, openClinic, put, type Sample, PROJECT } from './harness.js';
+
+const stores: readonly (readonly [string, () => ResourceStore])[] = [
+  ['memory', () => new MemoryStore()],
+  ['SQLite', () => new SqliteStore(':memory:')],
+];
+
+/** A page as the tests ask for it. */
+interface Page {
+  readonly count?: number;
+  readonly offset: number | null;
+  readonly pagesize: number | null;
+  readonly first: string | null;
+  readonly previous: string | null;
+  readonly next: string | null;
+  readonly last: string | null;
+  readonly edges: readonly { readonly resource: { readonly id: string } }[];
+}
+
+const FIELDS = 'count offset pagesize first previous next last edges { resource { id } }';
+
+/** Ids `p0` to `p9`; odd ones have no birth date, the others three different ones. */
+const PATIENTS: readonly Sample[] = Array.from({ length: 10 }, (_, index) => ({
+  resourceType: 'Patient',
+  id: `p${index}`,
+  gender: index < 6 ? 'female' : 'male',
+  name: [{ family: ['Hill', 'hill', 'Äpfel'][index % 3] }],
+  ...(index % 2 === 0 ? { birthDate: `197${index % 3}-01-01` } : {}),
+}));
+
+async function page(clinic: Clinic, argumentsText: string, more = {}): Promise<Page> {
+  const query = `{ PatientConnection(${argumentsText}) { ${FIELDS} } }`;
+  const data = (await clinic.data(query, undefined, more)) as { PatientConnection: Page };
+  return data.PatientConnection;
+}
+
+async function at(clinic: Clinic, cursor: string | null): Promise<Page> {
+  return page(clinic, `cursor: ${JSON.stringify(cursor)}`);
+}
+
+function idsOf({ edges }: Page): string[] {
+  return edges.map(({ resource }) => resource.id);
+}
+
+/** All pages in one direction. */
+async function walk(clinic: Clinic, start: Page, direction: 'next' | 'previous'): Promise<string[][]> {
+  const pages = [idsOf(start)];
+  for (let current = start; current[direction] !== null;) {
+    current = await at(clinic, current[direction]);
+    pages.push(idsOf(current));
+    if (pages.length > 50) throw new Error('The pages have no end');
+  }
+  return pages;
+}
+
+describe.each(stores)('cursors on %s', (_, openStore) => {
+  test('lead forwards and backwards', async () => {
+    const clinic = await openClinic(PATIENTS, openStore());
+    const first = await page(clinic, '_count: 4');
+    expect(first).toMatchObject({ count: 10, offset: 0, pagesize: 4, previous: null });
+    expect(await walk(clinic, first, 'next')).toEqual([
+      ['p0', 'p1', 'p2', 'p3'],
+      ['p4', 'p5', 'p6', 'p7'],
+      ['p8', 'p9'],
+    ]);
+    const second = await at(clinic, first.next);
+    expect(second).toMatchObject({ count: 10, offset: 4, pagesize: 4 });
+    expect(idsOf(await at(clinic, second.previous))).toEqual(['p0', 'p1', 'p2', 'p3']);
+    expect(idsOf(await at(clinic, second.first))).toEqual(['p0', 'p1', 'p2', 'p3']);
+
+    const last = await at(clinic, second.last);
+    expect(last).toMatchObject({ count: 10, offset: 6, pagesize: 4, next: null });
+    expect(await walk(clinic, last, 'previous')).toEqual([
+      ['p6', 'p7', 'p8', 'p9'],
+      ['p2', 'p3', 'p4', 'p5'],
+      ['p0', 'p1'],
+    ]);
+  });
+
+  test.each([
+    '_sort: "birthdate"',
+    '_sort: "-birthdate"',
+    '_sort: "family,-birthdate"',
+    '_sort: ["-gender", "family"]',
+    '_sort: "-_id"',
+    '_sort: "-_lastUpdated"',
+    '_sort: "birthdate", gender: female',
+    '_filter: "gender eq female", _sort: "-family"',
+  ])('keep the search and its order: %s', async (search) => {
+    const clinic = await openClinic(PATIENTS, openStore());
+    const all = idsOf(await page(clinic, search));
+    const first = await page(clinic, `${search}, _count: 3`);
+    expect((await walk(clinic, first, 'next')).flat()).toEqual(all);
+    const last = await at(clinic, first.last);
+    expect((await walk(clinic, last, 'previous')).reverse().flat()).toEqual(all);
+  });
+
+  test('begin where an offset left off', async () => {
+    const clinic = await openClinic(PATIENTS, openStore());
+    const middle = await page(clinic, '_count: 3, _offset: 5');
+    expect(idsOf(middle)).toEqual(['p5', 'p6', 'p7']);
+    expect(await at(clinic, middle.next)).toMatchObject({ offset: 8, next: null });
+    const before = await at(clinic, middle.previous);
+    expect([before.offset, idsOf(before)]).toEqual([2, ['p2', 'p3', 'p4']]);
+  });
+
+  test('are null without _count, and where there is nothing', async () => {
+    const clinic = await openClinic(PATIENTS, openStore());
+    const none = { first: null, previous: null, next: null, last: null };
+    expect(await page(clinic, 'gender: female')).toMatchObject(none);
+    expect(await page(clinic, '_count: 0')).toMatchObject({ ...none, count: 10, edges: [] });
+    expect(await page(clinic, 'gender: other, _count: 2')).toMatchObject({ ...none, count: 0, edges: [] });
+    expect(await page(clinic, '_count: 10')).toMatchObject({ previous: null, next: null });
+    expect(await page(clinic, 'gender: other, _count: 2', { dialect: 'hl7' })).not.toHaveProperty('next');
+  });
+
+  test('neither skip nor repeat what stays while others come and go', async () => {
+    const store = openStore();
+    const clinic = await openClinic(PATIENTS, store);
+    const first = await page(clinic, '_count: 3, _sort: "-birthdate"');
+    expect(idsOf(first)).toEqual(['p2', 'p8', 'p4']);
+    // The very resource that the cursor stands at goes away, one comes in before it, one after it.
+    await erase(store, { type: 'Patient', id: 'p4' });
+    await put(store, [
+      { resourceType: 'Patient', id: 'new-before', birthDate: '1999-01-01' },
+      { resourceType: 'Patient', id: 'new-after', birthDate: '1960-01-01' },
+    ]);
+    expect((await walk(clinic, await at(clinic, first.next), 'next')).flat()).toEqual([
+      'p0',
+      'p6',
+      'new-after',
+      'p1',
+      'p3',
+      'p5',
+      'p7',
+      'p9',
+    ]);
+    const back = await at(clinic, (await at(clinic, first.next)).previous);
+    expect(idsOf(back)).toEqual(['new-before', 'p2', 'p8']);
+  });
+
+  test('of a reverse connection lead on from the root, one store call for all parents', async () => {
+    const observations = ['a', 'b'].flatMap((patient) =>
+      [1, 2, 3].map((n) => ({
+        resourceType: 'Observation',
+        id: `${patient}${n}`,
+        subject: { reference: `Patient/${patient}` },
+        effectiveDateTime: `2024-01-0${n}`,
+      })),
+    );
+    const patients = ['a', 'b'].map((id) => ({ resourceType: 'Patient', id }));
+    const clinic = await openClinic([...patients, ...observations], openStore());
+    const { PatientList } = (await clinic.data(
+      `{ PatientList { ObservationConnection(_reference: subject, _sort: "-date", _count: 2) { ${FIELDS} } } }`,
+      undefined,
+      { limits: { storeCalls: 2 } },
+    )) as { PatientList: { ObservationConnection: Page }[] };
+    expect(PatientList.map((one) => idsOf(one.ObservationConnection))).toEqual([
+      ['a3', 'a2'],
+      ['b3', 'b2'],
+    ]);
+    const cursor = PatientList[1]!.ObservationConnection.next;
+    const { ObservationConnection } = (await clinic.data(
+      `query ($c: String) { ObservationConnection(cursor: $c) { ${FIELDS} } }`,
+      {
+        c: cursor,
+      },
+    )) as { ObservationConnection: Page };
+    expect(ObservationConnection).toMatchObject({ count: 3, offset: 2, next: null });
+    expect(idsOf(ObservationConnection)).toEqual(['b1']);
+  });
+
+  test('stand at matches that fhirpath leaves out', async () => {
+    const clinic = await openClinic(PATIENTS, openStore());
+    const first = await page(clinic, '_count: 3, fhirpath: "birthDate.exists()"');
+    expect(await walk(clinic, first, 'next')).toEqual([['p0', 'p2'], ['p4'], ['p6', 'p8'], []]);
+  });
+});
+
+describe('a cursor', () => {
+  const ask = (clinic: Clinic, query: string, more = {}): Promise<FhirGraphqlResult> =>
+    clinic.ask(query, undefined, more);
+
+  test('stands alone, and only at the root', async () => {
+    const clinic = await openClinic(PATIENTS);
+    const { next } = await page(clinic, '_count: 4');
+    for (const other of [
+      '_count: 4',
+      'gender: female',
+      '_sort: "family"',
+      '_offset: 1',
+      'fhirpath: "true"',
+      `_cursor: "${next!}"`,
+    ]) {
+      const { data, errors } = await ask(clinic, `{ PatientConnection(cursor: "${next!}", ${other}) { count } }`);
+      expect([data, errors?.map(({ extensions }) => extensions.code)]).toEqual([
+        { PatientConnection: null },
+        ['invalid'],
+      ]);
+    }
+    expect(idsOf(await page(clinic, `_cursor: "${next!}", _count: null`))).toEqual(['p4', 'p5', 'p6', 'p7']);
+    const nested = await ask(
+      clinic,
+      '{ PatientList { ObservationConnection(_reference: subject, cursor: "x") { count } } }',
+    );
+    expect(nested.errors?.[0]?.message).toContain('Unknown argument "cursor"');
+  });
+
+  test('is refused where it was changed, was made for another caller, or belongs to another connection', async () => {
+    const store = new MemoryStore();
+    const clinic = await openClinic(PATIENTS, store);
+    const { next } = await page(clinic, '_count: 4');
+    const refusal = async (cursor: string, type = 'Patient', as: Caller = caller): Promise<unknown> => {
+      const query = `query ($c: String) { ${type}Connection(cursor: $c) { count } }`;
+      const { data, errors } = await executeFhirGraphql(query, { store, caller: as, variables: { c: cursor } });
+      return [data, errors?.map(({ message, extensions }) => [extensions.code, message.slice(0, 40)])];
+    };
+    const damaged = (type = 'Patient'): unknown => [
+      { [`${type}Connection`]: null },
+      [['invalid', 'The cursor is damaged, or was not made f']],
+    ];
+    for (let index = 0; index < next!.length; index++) {
+      const other = next![index] === 'A' ? 'B' : 'A';
+      expect(await refusal(next!.slice(0, index) + other + next!.slice(index + 1))).toEqual(damaged());
+    }
+    for (const cursor of [
+      '',
+      '.',
+      'x',
+      `${next!}=`,
+      `${next!} `,
+      next!.slice(1),
+      '"'.repeat(99),
+      'A'.repeat(10_000_000),
+      '\u0000.\u0000',
+    ]) {
+      expect(await refusal(cursor)).toEqual(damaged());
+    }
+    expect(await refusal(next!, 'Patient', systemCaller('other'))).toEqual(damaged());
+    expect(await refusal(next!, 'Practitioner')).toEqual([
+      { PractitionerConnection: null },
+      [['invalid', 'The cursor belongs to PatientConnection,']],
+    ]);
+  });
+
+  test('with a check that fits is still read with care', async () => {
+    const store = new MemoryStore();
+    const clinic = await openClinic(PATIENTS, store);
+    const { createHash } = await import('node:crypto');
+    const forge = (content: string): string => {
+      const bound = JSON.stringify(['system', PROJECT, '', content]);
+      const check = createHash('sha256').update(bound).digest('base64url').slice(0, 22);
+      return `${Buffer.from(content).toString('base64url')}.${check}`;
+    };
+    const search = { parameters: [], count: 2 };
+    const good = [1, 'Patient', search, null, null, null, 0];
+    expect(idsOf(await at(clinic, forge(JSON.stringify(good))))).toEqual(['p0', 'p1']);
+    const bad: readonly unknown[] = [
+      null,
+      [],
+      {},
+      [2, ...good.slice(1)],
+      [...good, 1],
+      [1, 'Patient', null, null, null, null, 0],
+      [1, 'Patient', { parameters: [['name', 'x']], count: 2 }, null, null, null, 0],
+      [1, 'Patient', { parameters: [['no-such', ['x']]], count: 2 }, null, null, null, 0],
+      [1, 'Patient', { parameters: [['__proto__', ['x']]], count: 2 }, null, null, null, 0],
+      [1, 'Patient', { parameters: [], count: -1 }, null, null, null, 0],
+      [1, 'Patient', { parameters: [], count: 1e9 }, null, null, null, 0],
+      [1, 'Patient', { parameters: [], sort: ['no-such'], count: 2 }, null, null, null, 0],
+      [1, 'Patient', search, null, { values: [], id: 7 }, null, 0],
+      [1, 'Patient', search, null, { values: [1], id: 'p1' }, null, 0],
+      [1, 'Patient', search, null, { values: [], id: 'p1' }, { values: [], id: 'p2' }, 0],
+      [1, 'Patient', search, { type: 'Patient', id: 'p1' }, null, null, 0],
+      [1, 'Patient', { ...search, reference: 'name' }, { type: 'Patient', id: 'p1' }, null, null, 0],
+      [1, 'Patient', { ...search, reference: 'link' }, { type: 'Patient', id: '../x' }, null, null, 0],
+      [1, 'Patient', { ...search, fhirpath: 'repeat(' }, null, null, null, 0],
+    ];
+    for (const content of bad) {
+      const { data, errors } = await ask(
+        clinic,
+        `{ PatientConnection(cursor: "${forge(JSON.stringify(content))}") { ${FIELDS} } }`,
+      );
+      expect([content, data?.['PatientConnection'] ?? null]).toEqual([content, null]);
+      expect(errors![0]!.extensions.code).toMatch(/^(invalid|too-costly)$/);
+    }
+    const text = fc.string({ unit: 'binary', maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(text, fc.json()), async (content) => {
+        const query = 'query ($c: String) { PatientConnection(cursor: $c) { count } }';
+        const { errors } = await executeFhirGraphql(query, { store, caller, variables: { c: forge(content) } });
+        expect(errors![0]!.extensions.code).toBe('invalid');
+      }),
+      { numRuns: cases(200) },
+    );
+  });
+
+  test('never tells what its caller cannot see, and pages in the order that is left', async () => {
+    const store = new MemoryStore();
+    await guardStore(store, caller).commit(
+      [
+        ...PATIENTS,
+        { resourceType: 'Project', id: PROJECT, name: 'Clinic' },
+        { resourceType: 'User', id: 'u', firstName: 'A', lastName: 'B', email: 'a@example.org' },
+        { resourceType: 'Practitioner', id: 'dr' },
+        {
+          resourceType: 'AccessPolicy',
+          id: 'hide',
+          resource: [{ resourceType: 'Patient', hiddenFields: ['birthDate', 'meta.lastUpdated'] }],
+        },
+        {
+          resourceType: 'ProjectMembership',
+          id: 'm',
+          project: { reference: `Project/${PROJECT}` },
+          user: { reference: 'User/u' },
+          profile: { reference: 'Practitioner/dr' },
+          accessPolicy: { reference: 'AccessPolicy/hide' },
+        },
+      ].map((resource) => ({ kind: 'put', key: { type: resource.resourceType, id: resource.id }, resource })),
+    );
+    const clinic = { ...(await openClinic([], store)) };
+    const member = await signIn(store, { membership: 'm' });
+    const asMember: Clinic = {
+      ...clinic,
+      ask: (query, variables, more) => executeFhirGraphql(query, { store, caller: member, variables, ...more }),
+      data: async (query, variables, more) =>
+        (await executeFhirGraphql(query, { store, caller: member, variables, ...more })).data,
+    };
+    const first = await page(asMember, '_sort: ["-birthdate", "-_lastUpdated", "-family"], _count: 4');
+    const content = Buffer.from(first.next!.split('.')[0]!, 'base64url').toString();
+    expect(JSON.parse(content)).toMatchObject([1, 'Patient', {}, null, { values: [null, null, 'hill'] }, null, 4]);
+    expect((await walk(asMember, first, 'next')).flat()).toEqual(idsOf(await page(asMember, '_sort: "-family"')));
+    // The system's cursor is none of the member's.
+    const { next } = await page(clinic, '_count: 4');
+    const { errors } = await asMember.ask(`{ PatientConnection(cursor: "${next!}") { count } }`);
+    expect(errors?.[0]?.extensions.code).toBe('invalid');
+  });
+});
