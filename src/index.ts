@@ -18,6 +18,10 @@ export { signIn, type Credentials, type ResourceName, type SignInOptions } from 
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource } from './fhir/resource.js';
+export { allowedDocuments } from './graphql/documents/allowed-documents.js';
+export { automaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
+export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
+export { requestedDocument } from './graphql/documents/requested-document.js';
 export type { ResponseError } from './graphql/execute/response-errors.js';
 export {
   executeFhirGraphql,

@@ -7,6 +7,8 @@ import { isResourceType } from '../fhir/definitions.js';
 import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget, ResourceStore } from '../store/store.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
+import { errorCodeOf, type Documents, type PersistedDocument } from './documents/documents.js';
+import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import { executePlan } from './execute/execute-plan.js';
 import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
@@ -33,6 +35,11 @@ export interface FhirGraphqlContext {
   readonly resolveIdentifiers?: boolean | undefined;
   /** Follows references that lead outside this service, and URNs; without it they are errors. */
   readonly resolveReference?: ReferenceResolver | undefined;
+  /**
+   * The documents that are known by id. A closed list (`allowedDocuments`) lets nothing else be executed; one that learns
+   * (`automaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
+   */
+  readonly documents?: Documents | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
@@ -57,14 +64,14 @@ export type TypedDocument<Data, Variables> = DocumentNode & {
  * Whatever is wrong with the request or the data comes back in `errors`, each with a code and an OperationOutcome in its
  * `extensions`; a field that fails is null and leaves the others alone.
  *
- * @param query the text, a parsed document, or a typed document node
+ * @param query the text, a parsed document, a typed document node, or the id of a document among `context.documents`
  * @throws TypeError only for mistakes of the host: no store in the context
  *
  * @example
  * const { data } = await executeFhirGraphql('{ Patient(id: "1") { name { family } } }', { store, caller });
  */
 export async function executeFhirGraphql<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
-  query: string | DocumentNode | TypedDocument<Data, Variables>,
+  query: string | DocumentNode | TypedDocument<Data, Variables> | PersistedDocument,
   context: FhirGraphqlContext,
 ): Promise<FhirGraphqlResult<Data>> {
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
@@ -75,13 +82,14 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
     const result = await answerOrErrors(query, context, tally);
     facts.targets = Array.from(tally.types, (type) => ({ type }));
     facts.storeCalls = tally.calls;
-    facts.failure = result.errors?.[0]?.extensions.code;
+    const failure = result.errors?.[0]?.extensions.code;
+    facts.failure = failure === undefined ? undefined : errorCodeOf(failure);
     return result as FhirGraphqlResult<Data>;
   });
 }
 
 async function answerOrErrors(
-  query: string | DocumentNode,
+  query: RequestedDocument,
   context: FhirGraphqlContext,
   tally: Tally,
 ): Promise<FhirGraphqlResult> {
@@ -94,16 +102,14 @@ async function answerOrErrors(
 }
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(
-  query: string | DocumentNode,
-  context: FhirGraphqlContext,
-  tally: Tally,
-): Promise<FhirGraphqlResult> {
+async function answer(query: RequestedDocument, context: FhirGraphqlContext, tally: Tally): Promise<FhirGraphqlResult> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.focus);
-  const document = prepareDocument(assertQuery(query), limits, dialect, focus?.type ?? QUERY);
+  const found = await findDocument(query, context.documents, limits, { signal: context.signal });
+  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY);
+  await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
   const variables = coerceVariables(
     schemaFor(dialect, document.root),
@@ -127,14 +133,6 @@ async function answer(
   const { data, errors } = outcome;
   if (data === null) return { errors };
   return errors.length === 0 ? { data } : { data, errors };
-}
-
-function assertQuery(query: unknown): string | DocumentNode {
-  if (typeof query === 'string' && query.trim() !== '') return query;
-  if (typeof query === 'object' && query !== null && (query as { kind?: unknown }).kind === 'Document') {
-    return query as DocumentNode;
-  }
-  throw new FhirError('invalid', 'A query must be given: the text of a GraphQL document');
 }
 
 function assertVariables(variables: unknown): { readonly [name: string]: unknown } {

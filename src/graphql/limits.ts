@@ -56,6 +56,17 @@ export class LimitError extends FhirError {
   }
 }
 
+/** @throws LimitError `queryLength` */
+export function assertQueryLength(query: string, { queryLength }: Limits): void {
+  if (query.length <= queryLength) return;
+  throw new LimitError(
+    'queryLength',
+    queryLength,
+    `The query has ${query.length} characters; at most ${queryLength} are allowed`,
+    query.length,
+  );
+}
+
 export function tooDeep({ depth }: Limits): LimitError {
   return new LimitError('depth', depth, `The query nests deeper than ${depth} levels; ask for less at once`);
 }

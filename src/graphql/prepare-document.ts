@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
 } from './graphql-js.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
-import { LimitError, tooDeep, type Limits } from './limits.js';
+import { assertQueryLength, LimitError, tooDeep, type Limits } from './limits.js';
 import { measureDocument } from './measure-document.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { planOperation } from './plan/plan-operation.js';
@@ -84,14 +84,7 @@ export function prepareDocument(
   root: string = QUERY,
 ): PreparedDocument {
   if (typeof query !== 'string') return prepareParsed(query, limits, dialect, root);
-  if (query.length > limits.queryLength) {
-    throw new LimitError(
-      'queryLength',
-      limits.queryLength,
-      `The query has ${query.length} characters; at most ${limits.queryLength} are allowed`,
-      query.length,
-    );
-  }
+  assertQueryLength(query, limits);
   const key = `${dialect} ${root}\n${query}`;
   let prepared = BY_TEXT.get(key);
   if (prepared === undefined) {

@@ -173,7 +173,7 @@ function signInAnn({ store, project, user }: Clinic): Promise<unknown> {
 /** The first error of an answer, thrown as the repository would. */
 async function fromGraphql(query: string, context: Parameters<typeof executeFhirGraphql>[1]): Promise<void> {
   const { errors = [] } = await executeFhirGraphql(query, context);
-  for (const { message, extensions } of errors) throw new FhirError(extensions.code, message);
+  for (const { message, extensions } of errors) throw new FhirError(extensions.code as ErrorCode, message);
 }
 
 async function givePolicy({ repository, membership, ...context }: Clinic, policy: object): Promise<string> {

@@ -1,5 +1,6 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import type { OperationOutcome } from '../../fhir/operation-outcome.js';
+import { PersistedQueryError, type PersistedQueryCode } from '../documents/documents.js';
 import { getLocation, type GraphQLError } from '../graphql-js.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { FieldFault, Output } from './run.js';
@@ -13,7 +14,7 @@ export interface ResponseError {
   readonly locations?: readonly { readonly line: number; readonly column: number }[];
   readonly path?: readonly (string | number)[];
   readonly extensions: {
-    readonly code: ErrorCode;
+    readonly code: ErrorCode | PersistedQueryCode;
     readonly details?: { readonly [name: string]: unknown };
     readonly resource: OperationOutcome;
   };
@@ -87,7 +88,7 @@ function shortened(message: string): string {
 
 function extensionsOf(error: FhirError): ResponseError['extensions'] {
   return {
-    code: error.code,
+    code: error instanceof PersistedQueryError ? error.wireCode : error.code,
     ...(error.details === undefined ? {} : { details: error.details }),
     resource: error.outcome,
   };

@@ -1,0 +1,22 @@
+import type { Documents, DocumentText } from './documents.js';
+import { documentIdOf } from './document-id.js';
+
+/**
+ * A closed list of documents: only these are executed.
+ *
+ * @param documents texts or parsed documents by id: what a client's build writes as its manifest, as an object, a Map or
+ * pairs. A text is also accepted in place of its id where the id is its SHA-256.
+ * @throws FhirError `invalid` - an id that cannot be one
+ *
+ * @example
+ * const documents = allowedDocuments(JSON.parse(await readFile('persisted-documents.json', 'utf8')));
+ * await executeFhirGraphql({ documentId }, { store, caller, documents });
+ */
+export function allowedDocuments(
+  documents: { readonly [id: string]: DocumentText } | Iterable<readonly [id: string, document: DocumentText]>,
+): Documents {
+  const pairs =
+    Symbol.iterator in documents ? (documents as Iterable<readonly [string, DocumentText]>) : Object.entries(documents);
+  const byId = new Map(Array.from(pairs, ([id, document]) => [documentIdOf(id), document]));
+  return { find: (id) => byId.get(id) };
+}

@@ -1,0 +1,36 @@
+import { LRUCache } from 'lru-cache';
+import type { Documents } from './documents.js';
+
+/** How much automatic persisted queries may keep; what was used longest ago makes room. */
+export interface AutomaticDocumentsOptions {
+  /** Most documents. Default 1,000. */
+  readonly documents?: number | undefined;
+  /** Most characters of all their texts together. Default 10,000,000. */
+  readonly characters?: number | undefined;
+}
+
+/**
+ * Automatic persisted queries: documents are learned from the clients, which send the text once and its SHA-256 from then
+ * on. Any text may be executed, with or without an id; this saves bandwidth and protects nothing.
+ *
+ * Make it once per process and pass it with every request. Several processes behind one address do better with a shared
+ * cache behind `Documents`; each of them alone asks for a text again, and answers no worse.
+ *
+ * @example
+ * const documents = automaticDocuments();
+ * await executeFhirGraphql({ documentId, query }, { store, caller, documents });
+ */
+export function automaticDocuments({
+  documents = 1_000,
+  characters = 10_000_000,
+}: AutomaticDocumentsOptions = {}): Documents {
+  const texts = new LRUCache<string, string>({
+    max: documents,
+    maxSize: characters,
+    sizeCalculation: (text) => Math.max(1, text.length),
+  });
+  return {
+    find: (id) => texts.get(id),
+    add: (id, text) => void texts.set(id, text),
+  };
+}

@@ -1,0 +1,25 @@
+import { hash } from 'node:crypto';
+import { FhirError } from '../../fhir/error.js';
+
+/** Longest id, in UTF-16 code units. Relay's are 32, a SHA-256 with its prefix 71. */
+const LONGEST_ID = 256;
+
+/**
+ * The one spelling of a document's id: a SHA-256 in lower case without its prefix, anything else as it is.
+ *
+ * @throws FhirError `invalid` - empty, too long, or no text
+ */
+export function documentIdOf(id: unknown): string {
+  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) {
+    throw new FhirError('invalid', `The id of a document must be a text of 1 to ${LONGEST_ID} characters`);
+  }
+  const bare = id.startsWith('sha256:') ? id.slice('sha256:'.length) : id;
+  return SHA256.test(bare) ? bare.toLowerCase() : id;
+}
+
+/** The SHA-256 of a document's text (as UTF-8), which is its id. */
+export function sha256Of(text: string): string {
+  return hash('sha256', text);
+}
+
+const SHA256 = /^[0-9a-f]{64}$/i;

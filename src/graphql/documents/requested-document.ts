@@ -1,0 +1,47 @@
+import { FhirError } from '../../fhir/error.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { documentIdOf } from './document-id.js';
+import type { PersistedDocument } from './documents.js';
+
+/**
+ * The document that the parameters of a GraphQL request name, in any of the spellings that clients use:
+ *
+ * ```text
+ * { "query": "{ … }" }
+ * { "documentId": "sha256:5cb2…" }                                                    GraphQL over HTTP, appendix A
+ * { "id": "…" }, { "doc_id": "…" }                                                    Relay
+ * { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } }     Apollo; "query" beside it registers
+ * ```
+ *
+ * @returns undefined where neither a text nor an id is given
+ * @throws FhirError `invalid` - a member of the wrong type, another version of the extension, two different ids
+ */
+export function requestedDocument(parameters: {
+  readonly [name: string]: unknown;
+}): string | PersistedDocument | undefined {
+  const query = ownValue(parameters, 'query');
+  if (query !== undefined && typeof query !== 'string') {
+    throw new FhirError('invalid', '"query" must be the text of a GraphQL document');
+  }
+  const named = ['documentId', 'id', 'doc_id'].map((name) => ownValue(parameters, name));
+  const given = [...named, hashOfExtension(ownValue(parameters, 'extensions'))].filter((id) => id !== undefined);
+  const ids = new Set(given.map(documentIdOf));
+  if (ids.size > 1) throw new FhirError('invalid', 'The request names two different documents; send one id');
+  const [documentId] = ids;
+  if (documentId === undefined) return query;
+  return query === undefined || query === '' ? { documentId } : { documentId, query };
+}
+
+function hashOfExtension(extensions: unknown): unknown {
+  const extension = isJsonObject(extensions) ? ownValue(extensions, 'persistedQuery') : undefined;
+  if (extension === undefined) return undefined;
+  if (!isJsonObject(extension) || ownValue(extension, 'version') !== 1) {
+    throw new FhirError('invalid', '"extensions.persistedQuery" must be an object of version 1');
+  }
+  return ownValue(extension, 'sha256Hash') ?? '';
+}
+
+/** The value of a member of its own; undefined where it is missing or null. */
+function ownValue(object: { readonly [name: string]: unknown }, name: string): unknown {
+  return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined;
+}
