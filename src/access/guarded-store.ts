@@ -12,14 +12,12 @@ import {
   type UnmatchedCheck,
   type WriteResult,
 } from '../store/store.js';
-import type { SearchPosition } from '../search/sort.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './guard-writes.js';
 import { resolveMemberUsers } from './member-users.js';
-import { readsHidden } from './policy/hidden-fields.js';
-import { restrict } from './policy/restrict.js';
+import { restrictQuery } from './restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './policy/rule.js';
 import { historyVisible, readVisible } from './visible-reads.js';
 import { maskFound } from './visible-rows.js';
@@ -148,25 +146,10 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
-    const project = homeOf(query.type, this.caller);
-    if (this.caller.kind === 'system') return { ...query, project };
-    const joined = restrict(query.criteria, query.type, rules, (type) => this.#rules(type, 'search'), reference);
-    const criteria = await resolveMemberUsers(this.store, this.caller, joined, options);
-    if (criteria.kind === 'none') return null;
-    // A sort by a field that some rule hides would tell its order.
-    const open = query.sort?.map(({ parameter }) =>
-      rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
-    );
-    const isOpen = (_: unknown, index: number): boolean => open?.[index] === true;
-    const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
-    return {
-      ...query,
-      project,
-      criteria,
-      sort: query.sort?.filter(isOpen),
-      after: query.after && place(query.after),
-      before: query.before && place(query.before),
-    };
+    const restricted = restrictQuery(this.caller, query, rules, (type) => this.#rules(type, 'search'), reference);
+    if (this.caller.kind === 'system') return restricted;
+    const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
+    return criteria.kind === 'none' ? null : { ...restricted, criteria };
   }
 
   async #mask(

@@ -1,21 +1,19 @@
 import { audited, type AuditHook } from '../access/audit.js';
-import { assertCaller, type Caller } from '../access/caller.js';
+import type { Caller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
-import { FhirError, maskError } from '../fhir/error.js';
-import { isResourceType } from '../fhir/definitions.js';
-import { parseReference } from '../fhir/reference.js';
-import type { ReferenceTarget, ResourceStore } from '../store/store.js';
-import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
+import { maskError } from '../fhir/error.js';
+import type { ResourceStore } from '../store/store.js';
+import type { Dialect } from './dialect.js';
 import { errorCodeOf, type Documents, type PersistedDocument } from './documents/documents.js';
-import { findDocument, type RequestedDocument } from './documents/find-document.js';
+import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan } from './execute/execute-plan.js';
 import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
-import { coerceVariables, type DocumentNode, type OperationDefinitionNode } from './graphql-js.js';
-import { withDefaults, type Limits } from './limits.js';
-import { DocumentErrors, planFor, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
-import { QUERY } from './schema/fields.js';
+import type { DocumentNode } from './graphql-js.js';
+import type { Limits } from './limits.js';
+import { DocumentErrors, planFor } from './prepare-document.js';
+import { prepareRequest, runOptionsOf } from './prepare-request.js';
 
 /** What a query is executed against, and on whose behalf. */
 export interface FhirGraphqlContext {
@@ -103,76 +101,11 @@ async function answerOrErrors(
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
 async function answer(query: RequestedDocument, context: FhirGraphqlContext, tally: Tally): Promise<FhirGraphqlResult> {
-  assertCaller(context.caller);
-  const limits = withDefaults(context.limits);
-  const dialect = parseDialect(context.dialect);
-  const focus = parseFocus(context.focus);
-  const found = await findDocument(query, context.documents, limits, { signal: context.signal });
-  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY);
-  await found.keep?.();
-  const operation = chooseOperation(document, context.operationName);
-  const variables = coerceVariables(
-    schemaFor(dialect, document.root),
-    operation.variableDefinitions ?? [],
-    assertVariables(context.variables),
-  );
-  if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
-  const plan = planFor(document, operation, variables.values, limits);
+  const request = await prepareRequest(query, context);
+  const plan = planFor(request.document, request.operation, request.variables, request.limits);
   const store = guardStore(context.store, context.caller);
-  const outcome = await executePlan(plan, focus, {
-    store: context.audit === undefined ? store : talliedStore(store, tally),
-    variables: variables.values,
-    limits,
-    baseUrl: context.baseUrl,
-    signal: context.signal,
-    now: new Date(),
-    dialect,
-    resolveIdentifiers: context.resolveIdentifiers,
-    resolveReference: context.resolveReference,
-  });
-  const { data, errors } = outcome;
+  const runOptions = runOptionsOf(request, context, context.audit === undefined ? store : talliedStore(store, tally));
+  const { data, errors } = await executePlan(plan, request.focus, runOptions);
   if (data === null) return { errors };
   return errors.length === 0 ? { data } : { data, errors };
-}
-
-function assertVariables(variables: unknown): { readonly [name: string]: unknown } {
-  if (variables === undefined || variables === null) return {};
-  if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
-  throw new FhirError('invalid', 'Variables must be an object, with the values by name');
-}
-
-function parseDialect(dialect: unknown): Dialect {
-  if (dialect === undefined) return DEFAULT_DIALECT;
-  if (dialect === 'standard' || dialect === 'hl7') return dialect;
-  throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
-}
-
-function parseFocus(focus: string | undefined): ReferenceTarget | undefined {
-  if (focus === undefined) return undefined;
-  const reference = parseReference(focus);
-  if (reference?.kind === 'local' && isResourceType(reference.type)) return reference;
-  throw new FhirError('invalid', 'The focus must be Type/id, such as Patient/123');
-}
-
-/** See https://spec.graphql.org/October2021/#GetOperation(). */
-function chooseOperation(document: PreparedDocument, name: string | null | undefined): OperationDefinitionNode {
-  const { operations } = document;
-  const chosen =
-    name == null || name === ''
-      ? operations.length === 1
-        ? operations[0]
-        : undefined
-      : operations.find((operation) => operation.name?.value === name);
-  if (chosen === undefined) {
-    throw new FhirError(
-      'invalid',
-      operations.length === 0
-        ? 'The document holds no operation'
-        : name == null || name === ''
-          ? 'The document holds several operations; name one with operationName'
-          : 'The document holds no operation of the name given in operationName',
-    );
-  }
-  if (chosen.operation !== 'query') throw new FhirError('unsupported', `A ${chosen.operation} cannot be executed here`);
-  return chosen;
 }

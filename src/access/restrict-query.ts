@@ -1,0 +1,40 @@
+import type { SearchPosition } from '../search/sort.js';
+import type { SearchQuery } from '../store/store.js';
+import type { Caller } from './caller.js';
+import type { GuardedQuery } from './guarded-store.js';
+import { homeOf } from './home-of.js';
+import { readsHidden } from './policy/hidden-fields.js';
+import { restrict, type SearchRules } from './policy/restrict.js';
+import type { AccessRule } from './policy/rule.js';
+
+/**
+ * A caller's search as the store is asked for it: within what the rules grant, and without any use of what they hide.
+ *
+ * @param rules those of the searched type
+ * @param rulesOf those of the types that chains lead to
+ * @param reference the parameter that a search by reference follows
+ */
+export function restrictQuery(
+  caller: Caller,
+  query: GuardedQuery,
+  rules: readonly AccessRule[],
+  rulesOf: SearchRules,
+  reference?: string,
+): SearchQuery {
+  const project = homeOf(query.type, caller);
+  if (caller.kind === 'system') return { ...query, project };
+  // A sort by a field that some rule hides would tell its order.
+  const open = query.sort?.map(({ parameter }) =>
+    rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
+  );
+  const isOpen = (_: unknown, index: number): boolean => open?.[index] === true;
+  const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
+  return {
+    ...query,
+    project,
+    criteria: restrict(query.criteria, query.type, rules, rulesOf, reference),
+    sort: query.sort?.filter(isOpen),
+    after: query.after && place(query.after),
+    before: query.before && place(query.before),
+  };
+}

@@ -1,0 +1,113 @@
+import { assertCaller } from '../access/caller.js';
+import type { GuardedStore } from '../access/guarded-store.js';
+import { isResourceType } from '../fhir/definitions.js';
+import { FhirError } from '../fhir/error.js';
+import { parseReference } from '../fhir/reference.js';
+import type { ReferenceTarget } from '../store/store.js';
+import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
+import { findDocument, type RequestedDocument } from './documents/find-document.js';
+import type { FhirGraphqlContext } from './execute-fhir-graphql.js';
+import type { RunOptions } from './execute/run.js';
+import { coerceVariables, type OperationDefinitionNode } from './graphql-js.js';
+import { withDefaults, type Limits } from './limits.js';
+import type { Variables } from './plan/arguments.js';
+import { DocumentErrors, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
+import { QUERY } from './schema/fields.js';
+
+/** A request that was found valid: what can be planned. */
+export interface PreparedRequest {
+  readonly document: PreparedDocument;
+  readonly operation: OperationDefinitionNode;
+  /** Coerced to their declared types. */
+  readonly variables: Variables;
+  readonly limits: Limits;
+  readonly dialect: Dialect;
+  /** The instance that the query is about; undefined for the whole service. */
+  readonly focus: ReferenceTarget | undefined;
+}
+
+/**
+ * Parses and validates a request, chooses its operation and coerces its variables.
+ *
+ * @throws DocumentErrors - the document is malformed or does not fit the schema, or the variables do not fit it
+ * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
+ * @throws LimitError
+ */
+export async function prepareRequest(query: RequestedDocument, context: FhirGraphqlContext): Promise<PreparedRequest> {
+  assertCaller(context.caller);
+  const limits = withDefaults(context.limits);
+  const dialect = parseDialect(context.dialect);
+  const focus = parseFocus(context.focus);
+  const found = await findDocument(query, context.documents, limits, { signal: context.signal });
+  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY);
+  await found.keep?.();
+  const operation = chooseOperation(document, context.operationName);
+  const variables = coerceVariables(
+    schemaFor(dialect, document.root),
+    operation.variableDefinitions ?? [],
+    assertVariables(context.variables),
+  );
+  if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
+  return { document, operation, variables: variables.values, limits, dialect, focus };
+}
+
+/** What its plan may draw on while it runs. */
+export function runOptionsOf(
+  { variables, limits, dialect }: PreparedRequest,
+  context: FhirGraphqlContext,
+  store: GuardedStore,
+): RunOptions {
+  return {
+    store,
+    variables,
+    limits,
+    baseUrl: context.baseUrl,
+    signal: context.signal,
+    now: new Date(),
+    dialect,
+    resolveIdentifiers: context.resolveIdentifiers,
+    resolveReference: context.resolveReference,
+  };
+}
+
+function assertVariables(variables: unknown): { readonly [name: string]: unknown } {
+  if (variables === undefined || variables === null) return {};
+  if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
+  throw new FhirError('invalid', 'Variables must be an object, with the values by name');
+}
+
+function parseDialect(dialect: unknown): Dialect {
+  if (dialect === undefined) return DEFAULT_DIALECT;
+  if (dialect === 'standard' || dialect === 'hl7') return dialect;
+  throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
+}
+
+function parseFocus(focus: string | undefined): ReferenceTarget | undefined {
+  if (focus === undefined) return undefined;
+  const reference = parseReference(focus);
+  if (reference?.kind === 'local' && isResourceType(reference.type)) return reference;
+  throw new FhirError('invalid', 'The focus must be Type/id, such as Patient/123');
+}
+
+/** See https://spec.graphql.org/October2021/#GetOperation(). */
+function chooseOperation(document: PreparedDocument, name: string | null | undefined): OperationDefinitionNode {
+  const { operations } = document;
+  const chosen =
+    name == null || name === ''
+      ? operations.length === 1
+        ? operations[0]
+        : undefined
+      : operations.find((operation) => operation.name?.value === name);
+  if (chosen === undefined) {
+    throw new FhirError(
+      'invalid',
+      operations.length === 0
+        ? 'The document holds no operation'
+        : name == null || name === ''
+          ? 'The document holds several operations; name one with operationName'
+          : 'The document holds no operation of the name given in operationName',
+    );
+  }
+  if (chosen.operation !== 'query') throw new FhirError('unsupported', `A ${chosen.operation} cannot be executed here`);
+  return chosen;
+}
