@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BIN = join(ROOT, 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
-const MAX_PACKED = 400;
-const MAX_UNPACKED = 2_500;
+const MAX_PACKED = 1_000;
+// Of this the schema for tools is 6 MB, which nothing reads at run time.
+const MAX_UNPACKED = 9_000;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
@@ -55,7 +56,8 @@ function pack() {
 
 function lintManifest(tarball) {
   run(join(BIN, 'publint'), ['run', tarball, '--strict']);
-  run(join(BIN, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji']);
+  // schema.graphql is text for tools, not a module.
+  run(join(BIN, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji', '--exclude-entrypoints', 'schema.graphql']);
   console.log('publint and attw have no complaint');
 }
 

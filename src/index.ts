@@ -32,6 +32,8 @@ export {
 export type { Dialect } from './graphql/dialect.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
+export type { IntrospectionOption } from './graphql/introspect/introspect.js';
+export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
 export type { ImportResult } from './import/entry-outcome.js';
 export { importBundle } from './import/import-bundle.js';
 export type { NdjsonSource } from './import/byte-chunks.js';

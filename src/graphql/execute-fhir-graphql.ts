@@ -11,9 +11,12 @@ import { executePlan } from './execute/execute-plan.js';
 import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import type { DocumentNode } from './graphql-js.js';
+import { introspect, type IntrospectionOption } from './introspect/introspect.js';
 import type { Limits } from './limits.js';
+import { responseKey } from './plan/collect-fields.js';
+import type { OperationPlan } from './plan/plan.js';
 import { DocumentErrors, planFor } from './prepare-document.js';
-import { prepareRequest, runOptionsOf } from './prepare-request.js';
+import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 
 /** What a query is executed against, and on whose behalf. */
 export interface FhirGraphqlContext {
@@ -39,6 +42,11 @@ export interface FhirGraphqlContext {
    */
   readonly documents?: Documents | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools
+   * that choke on all of them. Default true.
+   */
+  readonly introspection?: IntrospectionOption | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** Told of the query when it has ended: types and number of store calls, never content. */
@@ -105,7 +113,21 @@ async function answer(query: RequestedDocument, context: FhirGraphqlContext, tal
   const plan = planFor(request.document, request.operation, request.variables, request.limits);
   const store = guardStore(context.store, context.caller);
   const runOptions = runOptionsOf(request, context, context.audit === undefined ? store : talliedStore(store, tally));
+  const told = introspections(plan, request, context);
   const { data, errors } = await executePlan(plan, request.focus, runOptions);
   if (data === null) return { errors };
+  for (const [key, value] of told) data[key] = value;
   return errors.length === 0 ? { data } : { data, errors };
+}
+
+/** The answers about the schema, by response key. */
+function introspections(
+  plan: OperationPlan,
+  { variables }: PreparedRequest,
+  { introspection }: FhirGraphqlContext,
+): readonly (readonly [key: string, value: unknown])[] {
+  const fields = plan.root.fields.filter((field) => field.kind === 'introspection');
+  if (fields.length === 0) return [];
+  const answers = introspect(fields, variables, introspection);
+  return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
 }

@@ -53,13 +53,6 @@ describe('the operation that is meant', () => {
     expect(messages(result).join()).toContain(message);
     expect(result).not.toHaveProperty('data');
   });
-
-  test.each(['{ __schema { types { name } } }', '{ __type(name: "Patient") { name } }'])(
-    'introspection is not answered yet: %s',
-    async (query) => {
-      expect(failures(await clinic.ask(query))).toEqual(['unsupported']);
-    },
-  );
 });
 
 describe('about one instance', () => {

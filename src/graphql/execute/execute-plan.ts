@@ -64,11 +64,15 @@ function startRoot(root: Selection, run: Run): Output {
   const { fields } = root;
   const { limits } = run.options;
   // Known before the first of them is made.
-  if (fields.filter(({ kind }) => kind !== 'typename').length > limits.storeCalls) throw tooManyCalls(limits);
+  if (fields.filter(({ kind }) => kind === 'read' || kind === 'search').length > limits.storeCalls) {
+    throw tooManyCalls(limits);
+  }
   const out: Output = {};
   run.selections?.set(out, root);
   for (const field of fields) {
     if (field.kind === 'typename') out[field.key] = field.value;
+    // Keeps the place; the answer needs no store and is never reshaped.
+    else if (field.kind === 'introspection') out[field.key] = null;
     else if (field.kind === 'read') run.leave(field, { out });
     else if (field.kind === 'search') run.leave(field, { out, target: undefined });
     else throw new Error(`${field.kind} cannot stand at the root`);

@@ -92,7 +92,8 @@ function compileField(field: PlannedField, type: string): Writer {
     case 'search':
       return compileReverse(field);
     case 'read':
-      throw new Error('A read stands at the root only');
+    case 'introspection':
+      throw new Error(`${field.kind} stands at the root only`);
   }
 }
 

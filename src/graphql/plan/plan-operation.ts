@@ -1,10 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import type { ElementDefinition } from '../../fhir/definition-types.js';
 import { typeDefinition, searchParameters } from '../../fhir/definitions.js';
-import type { FieldNode, OperationDefinitionNode, SelectionSetNode } from '../graphql-js.js';
+import { print, type FieldNode, type OperationDefinitionNode, type SelectionSetNode } from '../graphql-js.js';
 import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { SEARCH_CONTROLS } from '../schema/arguments.js';
-import { argumentName, CANONICAL, fieldsOf, type FieldDescriptor } from '../schema/fields.js';
+import { argumentName, CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
 import { collectFields, isShaped, selectionSetsOf, typesNamedIn, type DocumentParts } from './collect-fields.js';
 import type {
@@ -14,6 +14,7 @@ import type {
   ConnectionShape,
   CursorPart,
   ElementFilter,
+  IntrospectionField,
   Location,
   ObjectField,
   OperationPlan,
@@ -39,7 +40,8 @@ export function planOperation(
   parts: DocumentParts,
   limits: Limits,
 ): OperationPlan {
-  const planner = new Planner(parts, limits);
+  const variables = operation.variableDefinitions?.map(({ variable }) => variable.name.value) ?? [];
+  const planner = new Planner(parts, limits, variables);
   const selection = planner.select(root, [operation.selectionSet], 1);
   return { root: selection, shaped: !parts.merge || planner.shaped, depth: planner.depth, size: planner.size };
 }
@@ -63,6 +65,7 @@ class Planner {
   constructor(
     private readonly parts: DocumentParts,
     private readonly limits: Limits,
+    private readonly variables: readonly string[],
   ) {}
 
   select(type: string, sets: readonly SelectionSetNode[], depth: number): Selection {
@@ -88,8 +91,10 @@ class Planner {
     if (node.name.value === '__typename') return { kind: 'typename', ...base, value: type };
     const field = fieldsOf(type)?.get(node.name.value);
     if (field === undefined) {
-      if (!node.name.value.startsWith('__')) return { kind: 'absent', ...base };
-      throw new FhirError('unsupported', `Introspection ("${node.name.value}") is not answered here`);
+      const name = node.name.value;
+      return name === '__schema' || name === '__type'
+        ? this.planIntrospection(type, name, base, nodes)
+        : { kind: 'absent', ...base };
     }
     const sets = selectionSetsOf(nodes);
     const args = argumentsOfNode(node);
@@ -131,6 +136,17 @@ class Planner {
       case 'edge-part':
         throw new Error(`${field.kind} is planned with its connection`);
     }
+  }
+
+  private planIntrospection(
+    type: string,
+    name: IntrospectionField['name'],
+    base: Base,
+    nodes: Nodes,
+  ): IntrospectionField {
+    if (type !== QUERY) throw new FhirError('unsupported', 'Introspection is answered for the whole service only');
+    const fragments = [...this.parts.fragments.values()].map(print);
+    return { kind: 'introspection', ...base, name, nodes, parts: this.parts, fragments, variables: this.variables };
   }
 
   private planElement(

@@ -1,5 +1,7 @@
 import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { FieldNode } from '../graphql-js.js';
 import type { Argument } from './arguments.js';
+import type { DocumentParts } from './collect-fields.js';
 
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
@@ -37,6 +39,7 @@ export interface Selections {
 
 export type PlannedField =
   | TypenameField
+  | IntrospectionField
   | ResourceTypeField
   | AbsentField
   | PrimitiveField
@@ -76,6 +79,17 @@ export interface Location {
 export interface TypenameField extends Keyed {
   readonly kind: 'typename';
   readonly value: string;
+}
+
+/** `__schema` or `__type`, at the root: answered from the schema and not by the store. */
+export interface IntrospectionField extends Keyed {
+  readonly kind: 'introspection';
+  readonly name: '__schema' | '__type';
+  readonly nodes: readonly [FieldNode, ...FieldNode[]];
+  readonly parts: DocumentParts;
+  /** What the selection rests on beside its own text: the fragments of the document, and its variables' names. */
+  readonly fragments: readonly string[];
+  readonly variables: readonly string[];
 }
 
 export interface ResourceTypeField extends Keyed {

@@ -1,0 +1,227 @@
+import type { ElementDefinition } from '../../fhir/definition-types.js';
+import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
+import { quote } from '../../search/quote.js';
+import {
+  type GraphQLArgumentConfig,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLID,
+  type GraphQLInputType,
+  GraphQLInt,
+  GraphQLInterfaceType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLSchema,
+  GraphQLString,
+  isListType,
+  isNonNullType,
+} from '../graphql-js.js';
+import { argumentsOf, SEARCH_CONTROLS } from './arguments.js';
+import { DIRECTIVES } from './directives.js';
+import { CANONICAL, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import { LENIENT_ID, LENIENT_STRING, scalarOf } from './scalars.js';
+
+type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
+
+/**
+ * The whole schema as graphql-js builds them, for tools: introspection and SDL. Queries are checked against `FhirSchema`,
+ * which is made of the same descriptors and takes more: tokens and numbers where text is meant, fields directly on
+ * `resource`, in dialect `hl7` choices by their base names.
+ *
+ * @param types resource types to keep, in the root and behind references; undefined: all
+ * @throws FhirError `invalid` - one of them is no resource type
+ */
+export function completeSchema(types?: readonly string[]): GraphQLSchema {
+  const unknown = types?.find((type) => !isResourceType(type));
+  if (unknown !== undefined) throw new FhirError('invalid', `Unknown resource type ${quote(unknown)}`);
+  return new SchemaBuilder(new Set(types ?? resourceTypes())).build();
+}
+
+class SchemaBuilder {
+  readonly #types = new Map<string, GraphQLObjectType>();
+  readonly #resource: GraphQLInterfaceType;
+
+  constructor(private readonly kept: ReadonlySet<string>) {
+    this.#resource = new GraphQLInterfaceType({
+      name: RESOURCE,
+      description: 'Any resource: the elements that all types share',
+      fields: () => this.#fields(RESOURCE),
+    });
+  }
+
+  build(): GraphQLSchema {
+    return new GraphQLSchema({
+      query: this.#object(QUERY),
+      // Types in the order of the definitions, whichever is reached first.
+      types: [...this.kept].map((type) => this.#object(type)),
+      directives: DIRECTIVES,
+      // Tests show that it is valid; walking it takes as long as building it.
+      assumeValid: true,
+    });
+  }
+
+  #object(name: string): GraphQLObjectType {
+    let type = this.#types.get(name);
+    if (type === undefined) {
+      type = new GraphQLObjectType({
+        name,
+        description: descriptionOf(name),
+        interfaces: isResourceType(name) ? [this.#resource] : [],
+        fields: () => this.#fields(name),
+      });
+      this.#types.set(name, type);
+    }
+    return type;
+  }
+
+  #fields(name: string): FieldConfigs {
+    const configs: FieldConfigs = {};
+    for (const field of fieldsOf(name)!.values()) {
+      if (field.kind === 'choice' || !this.#keeps(field)) continue;
+      configs[field.name] = {
+        type: this.#typeOf(field),
+        args: strictArguments(this.#argumentsOf(field, name), isDescribed(field)),
+        description: fieldDescription(field),
+      };
+    }
+    return configs;
+  }
+
+  /**
+   * Some 80 search parameters point to resources of any type, so that every type has 40 lists of what points to it by one
+   * of these. All their search parameters together would be nine tenths of the schema; `_filter` says the same.
+   */
+  #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
+    const all = argumentsOf(field);
+    if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
+    if (this.kept.size <= MANY || isMeantFor(parent, field.type)) return all;
+    return Object.fromEntries(Object.entries(all).filter(([name]) => SEARCH_CONTROLS.has(name)));
+  }
+
+  #keeps(field: FieldDescriptor): boolean {
+    return field.kind === 'read' || field.kind === 'list' || field.kind === 'connection'
+      ? this.kept.has(field.type)
+      : true;
+  }
+
+  #typeOf(field: Exclude<FieldDescriptor, { kind: 'choice' }>): GraphQLOutputType {
+    switch (field.kind) {
+      case 'element':
+        return listIf(field.element.array, this.#elementType(field.element));
+      case 'sibling':
+        return listIf(field.element.array, this.#object(field.element.type === 'canonical' ? CANONICAL : 'Element'));
+      case 'resource-type':
+        return GraphQLString;
+      case 'resolve':
+        return this.#resource;
+      case 'read':
+        return this.#object(field.type);
+      case 'list':
+        return new GraphQLList(this.#object(field.type));
+      case 'connection':
+        return this.#object(`${field.type}Connection`);
+      case 'connection-part':
+        if (field.name === 'edges') return new GraphQLList(this.#object(`${field.type}ConnectionEdge`));
+        return TEXT_PARTS.has(field.name) ? GraphQLString : GraphQLInt;
+      case 'edge-part':
+        if (field.name === 'resource') return this.#object(field.type);
+        return field.name === 'score' ? GraphQLFloat : GraphQLString;
+    }
+  }
+
+  #elementType({ type }: ElementDefinition): GraphQLOutputType {
+    const definition = typeDefinition(type);
+    if (definition?.kind === 'primitive') return scalarOf(type);
+    return type === RESOURCE ? this.#resource : this.#object(type);
+  }
+}
+
+/** So many types have no need to save. */
+const MANY = 20;
+
+/** Whether a reference parameter of `type` names the target, rather than any resource. */
+function isMeantFor(target: string, type: string): boolean {
+  return [...searchParameters(type).values()].some(
+    ({ type: kind, targets }) => kind === 'reference' && targets?.includes(target) === true,
+  );
+}
+
+const TEXT_PARTS: ReadonlySet<string> = new Set(['first', 'previous', 'next', 'last']);
+
+function descriptionOf(name: string): string | undefined {
+  if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
+  if (name === CANONICAL) return 'What stands beside a canonical URL, and the resource it names';
+  const connection = connectionOf(name);
+  if (connection === undefined) return typeDefinition(name)?.short;
+  return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
+}
+
+function fieldDescription(field: FieldDescriptor): string | undefined {
+  switch (field.kind) {
+    case 'element':
+      return field.element.short;
+    case 'sibling':
+      return `Id and extensions of ${field.element.name}`;
+    case 'resource-type':
+      return 'The type of the resource';
+    case 'resolve':
+      return 'The resource that is referred to';
+    case 'read':
+      return `One ${field.type} by its id`;
+    case 'list':
+      return field.reverse ? `${field.type} resources that point here` : `${field.type} resources that match`;
+    case 'connection':
+      return `The same as ${field.type}List, page by page`;
+    case 'connection-part':
+    case 'edge-part':
+      return PART_DESCRIPTIONS[field.name];
+    case 'choice':
+      return undefined;
+  }
+}
+
+const PART_DESCRIPTIONS: { readonly [name: string]: string } = {
+  count: 'The number of all matches; counted only where it is asked for',
+  offset: 'Matches before this page; null where a cursor does not know',
+  pagesize: 'Most matches of this page',
+  pageSize: 'The same as pagesize',
+  first: 'Cursor to the first page',
+  previous: 'Cursor to the page before',
+  next: 'Cursor to the page after',
+  last: 'Cursor to the last page',
+  edges: 'The matches of this page',
+  mode: 'Why it is here: always "match"',
+  score: 'How well it matches; not told',
+  resource: 'The resource',
+};
+
+/** The arguments of the same name at the root say the same; a filter is named after the element that it looks at. */
+function isDescribed(field: FieldDescriptor): boolean {
+  return field.kind !== 'element' && !('reverse' in field && field.reverse);
+}
+
+/** With the scalars that tools know in place of those that take more. */
+function strictArguments(
+  args: { readonly [name: string]: GraphQLArgumentConfig },
+  described: boolean,
+): { [name: string]: GraphQLArgumentConfig } {
+  const configs: { [name: string]: GraphQLArgumentConfig } = {};
+  for (const [name, { type, description }] of Object.entries(args)) {
+    configs[name] = described ? { type: strict(type), description } : { type: strict(type) };
+  }
+  return configs;
+}
+
+function strict(type: GraphQLInputType): GraphQLInputType {
+  if (isNonNullType(type)) return new GraphQLNonNull(strict(type.ofType) as never);
+  if (isListType(type)) return new GraphQLList(strict(type.ofType));
+  if (type === LENIENT_STRING) return GraphQLString;
+  return type === LENIENT_ID ? GraphQLID : type;
+}
+
+function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
+  return array ? new GraphQLList(type) : type;
+}

@@ -1,0 +1,229 @@
+import {
+  buildClientSchema,
+  buildSchema,
+  execute,
+  getIntrospectionQuery,
+  GraphQLObjectType,
+  GraphQLSchema,
+  type IntrospectionQuery,
+  isInterfaceType,
+  parse,
+  printSchema,
+  validate,
+  validateSchema,
+} from 'graphql/index.js';
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { resourceTypes } from '../../src/fhir/definitions.js';
+import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
+import { fieldsOf } from '../../src/graphql/schema/fields.js';
+import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
+import { FhirSchema } from '../../src/graphql/schema/schema.js';
+import { hasShared, SHARED, sharedText } from '../support/shared.js';
+import { failures, messages, openClinic } from './harness.js';
+
+const FEW = ['Observation', 'Organization', 'Patient'];
+const whole = completeSchema();
+const clinic = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
+
+describe('the schema for tools', () => {
+  test('is valid, whole and pruned', () => {
+    for (const types of [undefined, FEW]) {
+      // The schema says of itself that it is valid, so graphql-js looks at one that does not.
+      const { assumeValid, ...config } = completeSchema(types).toConfig();
+      expect(assumeValid).toBe(true);
+      expect(validateSchema(new GraphQLSchema(config))).toEqual([]);
+    }
+  });
+
+  test('has every resource type, and no more types than tools can bear', () => {
+    for (const type of resourceTypes()) {
+      expect(whole.getType(type)).toBeInstanceOf(GraphQLObjectType);
+      expect((whole.getType(type) as GraphQLObjectType).getInterfaces().map(({ name }) => name)).toEqual(['Resource']);
+    }
+    expect(Object.keys(whole.getTypeMap()).length).toBeLessThan(2000);
+  });
+
+  test('has the fields that queries are checked against, with their types and arguments', () => {
+    const strict = (type: unknown): string => String(type);
+    const lazy = new FhirSchema('standard');
+    for (const name of ['Query', 'Patient', 'Observation', 'HumanName', 'Reference', 'PatientConnection', 'Timing']) {
+      const [ours, theirs] = [lazy, completeSchema(FEW)].map((schema) =>
+        (schema.getType(name) as GraphQLObjectType).getFields(),
+      );
+      const kept = [...fieldsOf(name)!.values()].filter(
+        (field) =>
+          field.kind !== 'choice' &&
+          !(['read', 'list', 'connection'].includes(field.kind) && 'type' in field && !FEW.includes(field.type)),
+      );
+      expect(Object.keys(theirs!)).toEqual(kept.map((field) => field.name));
+      for (const field of kept) {
+        expect(strict(theirs![field.name]!.type)).toBe(strict(ours![field.name]!.type));
+        const args = (of: typeof ours): unknown =>
+          of![field.name]!.args.map((one) => `${one.name}: ${strict(one.type)}`);
+        expect(args(theirs)).toEqual(args(ours));
+      }
+    }
+  });
+
+  test('knows no types but those named, and what they are made of', () => {
+    const schema = completeSchema(FEW);
+    const fields = Object.keys(schema.getQueryType()!.getFields());
+    expect(fields).toEqual(FEW.flatMap((type) => [type, `${type}List`, `${type}Connection`]));
+    const resource = schema.getType('Resource');
+    expect(isInterfaceType(resource) && schema.getPossibleTypes(resource).map(({ name }) => name)).toEqual(FEW);
+    expect(schema.getType('Encounter')).toBeUndefined();
+    expect(schema.getType('HumanName')).toBeDefined();
+    expect(() => completeSchema(['Nothing'])).toThrow('Unknown resource type "Nothing"');
+    expect(() => completeSchema(['HumanName'])).toThrow('Unknown resource type');
+  });
+
+  test('takes the strict documents of the guide', () => {
+    const documents = [
+      '{ PatientList(address_city: "Bern", _sort: "-birthdate", _count: 2) { id name(use: "official") { given } } }',
+      'query ($c: String, $id: ID) { PatientConnection(cursor: $c) { next edges { resource { id } } } Patient(id: $id) { id } }',
+      '{ ObservationList { subject { resource { id ... on Patient { birthDate } } } performer { resource(type: Organization) { id } } } }',
+      '{ PatientList { ObservationList(_reference: subject, code: ["a", "b"]) { valueQuantity { value } } } }',
+      '{ PatientList { ProvenanceList(_reference: "target", _filter: "recorded gt 2020") { id } } }',
+      '{ PatientList { name @flatten @first { given @slice(path: "$index") } } }',
+    ];
+    for (const text of documents) expect(validate(whole, parse(text))).toEqual([]);
+    expect(validate(whole, parse('{ PatientList { birthdate } }'))[0]?.message).toContain('Did you mean');
+  });
+
+  test.skipIf(!hasShared)(
+    'takes the corpus but for liberal input, instances and what is wrong (needs the shared material)',
+    () => {
+      const isRefused = (text: string): boolean => {
+        try {
+          return validate(whole, parse(text)).length > 0;
+        } catch {
+          return true;
+        }
+      };
+      const documents = readdirSync(`${SHARED}/corpus`).filter((file) => file.endsWith('.graphql'));
+      const refused = documents
+        .filter((file) => isRefused(sharedText(`corpus/${file}`)))
+        .map((file) => file.slice(0, 2));
+      const liberal = ['02', '08', '09', '11', '17', '25', '31', '36', '42', '58', '59', '62'];
+      const aboutInstances = ['68', '69', '70'];
+      const wrong = ['73', '74', '75', '76', '77', '78'];
+      expect(documents.length).toBe(80);
+      expect(refused).toEqual([...liberal, ...aboutInstances, ...wrong]);
+    },
+  );
+});
+
+describe('printFhirSchema', () => {
+  test('prints what builds the same schema again', () => {
+    const text = printFhirSchema({ types: FEW });
+    expect(`${printSchema(buildSchema(text))}\n`).toBe(text);
+    expect(printFhirSchema({ types: FEW.toReversed() })).toBe(text);
+    expect(text).toContain('\ninterface Resource {\n');
+    expect(text).toContain('\n  """The date of birth for the individual"""\n  birthDate: String\n');
+    expect(text).toContain('\n  PatientConnection(\n');
+    expect(text).toContain('directive @flatten on FIELD\n');
+    expect(text).toContain('\n  ObservationList(_reference: SearchParameterName!, ');
+  });
+
+  test('prints the whole in a size that tools can bear', () => {
+    const text = printFhirSchema();
+    expect(text.length).toBeGreaterThan(3_000_000);
+    expect(text.length).toBeLessThan(9_000_000);
+    expect(buildSchema(text).getType('Patient')).toBeDefined();
+  });
+});
+
+describe('introspection', () => {
+  const few = { introspection: { types: FEW } };
+
+  test('answers what graphql-js would answer of the same schema', async () => {
+    const query = getIntrospectionQuery({
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+    });
+    const answer = await clinic.ask(query, {}, few);
+    expect(answer).toEqual(await execute({ schema: completeSchema(FEW), document: parse(query) }));
+    const rebuilt = buildClientSchema(answer.data as unknown as IntrospectionQuery);
+    expect(rebuilt.getType('Patient')).toBeDefined();
+    // Served again, it is the very same object, which nobody can change.
+    const again = await clinic.ask(query, {}, few);
+    expect(again.data!['__schema']).toBe(answer.data!['__schema']);
+    expect(Object.isFrozen((again.data as unknown as IntrospectionQuery).__schema.types[0])).toBe(true);
+  });
+
+  test('answers for all types', async () => {
+    const { data, errors } = await clinic.ask(getIntrospectionQuery());
+    expect(errors).toBeUndefined();
+    const { types } = (data as unknown as IntrospectionQuery).__schema;
+    expect(types.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([...resourceTypes(), 'Query', 'HumanName', '__Type']),
+    );
+  });
+
+  test('mixes with data, aliases, fragments, variables, @skip and @include', async () => {
+    const query = `query ($name: String!, $no: Boolean = false) {
+      Patient(id: "1") { birthDate }
+      ...schema
+      t: __type(name: $name) { kind name fields { name type { ...ref } } skipped: description @include(if: $no) }
+      none: __type(name: "Nothing") { name }
+    }
+    fragment schema on Query { __schema { queryType { __typename n: name } mutationType { name } } }
+    fragment ref on __Type { kind name ofType { kind name } }`;
+    const { data, errors } = await clinic.ask(query, { name: 'PatientConnectionEdge' }, few);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      Patient: { birthDate: '1970-01-01' },
+      __schema: {
+        queryType: { __typename: '__Type', n: 'Query' },
+        mutationType: expect.toSatisfy(() => true) as unknown,
+      },
+      t: {
+        kind: 'OBJECT',
+        name: 'PatientConnectionEdge',
+        fields: [
+          { name: 'mode', type: { kind: 'SCALAR', name: 'String', ofType: null } },
+          { name: 'score', type: { kind: 'SCALAR', name: 'Float', ofType: null } },
+          { name: 'resource', type: { kind: 'OBJECT', name: 'Patient', ofType: null } },
+        ],
+      },
+      none: null,
+    });
+    expect(Object.keys(data!)).toEqual(['Patient', '__schema', 't', 'none']);
+  });
+
+  test('keeps its nulls in dialect hl7', async () => {
+    const query = '{ __type(name: "Patient") { name specifiedByURL } }';
+    expect(await clinic.data(query, {}, { dialect: 'hl7' })).toEqual({
+      __type: { name: 'Patient', specifiedByURL: null },
+    });
+  });
+
+  test('can be switched off, by operation and not by text', async () => {
+    const off = { introspection: false };
+    const query = 'query Data { Patient(id: "1") { id } } query Schema { __schema { types { name } } }';
+    expect(failures(await clinic.ask(query, {}, { ...off, operationName: 'Schema' }))).toEqual(['forbidden']);
+    expect(await clinic.data(query, {}, { ...off, operationName: 'Data' })).toEqual({ Patient: { id: '1' } });
+    expect(await clinic.data('{ PatientList(_filter: "family eq __schema") { __typename } }', {}, off)).toEqual({
+      PatientList: [],
+    });
+    expect(failures(await clinic.ask('{ ... { a: __type(name: "x") { name } } }', {}, off))).toEqual(['forbidden']);
+  });
+
+  test('is bounded', async () => {
+    const bomb = `{ ${Array.from({ length: 40 }, (_, index) => `a${index}: __schema { types { fields { args { type { name } } type { fields { name } } } } }`).join(' ')} }`;
+    const { data, errors } = await clinic.ask(bomb);
+    expect([data, errors?.map(({ extensions }) => [extensions.code, extensions['details']])]).toEqual([
+      undefined,
+      [['too-costly', { limit: 'introspection', max: 1_000_000 }]],
+    ]);
+    const deep =
+      '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }';
+    expect(messages(await clinic.ask(deep)).join()).toContain('Maximum introspection depth');
+    expect(failures(await clinic.ask('{ id __schema { queryType { name } } }', {}, { focus: 'Patient/1' }))).toEqual([
+      'unsupported',
+    ]);
+  });
+});
