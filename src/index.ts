@@ -23,6 +23,14 @@ export { automaticDocuments, type AutomaticDocumentsOptions } from './graphql/do
 export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
 export { requestedDocument } from './graphql/documents/requested-document.js';
 export type { ResponseError } from './graphql/execute/response-errors.js';
+export type {
+  ExplainedCall,
+  ExplainedCriteria,
+  ExplainedPage,
+  ExplainedPlan,
+  ExplainedRule,
+} from './graphql/explain/explained-plan.js';
+export { explainFhirGraphql, type GraphqlExplanation } from './graphql/explain/explain-fhir-graphql.js';
 export {
   executeFhirGraphql,
   type FhirGraphqlContext,
@@ -134,6 +142,8 @@ export type {
   ResourceStore,
   SearchPage,
   SearchQuery,
+  StatementPlan,
+  StoreCall,
   StoredResource,
   UnmatchedCheck,
   Write,

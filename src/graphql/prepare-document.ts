@@ -107,26 +107,33 @@ export function planFor(
   variables: { readonly [name: string]: unknown },
   limits: Limits,
 ): OperationPlan {
-  const truth = new Map(document.conditions.map((name) => [name, variables[name] === true]));
   // A plan grows while it runs, within the limits it was made for; so others have one of their own.
   const key = [
     document.number,
     operation.name?.value,
-    [...truth.values()].map(Number).join(''),
+    document.conditions.map((name) => Number(variables[name] === true)).join(''),
     limits.depth,
     limits.fields,
   ].join(' ');
   let plan = PLANS.get(key);
-  if (plan === undefined) {
-    const parts = {
-      merge: document.dialect === 'standard',
-      fragments: document.fragments,
-      conditions: (name: string) => truth.get(name) === true,
-    };
-    plan = planOperation(operation, document.root, parts, limits);
-    PLANS.set(key, plan);
-  }
+  if (plan === undefined) PLANS.set(key, (plan = makePlan(document, operation, variables, limits)));
   return plan;
+}
+
+/**
+ * A plan of one's own: {@link planFor} without the cache.
+ *
+ * @throws LimitError `fields`, `depth`
+ */
+export function makePlan(
+  { root, dialect, fragments, conditions }: PreparedDocument,
+  operation: OperationDefinitionNode,
+  variables: { readonly [name: string]: unknown },
+  limits: Limits,
+): OperationPlan {
+  const truth = new Set(conditions.filter((name) => variables[name] === true));
+  const parts = { merge: dialect === 'standard', fragments, conditions: (name: string) => truth.has(name) };
+  return planOperation(operation, root, parts, limits);
 }
 
 function prepareParsed(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {

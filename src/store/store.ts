@@ -55,6 +55,14 @@ export interface ResourceStore {
   /** Calls the listener after each commit with what changed. @returns a function that stops it. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
+  /**
+   * How the store would answer a call: the statements it would send, in order, and its own plan for each. For people; the
+   * form may change. It changes nothing and tells nothing of what is stored; targets and keys need not exist.
+   *
+   * Optional: a store without it cannot be looked into.
+   */
+  explain?(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]>;
+
   /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;
 }
@@ -112,6 +120,25 @@ export interface SearchQuery {
   readonly after?: SearchPosition | undefined;
   /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
   readonly before?: SearchPosition | undefined;
+}
+
+/** A call to a store as plain data. */
+export type StoreCall =
+  | { readonly kind: 'read'; readonly keys: readonly ResourceKey[] }
+  | { readonly kind: 'search'; readonly query: SearchQuery }
+  | {
+      readonly kind: 'search-by-reference';
+      readonly query: SearchQuery;
+      readonly parameter: string;
+      readonly targets: readonly ReferenceTarget[];
+    };
+
+/** A statement that a store would send, and what it would do with it. */
+export interface StatementPlan {
+  /** The text, with placeholders for all values. */
+  readonly statement: string;
+  /** The store's plan, a step per line. */
+  readonly plan: readonly string[];
 }
 
 export interface SearchPage {

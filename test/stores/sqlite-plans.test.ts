@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 
 async function planOf(type: string, criteria: Criteria, sort?: readonly SortKey[]): Promise<readonly string[]> {
-  return (await store.explain(queryOf(type, criteria, { sort, limit: 10 }))).plan;
+  const [page] = await store.explain({ kind: 'search', query: queryOf(type, criteria, { sort, limit: 10 }) });
+  return page!.plan.map((line) => line.trim());
 }
 
 function match(parameter: string, one: ValueTest): Criteria {

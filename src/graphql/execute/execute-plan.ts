@@ -81,7 +81,7 @@ function startRoot(root: Selection, run: Run): Output {
 }
 
 /** A query about one instance is a read of it whose result is the root. */
-function readFocus(plan: OperationPlan, focus: ReferenceTarget): ReadEdge {
+export function readFocus(plan: OperationPlan, focus: ReferenceTarget): ReadEdge {
   return {
     kind: 'read',
     key: ROOT,

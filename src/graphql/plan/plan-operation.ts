@@ -56,7 +56,7 @@ interface Base {
 type Nodes = readonly [FieldNode, ...FieldNode[]];
 
 class Planner {
-  /** What the canonical being planned may lead to. */
+  /** What the reference or canonical being planned may lead to. */
   private targets: readonly string[] | undefined;
   shaped = false;
   depth = 0;
@@ -171,7 +171,7 @@ class Planner {
       ...named,
       canonical: false,
       filter,
-      selection: this.select(element.type, sets, depth + 1),
+      selection: this.selectElement(element, sets, depth + 1),
     };
   }
 
@@ -193,20 +193,29 @@ class Planner {
           ...named,
           canonical: false,
           filter: undefined,
-          selection: this.select(element.type, sets, depth + 1),
+          selection: this.selectElement(element, sets, depth + 1),
         },
       ];
     });
     return { kind: 'choice', ...base, forms };
   }
 
-  /** A canonical's `resource` leads to the types that its element allows. */
+  private selectElement(element: ElementDefinition, sets: readonly SelectionSetNode[], depth: number): Selection {
+    if (element.type !== 'Reference') return this.select(element.type, sets, depth);
+    return this.leadingTo(element.targets, () => this.select(element.type, sets, depth));
+  }
+
   private selectSibling(element: ElementDefinition, sets: readonly SelectionSetNode[], depth: number): Selection {
     if (element.type !== 'canonical') return this.select('Element', sets, depth);
+    return this.leadingTo(element.targets, () => this.select(CANONICAL, sets, depth));
+  }
+
+  /** A `resource` inside leads to the types that the element around it allows. */
+  private leadingTo(targets: readonly string[] | undefined, plan: () => Selection): Selection {
     const outer = this.targets;
-    this.targets = element.targets;
+    this.targets = targets;
     try {
-      return this.select(CANONICAL, sets, depth);
+      return plan();
     } finally {
       this.targets = outer;
     }
@@ -223,7 +232,7 @@ class Planner {
       kind: 'reference',
       ...base,
       canonical,
-      targets: canonical ? this.targets : undefined,
+      targets: this.targets,
       type: args.get('type'),
       optional: args.get('optional'),
       selections: this.selectAnyType(sets, depth + 1),
@@ -296,8 +305,9 @@ class Planner {
       if (selection === undefined) selections.set(type, (selection = this.select(type, sets, depth)));
       return selection;
     };
-    for (const type of typesNamedIn(sets, this.parts)) forType(type);
-    return { forType };
+    const named = [...typesNamedIn(sets, this.parts)];
+    named.forEach(forType);
+    return { forType, named };
   }
 }
 

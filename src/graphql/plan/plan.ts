@@ -35,6 +35,8 @@ export interface Selection {
 export interface Selections {
   /** What to produce for a resource of this type; the same object each time. */
   forType(type: string): Selection;
+  /** The types that fragments name. */
+  readonly named: readonly string[];
 }
 
 export type PlannedField =
@@ -204,7 +206,7 @@ export interface ReferenceEdge extends Keyed {
   readonly kind: 'reference';
   /** Under a canonical, which is followed by URL. */
   readonly canonical: boolean;
-  /** Resource types that a canonical may lead to; undefined: any. */
+  /** Resource types that the reference or canonical may lead to; undefined: any. */
   readonly targets: readonly string[] | undefined;
   /** `type:`; null for a reference that leads to another type. */
   readonly type: Argument | undefined;

@@ -63,7 +63,8 @@ export class Contents {
   }
 }
 
-const TEXTS = `SELECT j.key, v.text FROM json_each(?) j CROSS JOIN version v
+/** Texts of versions by their keys, a JSON list. */
+export const TEXTS = `SELECT j.key, v.text FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
 
 /** A version's text as a resource with the facts that its `meta` holds. @throws FhirError `corrupt` */

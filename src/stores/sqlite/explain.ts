@@ -1,14 +1,57 @@
-import type { Sql } from './sql.js';
+import type { StatementPlan, StoreCall } from '../../store/store.js';
+import { TEXTS } from './contents.js';
+import type { Reads } from './reads.js';
+import type { Searches } from './search.js';
+import { Sql } from './sql.js';
 import type { Statements } from './statements.js';
 
-/** A statement and SQLite's plan for it. */
-export interface Explanation {
-  readonly sql: string;
-  /** Lines of `EXPLAIN QUERY PLAN`. See https://www.sqlite.org/eqp.html. */
-  readonly plan: readonly string[];
+/**
+ * The statements behind a call and SQLite's plan for each: the lines of `EXPLAIN QUERY PLAN`, indented by their nesting.
+ * See https://www.sqlite.org/eqp.html.
+ */
+export function explainCall(
+  call: StoreCall,
+  {
+    statements,
+    reads,
+    searches,
+  }: { readonly statements: Statements; readonly reads: Reads; readonly searches: Searches },
+): readonly StatementPlan[] {
+  return statementsOf(call, reads, searches).map((statement) => ({
+    statement: statement.text.replace(/\s+/g, ' '),
+    plan: planOf(statement, statements),
+  }));
 }
 
-export function explainStatement(statements: Statements, statement: Sql): Explanation {
+function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readonly Sql[] {
+  switch (call.kind) {
+    case 'read':
+      return reads.statements(call.keys);
+    case 'search': {
+      const { page, count } = searches.searchStatements(call.query);
+      const pages = call.query.limit === 0 ? [] : [page, LOAD];
+      return call.query.total === true ? [...pages, count] : pages;
+    }
+    case 'search-by-reference': {
+      const { query, parameter, targets } = call;
+      // What was never seen has no key; any number stands for it.
+      const keys = searches.targetKeys(query, targets).map((key) => key ?? 0);
+      const statement = searches.byReferenceStatement(query, parameter, keys);
+      return statement === undefined ? [] : [statement, LOAD];
+    }
+  }
+}
+
+/** What was found is loaded by its keys, but for what the cache holds. */
+const LOAD = new Sql(TEXTS, ['[]']);
+
+function planOf(statement: Sql, statements: Statements): readonly string[] {
   const rows = statements.read(`EXPLAIN QUERY PLAN ${statement.text}`).all(...statement.values);
-  return { sql: statement.text, plan: rows.map((row) => String((row as readonly unknown[])[3])) };
+  const depths = new Map<unknown, number>();
+  return rows.map((row) => {
+    const [id, parent, , detail] = row as readonly unknown[];
+    const depth = (depths.get(parent) ?? -1) + 1;
+    depths.set(id, depth);
+    return `${'  '.repeat(depth)}${String(detail)}`;
+  });
 }

@@ -1,7 +1,8 @@
 import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
-import { type Contents, parseStored } from './contents.js';
+import { type Contents, parseStored, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
+import { Sql } from './sql.js';
 import type { Statements } from './statements.js';
 
 /** Answers what is asked for by key. */
@@ -27,6 +28,15 @@ export class Reads {
       if (state === undefined) return { status: 'missing' };
       return state.content === null ? goneResult(state) : foundResult(contents[next++]!);
     });
+  }
+
+  /** The statements behind {@link read}, where nothing is cached. */
+  statements(keys: readonly ResourceKey[]): readonly Sql[] {
+    const [first] = keys;
+    if (first === undefined) return [];
+    if (keys.length > 1) return [new Sql(MANY_STATES, ['[]']), new Sql(TEXTS, ['[]'])];
+    const collection = this.#dictionaries.collections.find(first.project, first.type) ?? 0;
+    return [new Sql(ONE_RESOURCE, [collection, first.id])];
   }
 
   /** Versions of a resource, newest first. */

@@ -54,7 +54,7 @@ export class Searches {
   searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(query);
-    const targetKeys = targets.map((target) => this.#targetKey(query.project, target));
+    const targetKeys = this.targetKeys(query, targets);
     const pages = new Map<number | undefined, KeyPage>([
       [undefined, query.total ? { keys: [], total: 0 } : { keys: [] }],
     ]);
@@ -93,9 +93,12 @@ export class Searches {
       FROM json_each(${JSON.stringify(targetKeys)}) j`;
   }
 
-  #targetKey(project: string, { type, id }: ReferenceTarget): number | undefined {
-    const collection = this.#dictionaries.collections.find(project, type);
-    return collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+  /** The keys of what a search by reference starts from; undefined for what was never seen. */
+  targetKeys({ project }: SearchQuery, targets: readonly ReferenceTarget[]): readonly (number | undefined)[] {
+    return targets.map(({ type, id }) => {
+      const collection = this.#dictionaries.collections.find(project, type);
+      return collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+    });
   }
 
   #scope({ project, type }: SearchQuery): RowScope {

@@ -8,6 +8,8 @@ import type {
   ResourceStore,
   SearchPage,
   SearchQuery,
+  StatementPlan,
+  StoreCall,
   Write,
   WriteResult,
 } from '../../store/store.js';
@@ -19,7 +21,7 @@ import { Contents } from './contents.js';
 import { createDictionaries } from './dictionary.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
-import { type Explanation, explainStatement } from './explain.js';
+import { explainCall } from './explain.js';
 import { Maintenance, type Verification } from './maintenance.js';
 import { Reads } from './reads.js';
 import { prepareSchema } from './schema.js';
@@ -138,12 +140,9 @@ export class SqliteStore implements ResourceStore {
     return this.#answer(options, () => this.#maintenance.reindex());
   }
 
-  /** How a search would be answered: the statement and SQLite's plan for it. For people; its form may change. */
-  async explain(query: SearchQuery, options?: CallOptions): Promise<Explanation> {
-    return this.#answer(options, () => {
-      const { page } = this.#searches.searchStatements(query);
-      return explainStatement(this.#statements, page);
-    });
+  async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
+    const parts = { statements: this.#statements, reads: this.#reads, searches: this.#searches };
+    return this.#answer(options, () => explainCall(call, parts));
   }
 
   #fill({ keys, total }: KeyPage): SearchPage {

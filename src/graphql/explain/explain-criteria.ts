@@ -1,0 +1,27 @@
+import type { AccessRule } from '../../access/policy/rule.js';
+import type { Criteria } from '../../search/criteria.js';
+import { describeCriteria } from '../../search/describe-criteria.js';
+import type { ExplainedCriteria } from './explained-plan.js';
+
+/** Criteria as a tree of texts, with the parts that rules brought in between brackets. */
+export function explainCriteria(
+  criteria: Criteria,
+  origins: ReadonlyMap<Criteria, readonly AccessRule[]>,
+): ExplainedCriteria {
+  const rules = origins.get(criteria)?.map(({ origin }) => origin.text);
+  const parts = partsOf(criteria);
+  return {
+    kind: criteria.kind,
+    text: describeCriteria(criteria, (node, text) => {
+      const bringing = origins.get(node);
+      return bringing === undefined ? text : `[${bringing.map(({ origin }) => origin.text).join('; ')}: ${text}]`;
+    }),
+    ...(parts.length === 0 ? {} : { of: parts.map((part) => explainCriteria(part, origins)) }),
+    ...(rules === undefined ? {} : { rules }),
+  };
+}
+
+function partsOf(criteria: Criteria): readonly Criteria[] {
+  if (!('of' in criteria)) return [];
+  return Array.isArray(criteria.of) ? (criteria.of as readonly Criteria[]) : [criteria.of as Criteria];
+}

@@ -1,0 +1,195 @@
+import { decide } from '../../access/decide.js';
+import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain-query.js';
+import type { GuardedQuery } from '../../access/guarded-store.js';
+import { homeOf } from '../../access/home-of.js';
+import type { AccessRule } from '../../access/policy/rule.js';
+import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
+import { maskError } from '../../fhir/error.js';
+import type { Criteria } from '../../search/criteria.js';
+import { describeCriteria } from '../../search/describe-criteria.js';
+import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
+import type { RunOptions } from '../execute/run.js';
+import { searchRequest } from '../execute/search-request.js';
+import { evaluateTexts } from '../plan/arguments.js';
+import type { ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import { explainCriteria } from './explain-criteria.js';
+import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
+import { typesOf, type PlacedEdge } from './walk-plan.js';
+
+/** What is explained against: the store is asked for its plans only. */
+export interface Explaining {
+  readonly store: ResourceStore;
+  readonly options: RunOptions;
+}
+
+/** The calls of one edge: one, but for canonicals and logical references, which are searched for type by type. */
+export async function explainEdge(placed: PlacedEdge, explaining: Explaining): Promise<readonly ExplainedCall[]> {
+  const { edge } = placed;
+  try {
+    switch (edge.kind) {
+      case 'read':
+        return [await explainRead(placed, edge, explaining)];
+      case 'search':
+        return [await explainSearch(placed, edge, explaining)];
+      case 'reference':
+        return await explainReference(placed, edge, explaining);
+    }
+  } catch (error) {
+    const kind = edge.kind === 'search' && edge.reverse !== undefined ? 'reverse' : edge.kind;
+    const types = edge.kind === 'reference' ? [] : [edge.type];
+    return [{ ...placeOf(placed), kind, types, rules: [], asked: false, fault: maskError(error).message }];
+  }
+}
+
+async function explainRead(placed: PlacedEdge, edge: ReadEdge, explaining: Explaining): Promise<ExplainedCall> {
+  const { store, variables } = explaining.options;
+  const { type } = edge;
+  const [id = ''] = evaluateTexts(edge.id, variables) ?? [];
+  const key = { project: homeOf(type, store.caller), type, id };
+  const rules = readRules(type, explaining);
+  const asked = rules.length > 0;
+  return {
+    ...placeOf(placed),
+    kind: 'read',
+    types: [type],
+    id,
+    rules,
+    asked,
+    ...(asked ? await statementsOf({ kind: 'read', keys: [key] }, explaining) : {}),
+  };
+}
+
+async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: Explaining): Promise<ExplainedCall> {
+  const { query, reference, target } = searchRequest(edge, explaining.options);
+  const kind = reference === undefined ? 'search' : 'reverse';
+  const parent = target ?? { type: placed.parent, id: ANY_ID };
+  const call = await explainQueried({ ...placeOf(placed), kind }, query, explaining, reference, parent);
+  return reference === undefined ? call : { ...call, parameter: reference };
+}
+
+/** One read for the references, and the searches for those that name no id. */
+async function explainReference(
+  placed: PlacedEdge,
+  edge: ReferenceEdge,
+  explaining: Explaining,
+): Promise<readonly ExplainedCall[]> {
+  const { options } = explaining;
+  const types = typesOf(edge, options.variables);
+  if (edge.canonical) return explainKeyed(placed, 'canonical', types, explaining);
+  const project = options.store.caller.project;
+  const keys = ['1', '2'].map((id) => ({ project, type: types[0] ?? placed.parent, id }));
+  const rules = types.flatMap((type) => readRules(type, explaining));
+  const asked = types.length === 0 || rules.length > 0;
+  const read: ExplainedCall = {
+    ...placeOf(placed),
+    kind: 'reference',
+    types,
+    rules,
+    asked,
+    ...(asked ? await statementsOf({ kind: 'read', keys }, explaining) : {}),
+  };
+  if (options.resolveIdentifiers !== true) return [read];
+  return [read, ...(await explainKeyed(placed, 'identifier', types, explaining))];
+}
+
+/** A search per type by a business key, which only the data knows. */
+function explainKeyed(
+  placed: PlacedEdge,
+  kind: 'canonical' | 'identifier',
+  types: readonly string[],
+  explaining: Explaining,
+): Promise<readonly ExplainedCall[]> {
+  const criteria = KEYED[kind];
+  const parameter = criteria.kind === 'match' ? criteria.parameter : '';
+  const searched = (types.length === 0 ? resourceTypes() : types).filter(
+    (type) => searchParameter(type, parameter)?.type === KEY_TYPES[kind],
+  );
+  return Promise.all(
+    searched.map((type) =>
+      explainQueried(
+        { ...placeOf(placed), kind },
+        { type, criteria, limit: explaining.options.limits.listSize },
+        explaining,
+      ),
+    ),
+  );
+}
+
+const KEYED: { readonly [Kind in 'canonical' | 'identifier']: Criteria } = {
+  canonical: {
+    kind: 'match',
+    parameter: 'url',
+    test: { kind: 'uri', comparator: 'equals', value: '(each canonical)' },
+  },
+  identifier: { kind: 'match', parameter: 'identifier', test: { kind: 'token', code: '(each identifier)' } },
+};
+const KEY_TYPES = { canonical: 'uri', identifier: 'token' } as const;
+
+/** Stands for the parents, which only the data knows. */
+const ANY_ID = '(each)';
+
+async function explainQueried(
+  place: Pick<ExplainedCall, 'level' | 'path' | 'location' | 'kind'>,
+  asked: GuardedQuery,
+  explaining: Explaining,
+  reference?: string,
+  target?: ReferenceTarget,
+): Promise<ExplainedCall> {
+  const { caller } = explaining.options.store;
+  const { query, rules, origins, hiddenSort } = explainQuery(caller, asked, reference);
+  const checked = rulesAskedAfterSearch(rules);
+  const call: ExplainedCall = {
+    ...place,
+    types: [asked.type],
+    rules: rules.map((rule) => explainRule(asked.type, rule, checked)),
+    asked: query !== undefined,
+  };
+  if (query === undefined) return call;
+  return {
+    ...call,
+    criteria: explainCriteria(query.criteria, origins),
+    ...(query.sort === undefined ? {} : { sort: query.sort.map((key) => (key.descending ? '-' : '') + key.parameter) }),
+    ...(hiddenSort.length === 0 ? {} : { hiddenSort }),
+    page: {
+      limit: query.limit,
+      offset: query.offset ?? 0,
+      total: query.total === true,
+      cursor: query.after !== undefined || query.before !== undefined,
+    },
+    ...(await statementsOf(callOf(query, reference, target), explaining)),
+  };
+}
+
+function callOf(query: SearchQuery, parameter: string | undefined, target: ReferenceTarget | undefined): StoreCall {
+  if (parameter === undefined || target === undefined) return { kind: 'search', query };
+  return { kind: 'search-by-reference', query, parameter, targets: [target] };
+}
+
+function readRules(type: string, { options }: Explaining): readonly ExplainedRule[] {
+  const rules = decide(options.store.caller, type, 'read') ?? [];
+  const checked = rulesAskedAfterRead(rules);
+  return rules.map((rule) => explainRule(type, rule, checked));
+}
+
+function explainRule(type: string, rule: AccessRule, checked: readonly AccessRule[]): ExplainedRule {
+  const { origin, criteria, hidden } = rule;
+  return {
+    type,
+    origin: origin.text,
+    criteria: describeCriteria(criteria),
+    hidden,
+    asksStore: checked.includes(rule),
+  };
+}
+
+async function statementsOf(
+  call: StoreCall,
+  { store, options }: Explaining,
+): Promise<Pick<ExplainedCall, 'statements'>> {
+  if (store.explain === undefined) return {};
+  return { statements: await store.explain(call, { signal: options.signal }) };
+}
+
+function placeOf({ edge, level, path }: PlacedEdge): Pick<ExplainedCall, 'level' | 'path' | 'location'> {
+  return { level, path, location: edge.location };
+}

@@ -1,0 +1,84 @@
+import { guardStore } from '../../access/guarded-store.js';
+import { FhirError, maskError } from '../../fhir/error.js';
+import type { RequestedDocument } from '../documents/find-document.js';
+import type { FhirGraphqlContext } from '../execute-fhir-graphql.js';
+import { readFocus } from '../execute/execute-plan.js';
+import { documentError } from '../execute/response-errors.js';
+import { DocumentErrors, makePlan } from '../prepare-document.js';
+import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
+import { explainEdge, type Explaining } from './explain-edge.js';
+import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
+import { planText } from './plan-text.js';
+import { edgesAtRoot, edgesBelow, type PlacedEdge } from './walk-plan.js';
+
+/** What a query would do. */
+export interface GraphqlExplanation {
+  readonly plan: ExplainedPlan;
+  /** The plan for people. */
+  readonly text: string;
+}
+
+/**
+ * Tells what a query would do for this caller, without doing it: which calls it makes to the store, what the caller's
+ * rules make of them, and how the store would answer them. It needs no data and reads none.
+ *
+ * It shows access rules, search values and SQL: for those who run the service, not for its callers.
+ *
+ * @throws FhirError `invalid` - the document or a variable is wrong: one issue per finding; and whatever else
+ * `executeFhirGraphql` would answer before it executes
+ * @throws TypeError - there is no store in the context
+ *
+ * @example
+ * const { text } = await explainFhirGraphql('{ PatientList(gender: "male") { id } }', { store, caller });
+ */
+export async function explainFhirGraphql(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+): Promise<GraphqlExplanation> {
+  if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
+    throw new TypeError('explainFhirGraphql needs a context with a store');
+  }
+  const plan = await explainPlan(await prepared(query, context), context);
+  return { plan, text: planText(plan) };
+}
+
+/** Most calls that are told. */
+const MOST_CALLS = 1_000;
+
+async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
+  const { document, operation, variables, limits, focus } = request;
+  const plan = makePlan(document, operation, variables, limits);
+  const options = runOptionsOf(request, context, guardStore(context.store, context.caller));
+  const explaining: Explaining = { store: context.store, options };
+  const calls: ExplainedCall[] = [];
+  let level: readonly PlacedEdge[] =
+    focus === undefined
+      ? edgesAtRoot(plan.root)
+      : [{ edge: readFocus(plan, focus), level: 1, path: '', parent: focus.type }];
+  while (level.length > 0 && calls.length < MOST_CALLS) {
+    const told = await Promise.all(level.map((placed) => explainEdge(placed, explaining)));
+    calls.push(...told.flat());
+    // What a call that is not made would have led to is not asked for either.
+    level = level.flatMap((placed, index) =>
+      told[index]!.some(({ asked }) => asked) ? edgesBelow(placed, variables) : [],
+    );
+  }
+  return {
+    operation: operation.name?.value,
+    depth: plan.depth,
+    calls: calls.slice(0, MOST_CALLS),
+    cut: level.length > 0 || calls.length > MOST_CALLS,
+  };
+}
+
+async function prepared(query: RequestedDocument, context: FhirGraphqlContext): Promise<PreparedRequest> {
+  try {
+    return await prepareRequest(query, context);
+  } catch (error) {
+    if (!(error instanceof DocumentErrors)) throw maskError(error);
+    const findings = error.errors.map(documentError);
+    throw new FhirError('invalid', findings[0]?.message ?? error.message, {
+      issues: findings.map(({ message }) => ({ code: 'invalid', diagnostics: message })),
+    });
+  }
+}

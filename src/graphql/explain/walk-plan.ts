@@ -1,0 +1,108 @@
+import { LimitError } from '../limits.js';
+import { evaluate, type Variables } from '../plan/arguments.js';
+import { responseKey } from '../plan/collect-fields.js';
+import type { Edge, ReferenceEdge, Selection, Selections } from '../plan/plan.js';
+
+/** An edge of a plan and where it stands. */
+export interface PlacedEdge {
+  readonly edge: Edge;
+  readonly level: number;
+  readonly path: string;
+  /** The type of the resource around it; `Query` at the root. */
+  readonly parent: string;
+}
+
+/** The edges that are called at once, in the order of the response. */
+export function edgesAtRoot(root: Selection): readonly PlacedEdge[] {
+  return edgesOf(root, { path: '', level: 1, parent: root.type });
+}
+
+/** The edges that are called with what an edge gave. */
+export function edgesBelow({ edge, level, path }: PlacedEdge, variables: Variables): readonly PlacedEdge[] {
+  const place = { path, level: level + 1, parent: 'type' in edge && typeof edge.type === 'string' ? edge.type : '' };
+  switch (edge.kind) {
+    case 'read':
+      return edgesOf(edge.selection, place);
+    case 'search': {
+      const { shape } = edge;
+      if (shape.kind === 'list') return edgesOf(shape.selection, place);
+      return shape.fields.flatMap((field) => {
+        if (field.part !== 'edges') return [];
+        return field.fields.flatMap((part) => {
+          if (part.part !== 'resource') return [];
+          return edgesOf(part.selection, { ...place, path: joined(joined(path, field.key), part.key) });
+        });
+      });
+    }
+    case 'reference': {
+      const types = selectedTypes(edge.selections, typesOf(edge, variables));
+      return types.flatMap((type) => {
+        const named = types.length === 1 ? path : `${path}(${type})`;
+        return edgesOf(selectionFor(edge.selections, type), { path: named, level: level + 1, parent: type });
+      });
+    }
+  }
+}
+
+/** The types that a reference may lead to; empty for any. */
+export function typesOf(edge: ReferenceEdge, variables: Variables): readonly string[] {
+  const type = evaluate(edge.type, variables);
+  return typeof type === 'string' ? [type] : (edge.targets ?? []);
+}
+
+/** Most types of one reference that are looked at where fragments do not say which are meant. */
+const MOST_TYPES = 10;
+
+function selectedTypes({ named }: Selections, possible: readonly string[]): readonly string[] {
+  if (possible.length > 0 && possible.length <= MOST_TYPES) return possible;
+  return possible.length === 0 ? named : named.filter((type) => possible.includes(type));
+}
+
+/** The selection for one type; without fields where the plan has grown to its limit. */
+function selectionFor(selections: Selections, type: string): Selection {
+  try {
+    return selections.forType(type);
+  } catch (error) {
+    if (error instanceof LimitError) return { type, fields: [] };
+    throw error;
+  }
+}
+
+type Place = Omit<PlacedEdge, 'edge'> & { readonly contained?: true };
+
+/** The edges inside one resource, in the order of the response. */
+function edgesOf(selection: Selection, place: Place): PlacedEdge[] {
+  const { path, level, parent } = place;
+  return selection.fields.flatMap((field): PlacedEdge[] => {
+    const here = joined(path, field.key);
+    switch (field.kind) {
+      case 'search':
+        // Nothing points to a contained resource.
+        return place.contained === true ? [] : [{ edge: field, level, path: here, parent }];
+      case 'read':
+      case 'reference':
+        return [{ edge: field, level, path: here, parent }];
+      case 'object':
+        return edgesOf(field.selection, { ...place, path: here });
+      case 'choice':
+        return field.forms.flatMap((form) =>
+          form.kind === 'object' ? edgesOf(form.selection, { ...place, path: here }) : [],
+        );
+      case 'inline-resource':
+        return field.selections.named.flatMap((type) =>
+          edgesOf(selectionFor(field.selections, type), {
+            path: `${here}(${type})`,
+            level,
+            parent: type,
+            contained: true,
+          }),
+        );
+      default:
+        return [];
+    }
+  });
+}
+
+function joined(path: string, key: string): string {
+  return path === '' ? responseKey(key) : `${path}.${responseKey(key)}`;
+}

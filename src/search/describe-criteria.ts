@@ -1,0 +1,117 @@
+import type { Criteria, DateTest, NumberTest, QuantityTest, ReferenceTest, TokenTest, ValueTest } from './criteria.js';
+
+/**
+ * Criteria as a line of text that people read: `gender = male and (family starts with "kulas" or _id = 1, 2)`.
+ *
+ * @param mark what to make of the text of a node, to set some apart
+ */
+export function describeCriteria(criteria: Criteria, mark: Mark = (_, text) => text): string {
+  return mark(criteria, describeNode(criteria, mark));
+}
+
+export type Mark = (criteria: Criteria, text: string) => string;
+
+function describeNode(criteria: Criteria, mark: Mark): string {
+  switch (criteria.kind) {
+    case 'all':
+      return 'everything';
+    case 'none':
+      return 'nothing';
+    case 'and':
+    case 'or':
+      return criteria.of.map((one) => inside(one, mark)).join(` ${criteria.kind} `);
+    case 'not':
+      return `not ${inside(criteria.of, mark)}`;
+    case 'id':
+      return `_id = ${criteria.ids.join(', ')}`;
+    case 'last-updated':
+      return `_lastUpdated ${describeTest(criteria.test)}`;
+    case 'match':
+      return `${criteria.parameter} ${describeTest(criteria.test)}`;
+    case 'missing':
+      return `${criteria.parameter} is ${criteria.missing ? 'missing' : 'present'}`;
+    case 'composite':
+      return `${criteria.parameter} (${criteria.tests.map(describeTest).join(' with ')})`;
+    case 'chain':
+      return `${criteria.parameter} leads to ${criteria.type} where (${describeCriteria(criteria.of, mark)})`;
+    case 'has':
+      return `${criteria.parameter} of ${criteria.type} leads here where (${describeCriteria(criteria.of, mark)})`;
+  }
+}
+
+/** Inside `and`, `or` and `not` what is composed itself needs parentheses. */
+function inside(criteria: Criteria, mark: Mark): string {
+  const composed = criteria.kind === 'and' || criteria.kind === 'or';
+  const text = describeNode(criteria, mark);
+  return mark(criteria, composed ? `(${text})` : text);
+}
+
+function describeTest(test: ValueTest): string {
+  switch (test.kind) {
+    case 'token':
+      return `${test.negated === true ? '!=' : '='} ${describeToken(test)}`;
+    case 'text':
+      return `has the text ${JSON.stringify(test.text)}`;
+    case 'string':
+      return `${STRING_COMPARATORS[test.comparator]} ${JSON.stringify(test.text)}`;
+    case 'date':
+      return `${test.prefix} ${describeDates(test)}`;
+    case 'number':
+      return `${test.prefix} ${describeNumbers(test)}`;
+    case 'quantity':
+      return `${test.prefix} ${describeNumbers(test)}${describeUnit(test)}`;
+    case 'reference':
+      return `${test.negated === true ? '!=' : '='} ${describeReference(test)}`;
+    case 'uri':
+      return `${URI_COMPARATORS[test.comparator]} ${test.value}`;
+  }
+}
+
+const STRING_COMPARATORS = {
+  'starts-with': 'starts with',
+  'ends-with': 'ends with',
+  contains: 'contains',
+  equals: '=',
+  'not-equals': '!=',
+  exact: 'is exactly',
+} as const;
+
+const URI_COMPARATORS = {
+  equals: '=',
+  'not-equals': '!=',
+  below: 'is below',
+  above: 'is above',
+  'starts-with': 'starts with',
+  'ends-with': 'ends with',
+  contains: 'contains',
+} as const;
+
+function describeToken({ system, noSystem, code }: TokenTest): string {
+  if (noSystem === true) return `|${code ?? ''}`;
+  return system === undefined ? (code ?? 'anything') : `${system}|${code ?? ''}`;
+}
+
+function describeDates({ low, high }: DateTest): string {
+  return low === high ? instant(low) : `${instant(low)} to ${instant(high)}`;
+}
+
+/** Midnight goes without its time; what no date can hold is told in milliseconds. */
+function instant(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString().replace(/T00:00:00\.000Z$/, '');
+}
+
+function describeNumbers({ low, high }: Pick<NumberTest, 'low' | 'high'>): string {
+  return low === high ? String(low) : `${low} to ${high}`;
+}
+
+function describeUnit({ system, code }: QuantityTest): string {
+  if (code === undefined && system === undefined) return '';
+  return system === undefined ? ` ${code}` : ` ${system}|${code ?? ''}`;
+}
+
+function describeReference({ types, id, url }: ReferenceTest): string {
+  if (url !== undefined) return url;
+  const names = types ?? ['any type'];
+  return names.map((type) => `${type}/${id ?? '(any)'}`).join(' or ');
+}

@@ -1,0 +1,530 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { QUERIES } from '../../bench/queries.js';
+import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import type { FhirError } from '../../src/fhir/error.js';
+import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/graphql/execute-fhir-graphql.js';
+import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
+import type { ExplainedCall } from '../../src/graphql/explain/explained-plan.js';
+import { describeCriteria } from '../../src/search/describe-criteria.js';
+import type { ResourceStore, SearchQuery } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { put as putWrite } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { signedIn, system } from '../repository/harness.js';
+import { blocksOf } from '../support/markdown.js';
+import { countCalls } from './counting-store.js';
+import { caller as trusted, put, storeWith, type Sample } from './harness.js';
+
+const RESOURCES: readonly Sample[] = [
+  { resourceType: 'Organization', id: 'org' },
+  { resourceType: 'Practitioner', id: 'dr' },
+  {
+    resourceType: 'Patient',
+    id: 'ann',
+    gender: 'female',
+    generalPractitioner: [{ reference: 'Practitioner/dr' }],
+    managingOrganization: { reference: 'Organization/org' },
+  },
+  {
+    resourceType: 'Encounter',
+    id: 'e1',
+    status: 'finished',
+    class: { code: 'AMB' },
+    subject: { reference: 'Patient/ann' },
+  },
+  {
+    resourceType: 'Observation',
+    id: 'o1',
+    status: 'final',
+    code: { text: 'Pulse', coding: [{ code: '8867-4' }] },
+    effectiveDateTime: '2020-05-01',
+    subject: { reference: 'Patient/ann' },
+    encounter: { reference: 'Encounter/e1' },
+  },
+  { resourceType: 'Questionnaire', id: 'q', url: 'http://example.org/q', status: 'active' },
+  { resourceType: 'QuestionnaireResponse', id: 'qr', status: 'completed', questionnaire: 'http://example.org/q' },
+];
+
+/** Policies are numbered by the store, in the order in which tests make them. */
+function named(text: string): string {
+  return text.replace(/AccessPolicy\/[\w-]+/g, 'AccessPolicy/p');
+}
+
+async function explain(query: string, context: Partial<FhirGraphqlContext> = {}) {
+  return explainFhirGraphql(query, { store: new MemoryStore(), caller: trusted, ...context });
+}
+
+type Rules = NonNullable<NonNullable<Parameters<typeof signedIn>[1]>['rules']>;
+
+/** A member with these rules, in a store of its own. */
+async function member(rules: Rules): Promise<Caller> {
+  const store = new MemoryStore();
+  await system(store);
+  return signedIn(store, { rules });
+}
+
+async function callsOf(query: string, context?: Partial<FhirGraphqlContext>): Promise<readonly ExplainedCall[]> {
+  return (await explain(query, context)).plan.calls;
+}
+
+describe('the text of an explanation', () => {
+  test('of a list with what points to its resources, for trusted code', async () => {
+    const { text } = await explain(
+      `query Females($gender: String) {
+      PatientList(gender: $gender, _sort: "family,-birthdate", _count: 20, _offset: 40) {
+        name { family }
+        ObservationList(_reference: subject, code: ["8867-4", "8480-6"], date: "ge2020") { status }
+      }
+    }`,
+      { variables: { gender: 'female' } },
+    );
+    expect(text).toBe(`2 calls to the store on 2 levels
+
+1. PatientList: search Patient
+   where gender = female
+   sorted by family, -birthdate, then id
+   at most 20, after the first 40
+   by trusted code: everything
+
+2. PatientList.ObservationList: search Observation by subject, once for all parents
+   where (code = 8867-4 or code = 8480-6) and date ge 2020-01-01 to 2021-01-01
+   at most 10001
+   by trusted code: everything
+`);
+  });
+
+  test('marks what the rules of the caller bring in', async () => {
+    const caller = await member([
+      { resourceType: 'Patient', criteria: 'Patient?active=true' },
+      { resourceType: 'Observation', criteria: 'Observation?subject.active=true&status=final' },
+      {
+        resourceType: 'Observation',
+        criteria: 'Observation?status=amended',
+        hiddenFields: ['effectiveDateTime', 'subject'],
+      },
+    ]);
+    const { text } = await explain(
+      `{
+        ObservationConnection(code: "8867-4", _sort: "-date", _count: 5) {
+          count
+          edges { resource { subject { resource(type: Patient) { id } } encounter { resource { id } } } }
+        }
+        EncounterList { id }
+      }`,
+      { caller },
+    );
+    expect(named(text)).toBe(`2 calls to the store on 2 levels
+
+1. ObservationConnection: search Observation
+   where (code = 8867-4 and [AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true)] and [AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: status = final]) or (code = 8867-4 and [AccessPolicy/p, rule 3: Observation?status=amended: status = amended])
+   not sorted by date, which a rule hides
+   at most 5, and their number
+   by AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true) and status = final; a search of its own tells which
+   by AccessPolicy/p, rule 3: Observation?status=amended: status = amended, without effectiveDateTime, subject
+
+1. EncounterList: search Encounter
+   no rule grants it: the store is not asked
+
+2. ObservationConnection.edges.resource.subject.resource: read what the references lead to, once for all: Patient
+   by AccessPolicy/p, rule 1: Patient?active=true: active = true
+
+2. ObservationConnection.edges.resource.encounter.resource: read what the references lead to, once for all: Encounter
+   no rule grants it: the store is not asked
+`);
+  });
+
+  test('tells of SQLite what it does with each statement', async () => {
+    const store = new SqliteStore(':memory:');
+    await put(store, RESOURCES);
+    const { text } = await explain(
+      '{ Patient(id: "ann") { gender ObservationList(_reference: subject, _count: 5) { id } } }',
+      {
+        store,
+      },
+    );
+    await store.close();
+    expect(text).toBe(`2 calls to the store on 2 levels
+
+1. Patient: read Patient/ann
+   by trusted code: everything
+   SELECT r.version, r.updated, r.content, v.text FROM resource r LEFT JOIN version v ON v.key = r.content WHERE r.collection = ? AND r.id = ? AND r.version > 0
+     SEARCH r USING INDEX sqlite_autoindex_resource_1 (collection=? AND id=?)
+     SEARCH v USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
+
+2. Patient.ObservationList: search Observation by subject, once for all parents
+   where everything
+   at most 5
+   by trusted code: everything
+   SELECT j.value, (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND 1 ORDER BY r0.id LIMIT ? OFFSET ?)), NULL FROM json_each(?) j
+     SCAN j VIRTUAL TABLE INDEX 1:
+     CORRELATED SCALAR SUBQUERY 2
+       CO-ROUTINE (subquery-1)
+         SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)
+         SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)
+         USE TEMP B-TREE FOR ORDER BY
+       SCAN (subquery-1)
+   SELECT j.key, v.text FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
+     SCAN j VIRTUAL TABLE INDEX 1:
+     SEARCH v USING INTEGER PRIMARY KEY (rowid=?)
+`);
+  });
+});
+
+test('the guide shows what is said', async () => {
+  const guide = readFileSync(new URL('../../docs/explain.md', import.meta.url), 'utf8');
+  const [query, expected] = ['graphql', 'text'].map(
+    (language) => blocksOf(guide).find((block) => block.language === language)!.text,
+  );
+  const caller = await member([
+    { resourceType: 'Patient', criteria: 'Patient?active=true' },
+    { resourceType: 'Observation', hiddenFields: ['note'] },
+  ]);
+  const { text } = await explain(query!, { caller });
+  expect(text.replace(/AccessPolicy\/[\w-]+/g, 'AccessPolicy/42')).toBe(expected);
+});
+
+describe('the data of an explanation', () => {
+  test('of a read', async () => {
+    expect(await callsOf('query($id: ID!) { who: Patient(id: $id) { id } }', { variables: { id: 'ann' } })).toEqual([
+      {
+        level: 1,
+        path: 'who',
+        location: { line: 1, column: 19 },
+        kind: 'read',
+        types: ['Patient'],
+        id: 'ann',
+        asked: true,
+        rules: [{ type: 'Patient', origin: 'trusted code', criteria: 'everything', hidden: [], asksStore: false }],
+      },
+    ]);
+  });
+
+  test('of a search: a tree of criteria, the order and the page', async () => {
+    const caller = await member([{ resourceType: 'Patient', criteria: 'Patient?active=true' }]);
+    const [call] = await callsOf('{ PatientList(gender: ["male", "female"], _sort: "-birthdate", _count: 3) { id } }', {
+      caller,
+    });
+    const origin = call!.rules[0]!.origin;
+    expect(call).toMatchObject({
+      kind: 'search',
+      types: ['Patient'],
+      criteria: {
+        kind: 'and',
+        text: `(gender = male or gender = female) and [${origin}: active = true]`,
+        of: [
+          {
+            kind: 'or',
+            text: 'gender = male or gender = female',
+            of: [
+              { kind: 'match', text: 'gender = male' },
+              { kind: 'match', text: 'gender = female' },
+            ],
+          },
+          { kind: 'match', text: `[${origin}: active = true]`, rules: [origin] },
+        ],
+      },
+      sort: ['-birthdate'],
+      page: { limit: 3, offset: 0, total: false, cursor: false },
+      asked: true,
+    });
+    expect(JSON.parse(JSON.stringify(call))).toEqual(call);
+  });
+
+  test('of a connection: the number of matches, one row more for cursors', async () => {
+    const [count] = await callsOf('{ PatientConnection(_count: 3) { count } }');
+    expect(count?.page).toEqual({ limit: 0, offset: 0, total: true, cursor: false });
+    const [next] = await callsOf('{ PatientConnection(_count: 3) { next edges { resource { id } } } }');
+    expect(next?.page).toEqual({ limit: 4, offset: 0, total: false, cursor: false });
+  });
+
+  test('of a reverse search names the parameter, also below references', async () => {
+    const calls = await callsOf(`{
+      Observation(id: "o1") {
+        subject { resource { ... on Patient { id EncounterList(_reference: subject) { id } } ... on Group { id } } }
+      }
+    }`);
+    expect(calls.map(({ level, kind, path, types, parameter }) => ({ level, kind, path, types, parameter }))).toEqual([
+      { level: 1, kind: 'read', path: 'Observation', types: ['Observation'], parameter: undefined },
+      {
+        level: 2,
+        kind: 'reference',
+        path: 'Observation.subject.resource',
+        types: ['Device', 'Group', 'Location', 'Patient'],
+        parameter: undefined,
+      },
+      {
+        level: 3,
+        kind: 'reverse',
+        path: 'Observation.subject.resource(Patient).EncounterList',
+        types: ['Encounter'],
+        parameter: 'subject',
+      },
+    ]);
+  });
+
+  test('of a reference by `type:`, and of one to anything', async () => {
+    const typed = await callsOf('{ Observation(id: 1) { subject { resource(type: Patient) { id } } } }');
+    expect(typed[1]).toMatchObject({ types: ['Patient'], asked: true });
+    const any = await callsOf(
+      '{ Observation(id: 1) { focus { resource { id ... on Patient { managingOrganization { resource { id } } } } } } }',
+    );
+    expect(any.map(({ path, types }) => `${path} ${types.join()}`)).toEqual([
+      'Observation Observation',
+      'Observation.focus.resource ',
+      'Observation.focus.resource.managingOrganization.resource Organization',
+    ]);
+  });
+
+  test('of a canonical: a search per type that it may lead to', async () => {
+    const calls = await callsOf('{ QuestionnaireResponse(id: 1) { _questionnaire { resource { id } } } }');
+    expect(calls[1]).toMatchObject({
+      kind: 'canonical',
+      types: ['Questionnaire'],
+      criteria: { text: 'url = (each canonical)' },
+      page: { limit: 10_000 },
+    });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('of a logical reference, where they are resolved', async () => {
+    const query = '{ Encounter(id: 1) { serviceProvider { resource { id } } } }';
+    expect(await callsOf(query)).toHaveLength(2);
+    const [, , identifier] = await callsOf(query, { resolveIdentifiers: true });
+    expect(identifier).toMatchObject({
+      kind: 'identifier',
+      types: ['Organization'],
+      criteria: { text: 'identifier = (each identifier)' },
+    });
+  });
+
+  test('of an instance: first it is read', async () => {
+    const calls = await callsOf('{ gender ObservationList(_reference: subject) { id } }', { focus: 'Patient/ann' });
+    expect(calls.map(({ level, path, kind }) => [level, path, kind])).toEqual([
+      [1, '', 'read'],
+      [2, 'ObservationList', 'reverse'],
+    ]);
+  });
+
+  test('of fields that fail or find nothing: why, and nothing below them', async () => {
+    const caller = await member([{ resourceType: 'Patient', hiddenFields: ['birthDate'] }]);
+    const calls = await callsOf(
+      `{
+        PatientList(birthdate: "1980") { generalPractitioner { resource { id } } }
+        PatientConnection(_cursor: "x") { count }
+        Observation(id: "o1") { subject { resource { id } } }
+      }`,
+      { caller },
+    );
+    expect(calls.map(({ path, asked, fault, rules }) => [path, asked, fault, rules.length])).toEqual([
+      ['PatientList', false, undefined, 1],
+      ['PatientConnection', false, expect.stringContaining('cursor'), 0],
+      ['Observation', false, undefined, 0],
+    ]);
+  });
+
+  test('leaves out what @skip and @include leave out', async () => {
+    const query = 'query($no: Boolean!) { PatientList @include(if: $no) { id } EncounterList @skip(if: $no) { id } }';
+    expect((await callsOf(query, { variables: { no: false } })).map(({ path }) => path)).toEqual(['EncounterList']);
+    expect((await callsOf(query, { variables: { no: true } })).map(({ path }) => path)).toEqual(['PatientList']);
+  });
+
+  test('is bounded, however many types references may lead to', async () => {
+    const nested = (depth: number): string =>
+      depth === 0
+        ? 'id'
+        : `performer { resource { ... on Practitioner { id } ... on Patient { generalPractitioner { resource { id } } } } }`;
+    const many = Array.from({ length: 1_200 }, (_, index) => `a${index}: PatientList { id }`).join(' ');
+    const { plan, text } = await explain(`{ ${many} }`);
+    expect(plan.cut).toBe(true);
+    expect(plan.calls).toHaveLength(1_000);
+    expect(text).toMatch(/^1000 calls to the store on 1 level, and more\n/);
+    expect((await explain(`{ ObservationList { ${nested(1)} } }`)).plan.cut).toBe(false);
+  });
+});
+
+describe('an explanation and an execution agree', () => {
+  const QUERY = `{
+    ObservationList(code: "8867-4", _sort: "date") {
+      subject { resource { ... on Patient {
+        generalPractitioner { resource { id } }
+        EncounterList(_reference: subject, status: "finished") { id ObservationList(_reference: encounter) { id } }
+      } } }
+    }
+    QuestionnaireResponse(id: "qr") { _questionnaire { resource { id } } }
+  }`;
+  const METHODS = {
+    read: 'read',
+    reference: 'read',
+    search: 'search',
+    canonical: 'search',
+    identifier: 'search',
+    reverse: 'reverse',
+  };
+
+  // The calls of a level are made side by side, in no order that could be relied on.
+  test('in the calls of each level', async () => {
+    const counting = countCalls(new MemoryStore());
+    await put(counting.store, RESOURCES);
+    const told = await callsOf(QUERY, { store: counting.store });
+    expect(counting.takeCalls()).toEqual([]);
+    const answer = await executeFhirGraphql(QUERY, { store: counting.store, caller: trusted });
+    expect(answer.errors).toBeUndefined();
+    const made = counting.takeCalls().map((call) => call.split(/[ ./]/).slice(0, 2).join(' '));
+    const levels = Map.groupBy(told, ({ level }) => level);
+    const byLevel = Array.from(levels.values(), (calls) =>
+      calls.map(({ kind, types }) => `${METHODS[kind]} ${types.join('|')}`),
+    );
+    expect(byLevel).toEqual([
+      ['search Observation', 'read QuestionnaireResponse'],
+      ['read Device|Group|Location|Patient', 'search Questionnaire'],
+      ['read Organization|Practitioner|PractitionerRole', 'reverse Encounter'],
+      ['reverse Observation'],
+    ]);
+    let next = 0;
+    for (const level of byLevel) {
+      const patterns = level.map((call) => new RegExp(`^${call.replace(' ', ' (?:')})$`));
+      const answers = made.slice(next, (next += level.length));
+      for (const pattern of patterns) expect(answers).toContainEqual(expect.stringMatching(pattern));
+    }
+    expect(made).toHaveLength(next);
+  });
+
+  test.each<readonly [string, Rules]>([
+    ['no criteria', [{ resourceType: 'Patient' }, { resourceType: 'Observation' }]],
+    ['one rule', [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }, { resourceType: 'Observation' }]],
+    [
+      'rules that add up and hide',
+      [
+        { resourceType: 'Observation', criteria: 'Observation?status=final', hiddenFields: ['effectiveDateTime'] },
+        { resourceType: 'Observation', criteria: 'Observation?subject.gender=female' },
+        { resourceType: 'Patient' },
+      ],
+    ],
+    ['a compartment', [{ resourceType: '*', compartment: { reference: 'Patient/ann' } }]],
+  ])('in what is pushed down to the store: %s', async (_, rules) => {
+    const store = new MemoryStore();
+    const repository = await system(store);
+    for (const { id, ...resource } of RESOURCES) await repository.update({ ...resource, id } as never);
+    const asked: SearchQuery[] = [];
+    const caller = await signedIn(store, { rules });
+    const spying: ResourceStore = storeWith(store, {
+      search: (query) => (asked.push(query), store.search(query)),
+      searchByReference: (query, ...more) => (asked.push(query), store.searchByReference(query, ...more)),
+    });
+    const query = `{ ObservationList(code: "8867-4", date: "ge2020", _sort: "-date") { id }
+      PatientList { ObservationList(_reference: subject, _count: 5) { id } } }`;
+    const told = (await callsOf(query, { store: spying, caller })).filter((call) => call.asked);
+    expect(asked).toEqual([]);
+    await executeFhirGraphql(query, { store: spying, caller });
+    const unmarked = (text: string) => text.replace(/\[AccessPolicy\/[^:[\]]*: [^:[\]]*: ([^[\]]*)\]/g, '$1');
+    // Which rule grants a row is asked beside the searches, where rules hide different fields.
+    const [searches, checks] = [false, true].map((isCheck) =>
+      asked.filter(({ limit }) => (limit === undefined) === isCheck),
+    ) as [SearchQuery[], SearchQuery[]];
+    expect(checks).toHaveLength(told.flatMap((call) => call.rules.filter(({ asksStore }) => asksStore)).length);
+    const expected = searches.map(({ criteria, sort = [], limit }) => {
+      const order = sort.map(({ parameter, descending }) => (descending ? '-' : '') + parameter);
+      return `${describeCriteria(criteria)} by ${order.join()} up to ${limit!}`;
+    });
+    const actual = told.map(
+      ({ criteria, sort = [], page }) => `${unmarked(criteria!.text)} by ${sort.join()} up to ${page!.limit!}`,
+    );
+    expect(actual.sort()).toEqual(expected.sort());
+    expect(told.length).toBeGreaterThan(1);
+  });
+
+  test('and explaining reads nothing, even over SQLite', async () => {
+    const store = new SqliteStore(':memory:');
+    await put(store, RESOURCES);
+    const calls = (['read', 'search', 'searchByReference', 'history', 'commit'] as const).map((name) =>
+      vi.spyOn(store, name),
+    );
+    const { plan } = await explain(QUERY, { store });
+    expect(plan.calls.every(({ statements }) => statements!.length > 0)).toBe(true);
+    for (const call of calls) expect(call).not.toHaveBeenCalled();
+    expect(JSON.stringify(plan)).not.toContain('Pulse');
+    await store.close();
+  });
+
+  test('and explaining leaves the plans that are executed alone', async () => {
+    const wide = '{ ObservationList { performer { resource { id } } } }';
+    await explain(wide, { limits: { fields: 12 } });
+    const store = new MemoryStore();
+    expect((await executeFhirGraphql(wide, { store, caller: trusted, limits: { fields: 12 } })).errors).toBeUndefined();
+  });
+});
+
+describe('SQLite starts every query of the bench from an index', () => {
+  const store = new SqliteStore(':memory:');
+  beforeAll(async () => {
+    const report = { resourceType: 'DiagnosticReport', id: 'd', status: 'final', code: { text: 'Blood' } } as const;
+    await store.commit([...randomResources(createRandom(1)), report].map((resource) => putWrite(resource)));
+  });
+
+  test.each(QUERIES.map(({ name, text }) => [name, text] as const))('%s', async (_, text) => {
+    const project = putWrite({ resourceType: 'Patient', id: '1' }).key.project;
+    const { plan } = await explain(text, {
+      store,
+      caller: systemCaller(project),
+      variables: text.includes('$patient') ? { patient: 'p1' } : text.includes('$gender') ? { gender: 'female' } : {},
+    });
+    const statements = plan.calls.flatMap((call) => call.statements!);
+    expect(statements.length).toBeGreaterThanOrEqual(plan.calls.length);
+    for (const { plan: steps } of statements) {
+      // json_each is a list of keys at hand, and a subquery what came out of an index before.
+      expect(steps.filter((step) => /SCAN (?!j VIRTUAL TABLE|\(subquery)/.test(step))).toEqual([]);
+    }
+  });
+
+  test('over a file that holds nothing', async () => {
+    const empty = new SqliteStore(':memory:');
+    for (const { text } of QUERIES) {
+      const { plan } = await explain(text, { store: empty, variables: { patient: 'p1', gender: 'female' } });
+      expect(plan.calls.every(({ statements }) => statements !== undefined)).toBe(true);
+    }
+    await empty.close();
+  });
+});
+
+describe('what cannot be executed cannot be explained', () => {
+  test.each<readonly [string, string, Partial<FhirGraphqlContext>, string]>([
+    ['a syntax error', '{ PatientList', {}, 'invalid'],
+    ['an unknown field', '{ Pateint { id } }', {}, 'invalid'],
+    ['a variable without value', 'query($id: ID!) { Patient(id: $id) { id } }', {}, 'invalid'],
+    [
+      'a query that is too deep',
+      '{ PatientList { name { period { start } } } }',
+      { limits: { depth: 2 } },
+      'too-costly',
+    ],
+    ['no caller', '{ PatientList { id } }', { caller: undefined as never }, 'unauthenticated'],
+    [
+      'a document that is not on the list',
+      '{ PatientList { id } }',
+      { documents: { find: () => undefined } },
+      'forbidden',
+    ],
+  ])('%s', async (_, query, context, code) => {
+    await expect(explain(query, context)).rejects.toMatchObject({ name: 'FhirError', code });
+  });
+
+  test('every finding is an issue', async () => {
+    const error: FhirError = await explain('{ Pateint { id } PatientList { nam } }').then(
+      () => Promise.reject(new Error('It was explained')),
+      (reason: FhirError) => reason,
+    );
+    expect(error.issues).toHaveLength(2);
+  });
+
+  test('no store', async () => {
+    await expect(explain('{ PatientList { id } }', { store: undefined as never })).rejects.toThrow(TypeError);
+  });
+});
+
+test('a guarded store has no way to look into statements', () => {
+  expect('explain' in guardStore(new SqliteStore(':memory:'), trusted)).toBe(false);
+});
