@@ -84,7 +84,7 @@ export { searchMembers } from './projects/search-members.js';
 export { updateMember, type MemberChanges } from './projects/update-member.js';
 export { verifyClientSecret } from './projects/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
-export type { JsonPatchOperation } from './repository/json-patch.js';
+export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
 export type { CreateOptions, MatchOptions, Repository, Stored, VersionsPage } from './repository/repository.js';
 export type { RepositorySearch } from './repository/search-query.js';

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore, Write, WriteResult } from '../store/store.js';
 import type { Caller, MemberCaller } from './caller.js';
-import type { GuardedWrite } from './guarded-store.js';
+import type { GuardedResult, GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
 import type { ReadyWrite } from './ready-write.js';
@@ -20,7 +20,7 @@ export async function commitGuarded(
   caller: Caller,
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
-): Promise<readonly WriteResult[]> {
+): Promise<readonly GuardedResult[]> {
   const strictness = await strictnessFor(store, caller, writes, options);
   // What a member writes is held to the definitions once the fields that it cannot see are back in.
   const asked = caller.kind === 'system' ? strictness : LENIENT;
@@ -61,12 +61,14 @@ async function memberWrites(
   const found = await store.read(keys, options);
   const state = new Map<string, AnyResource | null>();
   const versions = new Map<string, string | null>();
+  const deleted = new Set<string>();
   keys.forEach(({ type, id }, index) => {
     const result = found[index]!;
+    if (result.status === 'gone') deleted.add(`${type}/${id}`);
     versions.set(`${type}/${id}`, result.status === 'found' ? result.versionId : null);
     state.set(`${type}/${id}`, result.status === 'found' ? result.resource : null);
   });
-  const session = new WriteSession(store, caller, state, versions, strictness);
+  const session = new WriteSession(store, caller, { resources: state, versions, deleted }, strictness);
   const ready: ReadyWrite[] = [];
   for (const [from, write] of writes.entries()) {
     try {
@@ -85,15 +87,18 @@ function resultsFor(
   ready: readonly ReadyWrite[],
   results: readonly WriteResult[],
   caller: Caller,
-): WriteResult[] {
+): GuardedResult[] {
   const all = caller.kind === 'member' ? caller.rules : undefined;
-  const answers = new Array<WriteResult>(writes.length);
-  ready.forEach(({ from, seenBy, answer }, index) => {
+  const answers = new Array<GuardedResult>(writes.length);
+  ready.forEach(({ from, seenBy, unreadable, answer }, index) => {
     const result = answer ?? results[index]!;
     // What this module added stands before the caller's own write, which therefore has the last word.
     if (result.kind !== writes[from]!.kind) return;
-    answers[from] =
-      result.kind === 'put' ? { ...result, resource: maskResource(result.resource, seenBy, all) } : result;
+    if (result.kind !== 'put') answers[from] = result;
+    else {
+      const resource = maskResource(result.resource, seenBy, all);
+      answers[from] = { ...result, resource, ...(unreadable === true ? { unreadable } : {}) };
+    }
   });
   return answers;
 }

@@ -38,8 +38,20 @@ export type GuardedWrite =
        */
       readonly keepSecrets?: true | undefined;
     })
-  | (Omit<DeleteWrite, 'key'> & { readonly key: GuardedKey })
+  | (Omit<DeleteWrite, 'key'> & {
+      readonly key: GuardedKey;
+      /** Deleting what never was is `not-found`; deleting again what was deleted still changes nothing. */
+      readonly mustExist?: true | undefined;
+    })
   | (Omit<UnmatchedCheck, 'query'> & { readonly query: GuardedQuery });
+
+/** What a write came to, as the caller sees it. */
+export type GuardedResult =
+  | (Extract<WriteResult, { kind: 'put' }> & {
+      /** The caller may not read what it wrote: `resource` repeats what the caller itself sent, and nothing else. */
+      readonly unreadable?: true | undefined;
+    })
+  | Exclude<WriteResult, { kind: 'put' }>;
 
 /**
  * A store as one caller sees it: the caller's project only, and of that what {@link decide} allows.
@@ -61,10 +73,10 @@ export interface GuardedStore {
    * Writes what the caller may write, all or nothing. Stamps `meta.project` and `meta.author`.
    *
    * @throws FhirError `forbidden` - a write, or a field of it, that is not allowed; `details.index` is its position
-   * @throws FhirError `not-found` - an update of what the caller cannot see
+   * @throws FhirError `not-found` - an update of what the caller cannot see, or a deletion with `mustExist`
    * @throws FhirError `conflict` - the deletion of a profile that a membership needs, besides the store's own reasons
    */
-  commit(writes: readonly GuardedWrite[], options?: CallOptions): Promise<readonly WriteResult[]>;
+  commit(writes: readonly GuardedWrite[], options?: CallOptions): Promise<readonly GuardedResult[]>;
   /** The versions that the caller may see: none for a resource that it may not see as it is now. */
   history(
     key: GuardedKey,

@@ -7,6 +7,8 @@ export interface ReadyWrite {
   readonly from: number;
   /** The rules through which the caller sees the result; none for what it does not see. */
   readonly seenBy: readonly AccessRule[];
+  /** The caller may write it but not read it. */
+  readonly unreadable?: boolean;
   /** What the caller is told, where that is not the store's own result. */
   readonly answer?: WriteResult;
 }

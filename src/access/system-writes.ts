@@ -1,3 +1,5 @@
+import { FhirError } from '../fhir/error.js';
+import { referenceTo } from '../fhir/reference.js';
 import { elementsOf } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore } from '../store/store.js';
 import type { SystemCaller } from './caller.js';
@@ -9,6 +11,7 @@ import { unrestrictedRule } from './policy/rule.js';
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { companionsOf, stamp } from './write-companions.js';
+import { withIndex } from './write-error.js';
 
 /** The writes of trusted code, which need no decision. Secrets may be written, but are never part of a result. */
 export async function systemWrites(
@@ -18,6 +21,7 @@ export async function systemWrites(
   options: CallOptions | undefined,
 ): Promise<ReadyWrite[]> {
   const ready: ReadyWrite[] = [];
+  const written = new Set<string>();
   for (const [from, write] of writes.entries()) {
     if (write.kind === 'unmatched') {
       const query = { ...write.query, project: homeOf(write.query.type, caller) };
@@ -26,10 +30,18 @@ export async function systemWrites(
     }
     const key = { ...write.key, project: homeOf(write.key.type, caller) };
     ready.push(...companionsOf(write, key, caller, from));
+    const name = referenceTo(key.type, key.id);
     if (write.kind === 'delete') {
-      ready.push({ write: { ...write, key }, from, seenBy: [] });
+      const { mustExist, ...deletion } = write;
+      if (mustExist === true && write.expect === undefined && !written.has(name)) {
+        const [found] = await store.read([key], options);
+        if (found?.status === 'missing') throw withIndex(new FhirError('not-found', `${name} was not found`), from);
+      }
+      written.add(name);
+      ready.push({ write: { ...deletion, key }, from, seenBy: [] });
       continue;
     }
+    written.add(name);
     if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
     const { keepSecrets, ...put } = write;
     const kept = keepSecrets === true ? await withSecrets(store, caller, write, options) : write;

@@ -27,14 +27,12 @@ export class WriteSession {
   readonly #overlay = new Map<string, AnyResource | null>();
 
   /**
-   * @param stored what the store holds of the resources to be written, by `Type/id`; null for what is absent
-   * @param versions their versions, likewise
+   * @param stored what the store holds of the resources to be written
    */
   constructor(
     private readonly store: ResourceStore,
     private readonly caller: MemberCaller,
-    private readonly stored: ReadonlyMap<string, AnyResource | null>,
-    private readonly versions: ReadonlyMap<string, string | null>,
+    private readonly stored: StoredState,
     private readonly strictness: Strictness,
   ) {}
 
@@ -43,8 +41,8 @@ export class WriteSession {
     const { type, id } = write.key;
     const name = `${type}/${id}`;
     const first = !this.#overlay.has(name);
-    const before = (first ? this.stored.get(name) : this.#overlay.get(name)) ?? null;
-    const version = first ? (this.versions.get(name) ?? null) : undefined;
+    const before = (first ? this.stored.resources.get(name) : this.#overlay.get(name)) ?? null;
+    const version = first ? (this.stored.versions.get(name) ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
     const { after, eyes } = await this.#grantPut(write, from, before);
     if (type === 'AccessPolicy') assertPolicyWrite(after);
@@ -60,6 +58,7 @@ export class WriteSession {
         from,
         // Who may write but not read gets back what it wrote, and not what was kept.
         seenBy: readers.length === 0 ? [eyes] : readers,
+        unreadable: readers.length === 0,
       },
     ];
   }
@@ -98,7 +97,15 @@ export class WriteSession {
     if (before !== null && (await this.#sees(type, before))) throw forbidden(type, 'delete');
     // Deleting what is not there changes nothing, and so does deleting what is not there for this caller.
     if (typeof write.expect?.version === 'string') throw expectationFailed(from, home(write.key), write.expect, null);
+    if (write.mustExist === true && !this.#knowsDeletion(type, `${type}/${id}`)) {
+      throw new FhirError('not-found', `${type}/${id} was not found`);
+    }
     return [{ write: NO_WRITE, from, seenBy: [], answer: { kind: 'delete', versionId: null } }];
+  }
+
+  /** A deletion is told to who made it just now, and where a rule opens the type as a whole. */
+  #knowsDeletion(type: string, name: string): boolean {
+    return this.#overlay.get(name) === null || (this.stored.deleted.has(name) && this.#seesAll(type));
   }
 
   async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
@@ -218,6 +225,16 @@ export class WriteSession {
   #rules(type: string, interaction: Interaction): readonly AccessRule[] | null {
     return decide(this.caller, type, interaction);
   }
+}
+
+/** What the store holds of the resources to be written, by `Type/id`. */
+interface StoredState {
+  /** Null for what is absent. */
+  readonly resources: ReadonlyMap<string, AnyResource | null>;
+  /** Likewise. */
+  readonly versions: ReadonlyMap<string, string | null>;
+  /** Of what is absent, that which was there once. */
+  readonly deleted: ReadonlySet<string>;
 }
 
 /** What a write will store. */

@@ -1,5 +1,5 @@
 import type { Identified } from './identify.js';
-import { keyText } from './conditional-search.js';
+import { keyText } from '../access/conditional-search.js';
 import type { LinkLookup } from './rewrite-links.js';
 
 /**

@@ -5,7 +5,7 @@ import type { Criteria } from '../search/criteria.js';
 import { matches } from '../search/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
 import { shorten } from './check-resource.js';
-import { findMatches, keyText, parseCondition } from './conditional-search.js';
+import { findMatches, keyText, parseCondition } from '../access/conditional-search.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { Identified, PutEntry } from './identify.js';
 import { rewriteLinks } from './rewrite-links.js';

@@ -4,7 +4,7 @@ import { FhirError } from '../fhir/error.js';
 import { type AnyResource, isResourceId } from '../fhir/resource.js';
 import type { Expectation, StoredResource } from '../store/store.js';
 import type { BundleEntry } from './bundle-entries.js';
-import { findMatches, keyText, parseCondition } from './conditional-search.js';
+import { findMatches, keyText, parseCondition, severalMatches } from '../access/conditional-search.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from './session.js';
 
@@ -102,7 +102,7 @@ async function identifyDelete(
   }
   const [match, ...others] = await findMatches(type, parseCondition(type, query!, session), deleted, session);
   if (match === undefined) return { action: 'nothing', entry };
-  if (others.length > 0) throw tooMany(type);
+  if (others.length > 0) throw severalMatches(type);
   const expect = statedVersion(entry) ?? { version: match.versionId };
   return { action: 'delete', entry, key: { type, id: match.resource.id! }, expect, optimistic: true };
 }
@@ -119,9 +119,9 @@ async function identifyCreate(
   if (entry.ifNoneExist === undefined) {
     return { action: 'put', entry, key, resource, expect, check: undefined, optimistic: false };
   }
-  const criteria = parseCondition(type, withoutType(entry.ifNoneExist, type), session);
+  const criteria = parseCondition(type, entry.ifNoneExist, session);
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
-  if (others.length > 0) throw tooMany(type);
+  if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
   return { action: 'put', entry, key, resource, expect, check, optimistic: true };
@@ -152,7 +152,7 @@ async function identifyUpdate(
   }
   const criteria = parseCondition(type, query!, session);
   const [match, ...others] = await findMatches(type, criteria, deleted, session);
-  if (others.length > 0) throw tooMany(type);
+  if (others.length > 0) throw severalMatches(type);
   if (match === undefined) {
     const key = { type, id: resource.id ?? idOfFullUrl(entry) ?? randomUUID() };
     // An id that is taken by a resource outside the condition must not be overwritten.
@@ -180,17 +180,4 @@ function idOfFullUrl({ fullUrl, request }: BundleEntry): string | undefined {
     ? fullUrl.slice('urn:uuid:'.length)
     : new RegExp(`^https?://.*/${request.type}/([^/]+)$`).exec(fullUrl)?.[1];
   return isResourceId(id) ? id : undefined;
-}
-
-/** `ifNoneExist` holds search text alone; some senders begin it with `Type?` or `?`. */
-function withoutType(query: string, type: string): string {
-  if (query.startsWith(`${type}?`)) return query.slice(type.length + 1);
-  return query.startsWith('?') ? query.slice(1) : query;
-}
-
-function tooMany(type: string): FhirError {
-  return new FhirError(
-    'precondition-failed',
-    `Several ${type} resources match the condition; it must match at most one`,
-  );
 }

@@ -2,7 +2,7 @@ import type { GuardedWrite } from '../access/guarded-store.js';
 import type { WriteResult } from '../store/store.js';
 import type { BundleEntry } from './bundle-entries.js';
 import { linksWithin } from './bundle-links.js';
-import { keyText } from './conditional-search.js';
+import { keyText } from '../access/conditional-search.js';
 import { resolveConditionalReferences } from './conditional-references.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { EntryOutcome } from './entry-outcome.js';

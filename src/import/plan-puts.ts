@@ -1,7 +1,7 @@
 import type { GuardedKey, GuardedWrite } from '../access/guarded-store.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { Expectation, StoredResource } from '../store/store.js';
-import { keyText } from './conditional-search.js';
+import { keyText } from '../access/conditional-search.js';
 import { sameContent } from './same-content.js';
 import type { ImportSession } from './session.js';
 

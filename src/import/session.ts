@@ -1,13 +1,10 @@
-import { type GuardedStore, guardStore } from '../access/guarded-store.js';
+import type { GuardedSession } from '../access/guarded-session.js';
+import { guardStore } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
-import type { CallOptions } from '../store/store.js';
 import type { ImportContext } from './import-context.js';
 
 /** One import at work: the store as the caller sees it, and what goes along with every call. */
-export interface ImportSession {
-  readonly store: GuardedStore;
-  readonly options: CallOptions;
-  readonly baseUrl: string | undefined;
+export interface ImportSession extends GuardedSession {
   /** POST entries get new ids, whatever they bring. */
   readonly assignIds: boolean;
 }

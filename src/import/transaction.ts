@@ -2,7 +2,7 @@ import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { WriteResult } from '../store/store.js';
 import type { BundleContent } from './bundle-entries.js';
-import { keyText } from './conditional-search.js';
+import { keyText } from '../access/conditional-search.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from './entry-outcome.js';
 import type { Identified } from './identify.js';

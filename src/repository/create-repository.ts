@@ -2,17 +2,15 @@ import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { audited, type AuditFacts, type AuditTarget, type RestInteraction } from '../access/audit.js';
 import { guardStore } from '../access/guarded-store.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { carryOutWrites } from '../access/carry-out-writes.js';
+import type { WriteRequest } from '../access/write-request.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
-import { createResource } from './create-resource.js';
-import { deleteResource } from './delete-resource.js';
 import { historyBundle } from './history-bundle.js';
-import { patchResource } from './patch-resource.js';
 import { readResource } from './read-resource.js';
 import type { Repository } from './repository.js';
 import type { RepositoryContext, RepositorySession } from './repository-context.js';
 import { searchBundle } from './search-bundle.js';
 import { auditedParameters } from './search-query.js';
-import { updateResource } from './update-resource.js';
 
 /**
  * Opens the resources of the caller's project to the host's own code, under the caller's rights.
@@ -51,22 +49,31 @@ export function createRepository(context: RepositoryContext): Repository {
       // The types of FHIR's resources are the caller's view of plain JSON; the type given decides which.
       return structuredClone(resource) as never;
     });
+  const write = async (request: WriteRequest): Promise<AnyResource> => {
+    const [outcome] = await carryOutWrites([request], session);
+    if (outcome !== undefined && 'resource' in outcome) return outcome.resource;
+    throw new TypeError('What is created, updated or patched is a resource');
+  };
   const bundle = <Content extends Resource>(made: object): Bundle<Content> => structuredClone(made) as Bundle<Content>;
 
   return {
-    create: (resource, options = {}) =>
-      withResource('create', { type: typeOf(resource) }, () => createResource(resource, options, session)),
+    create: (resource, { ifNoneExist } = {}) =>
+      withResource('create', { type: typeOf(resource) }, () => write({ interaction: 'create', resource, ifNoneExist })),
     read: (type, id) => withResource('read', { type, id }, () => readResource({ type, id }, session)),
     vread: (type, id, version) =>
       withResource('vread', { type, id, versionId: version }, () => readResource({ type, id, version }, session)),
-    update: (resource, options = {}) =>
+    update: (resource, { ifMatch } = {}) =>
       withResource('update', { type: typeOf(resource), id: resource?.id }, () =>
-        updateResource(resource, options, session),
+        write({ interaction: 'update', resource, ifMatch }),
       ),
-    patch: (type, id, operations, options = {}) =>
-      withResource('patch', { type, id }, () => patchResource({ type, id }, operations, options, session)),
-    delete: (type, id, options = {}) =>
-      interact('delete', { type, id }, () => deleteResource({ type, id }, options, session)),
+    patch: (type, id, operations, { ifMatch } = {}) =>
+      withResource('patch', { type, id }, () =>
+        write({ interaction: 'patch', key: { type, id }, operations, ifMatch }),
+      ),
+    delete: (type, id, { ifMatch } = {}) =>
+      interact('delete', { type, id }, async () => {
+        await carryOutWrites([{ interaction: 'delete', key: { type, id }, ifMatch }], session);
+      }),
     search: (type, query = {}) =>
       interact('search', { type }, async (facts) => {
         facts.parameters = auditedParameters(type, query);

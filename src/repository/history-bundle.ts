@@ -3,7 +3,7 @@ import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { HistoryEntry } from '../store/store.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
-import { assertReadable, notFound } from './read-resource.js';
+import { assertReadable, notFound } from '../access/absence.js';
 import type { VersionsPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
 

@@ -1,7 +1,7 @@
 import type { AuditHook } from '../access/audit.js';
 import type { Caller } from '../access/caller.js';
-import type { GuardedStore } from '../access/guarded-store.js';
-import type { CallOptions, ResourceStore } from '../store/store.js';
+import type { GuardedSession } from '../access/guarded-session.js';
+import type { ResourceStore } from '../store/store.js';
 
 /** What a repository works on, and on whose behalf. */
 export interface RepositoryContext {
@@ -19,10 +19,5 @@ export interface RepositoryContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A repository at work: the store as the caller sees it, and what goes along with every call. */
-export interface RepositorySession {
-  readonly store: GuardedStore;
-  readonly options: CallOptions;
-  /** Without a slash at the end. */
-  readonly baseUrl: string | undefined;
-}
+/** A repository at work. Its base URL has no slash at the end. */
+export type RepositorySession = GuardedSession;

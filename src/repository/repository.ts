@@ -1,5 +1,5 @@
 import type { Bundle, ExtractResource, Meta, Resource, ResourceType } from '@medplum/fhirtypes';
-import type { JsonPatchOperation } from './json-patch.js';
+import type { JsonPatchOperation } from '../fhir/json-patch/json-patch.js';
 import type { RepositorySearch } from './search-query.js';
 
 /**

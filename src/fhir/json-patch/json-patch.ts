@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { applyPatch } from 'rfc6902';
-import { FhirError } from '../fhir/error.js';
-import { isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { FhirError } from '../error.js';
+import { isJsonObject, type AnyResource } from '../resource.js';
 import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
 import { formatPointer, parentOf, valueAt } from './json-pointer.js';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../fhir/resource.js';
+import { isJsonObject } from '../resource.js';
 
 /**
  * The names that a JSON Pointer leads through: `/name/0/given` is `['name', '0', 'given']`, the empty text the whole.

@@ -1,5 +1,5 @@
-import { FhirError } from '../fhir/error.js';
-import { isJsonObject, type JsonObject } from '../fhir/resource.js';
+import { FhirError } from '../error.js';
+import { isJsonObject, type JsonObject } from '../resource.js';
 import { parsePointer } from './json-pointer.js';
 
 /** An operation whose members are what they must be, with its pointers taken apart. */

@@ -1,7 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { isResourceId } from '../fhir/resource.js';
 import type { Expectation } from '../store/store.js';
-import type { MatchOptions } from './repository.js';
 
 /**
  * The version that must be current: `3`, `"3"` and `W/"3"` all name version 3.
@@ -9,7 +8,7 @@ import type { MatchOptions } from './repository.js';
  *
  * @throws FhirError `invalid`
  */
-export function expectationOf({ ifMatch }: MatchOptions): Expectation | undefined {
+export function expectationOf(ifMatch: unknown): Expectation | undefined {
   if (ifMatch === undefined) return undefined;
   const version = typeof ifMatch === 'string' ? (/^(?:W\/)?"([^"]*)"$/.exec(ifMatch)?.[1] ?? ifMatch) : undefined;
   if (isResourceId(version)) return { version };

@@ -1,18 +1,19 @@
-import type { GuardedKey } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { Criteria } from '../search/criteria.js';
 import { parseSearch } from '../search/parse-search.js';
 import type { StoredResource } from '../store/store.js';
-import type { ImportSession } from './session.js';
+import type { GuardedSession } from './guarded-session.js';
+import type { GuardedKey } from './guarded-store.js';
 
 /**
- * Reads the search text of a conditional interaction or reference.
+ * Reads the search text of a conditional interaction or reference. Some senders begin it with `Type?` or `?`.
  *
  * @throws FhirError `invalid`, `unsupported` - the text is no search, or one that names no parameter and so means
  * every resource of the type
  */
-export function parseCondition(type: string, query: string, session: ImportSession): Criteria {
-  const { criteria } = parseSearch(type, query, session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl });
+export function parseCondition(type: string, text: string, { baseUrl }: GuardedSession): Criteria {
+  const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
+  const { criteria } = parseSearch(type, query, baseUrl === undefined ? {} : { baseUrl });
   if (criteria.kind !== 'all') return criteria;
   throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);
 }
@@ -30,8 +31,8 @@ export function keyText({ type, id }: GuardedKey): string {
 export async function findMatches(
   type: string,
   criteria: Criteria,
-  excluded: ReadonlySet<string>,
-  session: ImportSession,
+  excluded: Pick<ReadonlySet<string>, 'has'>,
+  session: GuardedSession,
 ): Promise<readonly StoredResource[]> {
   const found: StoredResource[] = [];
   for (let offset = 0; ; offset += PAGE) {
@@ -45,3 +46,11 @@ export async function findMatches(
 }
 
 const PAGE = 10;
+
+/** The error of a condition that fits several resources. */
+export function severalMatches(type: string): FhirError {
+  return new FhirError(
+    'precondition-failed',
+    `Several ${type} resources match the condition; it must match at most one`,
+  );
+}
