@@ -105,6 +105,30 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     expect((await walk(clinic, last, 'previous')).reverse().flat()).toEqual(all);
   });
 
+  test('keep any order (random sorts, sizes and births)', async () => {
+    const codes = ['birthdate', 'gender', 'family', '_id', '_lastUpdated', 'name', 'active', 'deceased'];
+    const key = fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...codes)).map((parts) => parts.join(''));
+    const sorts = fc.uniqueArray(key, { maxLength: 4, selector: (text) => text.replace('-', '') });
+    const births = fc.array(fc.option(fc.constantFrom('1970', '1970-01', '1970-01-01', '1980')), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(sorts, fc.integer({ min: 1, max: 5 }), births, async (sort, count, dates) => {
+        const samples = dates.map((birthDate, index) => ({
+          resourceType: 'Patient',
+          id: `x${index}`,
+          ...(birthDate === null ? {} : { birthDate }),
+        }));
+        const clinic = await openClinic([...PATIENTS, ...samples], openStore());
+        const search = sort.length === 0 ? '' : `_sort: "${sort.join(',')}", `;
+        const all = idsOf(await page(clinic, `${search}_offset: 0`));
+        const start = await page(clinic, `${search}_count: ${count}`);
+        expect((await walk(clinic, start, 'next')).flat()).toEqual(all);
+        const back = await walk(clinic, await at(clinic, start.last), 'previous');
+        expect(back.reverse().flat()).toEqual(all);
+      }),
+      { numRuns: cases(15) },
+    );
+  });
+
   test('begin where an offset left off', async () => {
     const clinic = await openClinic(PATIENTS, openStore());
     const middle = await page(clinic, '_count: 3, _offset: 5');
@@ -253,6 +277,22 @@ describe('a cursor', () => {
     ]);
   });
 
+  test('is refused where it would be longer than what is read back', async () => {
+    const clinic = await openClinic(PATIENTS);
+    const query = `query ($family: [String]) {
+      PatientConnection(family: $family, _count: 1) { count next }
+      shorter: PatientConnection(_count: 9) { count }
+    }`;
+    const long = (values: number): Promise<FhirGraphqlResult> =>
+      clinic.ask(query, { family: ['hill', ...Array.from({ length: values }, () => 'x'.repeat(5000))] });
+    expect((await long(14)).errors).toBeUndefined();
+    const { data, errors } = await long(15);
+    expect(data).toEqual({ PatientConnection: null, shorter: { count: 10 } });
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['too-costly']);
+    expect(errors![0]!.message).toMatch(/^A cursor to this page would have 10\d{4} characters, at most 100000 are/);
+    expect(errors![0]!.extensions.details).toMatchObject({ limit: 100_000 });
+  });
+
   test('with a check that fits is still read with care', async () => {
     const store = new MemoryStore();
     const clinic = await openClinic(PATIENTS, store);
@@ -285,7 +325,13 @@ describe('a cursor', () => {
       [1, 'Patient', { ...search, reference: 'name' }, { type: 'Patient', id: 'p1' }, null, null, 0],
       [1, 'Patient', { ...search, reference: 'link' }, { type: 'Patient', id: '../x' }, null, null, 0],
       [1, 'Patient', { ...search, fhirpath: 'repeat(' }, null, null, null, 0],
+      [1, 'Patient', { ...search, filters: ['('.repeat(20_000)] }, null, null, null, 0],
+      [1, 'Patient', { ...search, sort: ['birthdate'] }, null, { values: [['x']], id: 'p1' }, null, 0],
     ];
+    const deep = forge(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
+    expect((await ask(clinic, `{ PatientConnection(cursor: "${deep}") { count } }`)).errors![0]!.extensions.code).toBe(
+      'invalid',
+    );
     for (const content of bad) {
       const { data, errors } = await ask(
         clinic,

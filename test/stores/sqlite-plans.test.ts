@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria.js';
+import type { SearchQuery } from '../../src/store/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { createRandom } from '../../src/testing/random.js';
 import { put, queryOf } from '../../src/testing/conformance-case.js';
@@ -11,8 +12,13 @@ beforeAll(async () => {
   await store.commit(randomResources(createRandom(1)).map((resource) => put(resource)));
 });
 
-async function planOf(type: string, criteria: Criteria, sort?: readonly SortKey[]): Promise<readonly string[]> {
-  const [page] = await store.explain({ kind: 'search', query: queryOf(type, criteria, { sort, limit: 10 }) });
+async function planOf(
+  type: string,
+  criteria: Criteria,
+  sort?: readonly SortKey[],
+  edge: Pick<SearchQuery, 'after' | 'before'> = {},
+): Promise<readonly string[]> {
+  const [page] = await store.explain({ kind: 'search', query: queryOf(type, criteria, { sort, limit: 10, ...edge }) });
   return page!.plan.map((line) => line.trim());
 }
 
@@ -110,6 +116,18 @@ test('a search without an index reads only its own type', async () => {
 test('the default order of a type comes from its index', async () => {
   const plan = await planOf('Observation', { kind: 'all' });
   expect(plan.some((line) => line.includes('TEMP B-TREE'))).toBe(false);
+});
+
+test('a page after or before an id is a range of the index of ids, read in its order', async () => {
+  const position = { values: [], id: 'o5' };
+  for (const [edge, range] of [
+    [{ after: position }, /^SEARCH r0 USING INDEX \w+ \(collection=\? AND id>\?\)$/],
+    [{ before: position }, /^SEARCH r0 USING INDEX \w+ \(collection=\? AND id<\?\)$/],
+  ] as const) {
+    const plan = await planOf('Observation', { kind: 'all' }, undefined, edge);
+    expect(plan[0]).toMatch(range);
+    expect(plan.some((line) => line.includes('TEMP B-TREE'))).toBe(false);
+  }
 });
 
 test('a search by time of change is a range of its index', async () => {

@@ -20,7 +20,7 @@ export interface Cursor {
   readonly offset: number | null;
 }
 
-/** Longest cursor that is looked at, in characters: a search may be long, its cursor repeats it. */
+/** Longest cursor that is made or looked at, in characters: a search may be long, its cursor repeats it. */
 const LONGEST = 100_000;
 /** Changes with the meaning of what is inside. */
 const VERSION = 1;
@@ -30,10 +30,17 @@ const VERSION = 1;
  *
  * The check finds what was damaged, cut or handed to somebody else. It is no signature and nothing rests on it: what a
  * cursor asks for is searched with the rights of who sends it, as if that search had been written out.
+ *
+ * @throws FhirError `too-costly` - the search, or a text that it is ordered by, does not fit
  */
 export function encodeCursor({ type, search, target, after, before, offset }: Cursor, caller: Caller): string {
   const content = JSON.stringify([VERSION, type, search, target ?? null, after ?? null, before ?? null, offset]);
-  return `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
+  const text = `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
+  if (text.length <= LONGEST) return text;
+  const message = `A cursor to this page would have ${text.length} characters, at most ${LONGEST} are allowed`;
+  throw new FhirError('too-costly', `${message}: shorten the search, or page with _offset`, {
+    details: { limit: LONGEST, value: text.length },
+  });
 }
 
 /**
