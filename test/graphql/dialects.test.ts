@@ -183,6 +183,16 @@ describe('directives that reshape', () => {
     }); // prettier-ignore
   });
 
+  test('what fails is null where its name stands in the response, and stays so', async () => {
+    const query = `{ Patient(id: ann) { name @flatten { given family @singleton use @singleton } } }`;
+    const { data, errors } = await answer('standard', query);
+    expect(data).toEqual({ Patient: { given: ['Ann', 'May', 'Annie', 'Ann'], family: null, use: null } });
+    expect(errors?.map(({ path }) => path)).toEqual([
+      ['Patient', 'use'],
+      ['Patient', 'family'],
+    ]);
+  });
+
   test.each([
     ['several values for @singleton', '{ Patient(id: ann) { name @flatten { family @singleton } } }'],
     ['@slice and @first on one field', '{ Patient(id: ann) { name @first @slice(path: "use") { family } } }'],

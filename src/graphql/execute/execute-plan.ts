@@ -47,9 +47,13 @@ export const ROOT = 'data';
 function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
-  const errors = fieldErrors(holder, run.faults);
+  const errors = fieldErrors(holder, run.faults, (out, key) => isFlattened(run.selections?.get(out), key));
   // HL7's dialect knows no partial answers: whatever fails, fails the request.
   return { data: run.options.dialect === 'hl7' && errors.length > 0 ? null : shaped, errors };
+}
+
+function isFlattened(selection: Selection | undefined, key: string): boolean {
+  return selection?.fields.some((field) => field.key === key && field.shaping?.flatten === true) === true;
 }
 
 async function fillLevels(run: Run): Promise<void> {

@@ -45,8 +45,13 @@ export function documentError(error: GraphQLError): ResponseError {
  * would tell which of them took a look into the store, and so what exists there unseen.
  *
  * @param holder the object around the data; a field of it that fails is the request, which has no path
+ * @param isFlattened whether the fields of what stands under a key have moved up into the object around it
  */
-export function fieldErrors(holder: Output, faults: readonly FieldFault[]): ResponseError[] {
+export function fieldErrors(
+  holder: Output,
+  faults: readonly FieldFault[],
+  isFlattened: (out: Output, key: string) => boolean,
+): ResponseError[] {
   if (faults.length === 0) return [];
   const byObject = Map.groupBy(faults, ({ out }) => out);
   const errors: ResponseError[] = [];
@@ -60,7 +65,9 @@ export function fieldErrors(holder: Output, faults: readonly FieldFault[]): Resp
     const byKey = own === undefined ? undefined : Map.groupBy(own, ({ key }) => key);
     for (const [key, inner] of Object.entries(value)) {
       for (const fault of byKey?.get(key) ?? []) errors.push(fieldError(fault, [...path, responseKey(key)].slice(1)));
-      visit(inner, [...path, responseKey(key)]);
+      if (!isFlattened(value as Output, key)) visit(inner, [...path, responseKey(key)]);
+      else if (Array.isArray(inner)) inner.forEach((item) => visit(item, path));
+      else visit(inner, path);
     }
   };
   visit(holder, []);

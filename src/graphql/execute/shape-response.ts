@@ -21,10 +21,13 @@ interface Slot {
   list: boolean;
   readonly singleton: boolean;
   /** True until a value arrives: the name is known to belong here, whether or not there is one. */
-  expected: boolean;
+  readonly expected: boolean;
   /** FHIR type of the values; all that a flattened name collects must share it. */
   readonly type: string;
 }
+
+/** What failed is null, whatever else would have been collected under its name. */
+const FAILED: Slot = Object.freeze({ values: [], list: false, singleton: false, type: '', expected: false });
 
 /** Where the fields of an object go, and how: flattened objects write into the one around them. */
 interface Scope {
@@ -70,7 +73,7 @@ class Shaper {
         this.field(out, field, scope);
       } catch (error) {
         this.run.fail(out, field, error);
-        scope.slots.delete(responseKey(field.key) + scope.suffix);
+        scope.slots.set(responseKey(field.key) + scope.suffix, FAILED);
       }
     }
   }
@@ -132,6 +135,7 @@ class Shaper {
     list: boolean,
   ): void {
     const slot = slots.get(name);
+    if (slot === FAILED) return;
     const type = typeOf(field);
     const values = items.map((item) => this.value(item));
     if (slot === undefined || slot.expected) {
