@@ -2,7 +2,14 @@ import { searchParameters, typeDefinition } from '../../fhir/definitions.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
 import type { GraphQLArgumentConfig, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
-import { LENIENT_ID, LENIENT_STRING, RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
+import {
+  LENIENT_ID,
+  LENIENT_STRING,
+  LENIENT_STRINGS,
+  RESOURCE_TYPE_NAME,
+  scalarOf,
+  SEARCH_PARAMETER_NAME,
+} from './scalars.js';
 
 type Arguments = { [name: string]: GraphQLArgumentConfig };
 
@@ -99,7 +106,7 @@ export function filterablePrimitive(field: FieldDescriptor): string | undefined 
 
 function filterType(primitive: string): GraphQLInputType {
   const scalar = scalarOf(primitive);
-  return scalar === GraphQLBoolean || scalar === GraphQLInt || scalar === GraphQLFloat ? scalar : LENIENT_STRING;
+  return scalar === GraphQLBoolean || scalar === GraphQLInt || scalar === GraphQLFloat ? scalar : LENIENT_STRINGS;
 }
 
 const STRINGS = new GraphQLList(LENIENT_STRING);

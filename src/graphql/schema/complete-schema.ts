@@ -22,7 +22,7 @@ import {
 import { argumentsOf, SEARCH_CONTROLS } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
 import { CANONICAL, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
-import { LENIENT_ID, LENIENT_STRING, scalarOf } from './scalars.js';
+import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS, scalarOf } from './scalars.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
@@ -218,7 +218,7 @@ function strictArguments(
 function strict(type: GraphQLInputType): GraphQLInputType {
   if (isNonNullType(type)) return new GraphQLNonNull(strict(type.ofType) as never);
   if (isListType(type)) return new GraphQLList(strict(type.ofType));
-  if (type === LENIENT_STRING) return GraphQLString;
+  if (type === LENIENT_STRING || type === LENIENT_STRINGS) return GraphQLString;
   return type === LENIENT_ID ? GraphQLID : type;
 }
 

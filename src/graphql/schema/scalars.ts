@@ -36,6 +36,8 @@ const SCALARS: { readonly [primitive: string]: GraphQLScalarType } = Object.assi
  */
 export const LENIENT_STRING = lenient('String', ['string', 'token', 'boolean', 'number']);
 export const LENIENT_ID = lenient('ID', ['string', 'token', 'number']);
+/** `String` as the filter of an element, where a list means any of its values. */
+export const LENIENT_STRINGS = lenient('String', ['string', 'token', 'boolean', 'number', 'list']);
 /** Names of search parameters in `_reference`, with `-` or `_`. */
 export const SEARCH_PARAMETER_NAME = lenient('SearchParameterName', ['string', 'token']);
 /** Names of resource types in `resource(type:)`. */
@@ -43,12 +45,18 @@ export const RESOURCE_TYPE_NAME = lenient('ResourceTypeName', ['string', 'token'
 
 /** True for the scalars above: their positions also take variables of any built-in scalar type. */
 export function isLenientScalar(type: unknown): boolean {
-  return (
-    type === LENIENT_STRING || type === LENIENT_ID || type === SEARCH_PARAMETER_NAME || type === RESOURCE_TYPE_NAME
-  );
+  return LENIENT.has(type);
 }
 
-type LiteralKind = 'string' | 'token' | 'boolean' | 'number';
+const LENIENT: ReadonlySet<unknown> = new Set([
+  LENIENT_STRING,
+  LENIENT_STRINGS,
+  LENIENT_ID,
+  SEARCH_PARAMETER_NAME,
+  RESOURCE_TYPE_NAME,
+]);
+
+type LiteralKind = 'string' | 'token' | 'boolean' | 'number' | 'list';
 
 function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarType {
   return new GraphQLScalarType({
@@ -58,8 +66,9 @@ function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarT
       throw new GraphQLError(`${name} cannot represent this value; expected a string, a boolean or a number.`);
     },
     parseLiteral: (node) => {
-      const kind = literalKind(node);
-      if (kind === undefined || !accepted.includes(kind)) {
+      const kinds =
+        node.kind === Kind.LIST ? (['list', ...node.values.flatMap(itemKind)] as const) : [literalKind(node)];
+      if (!kinds.every((kind) => kind !== undefined && accepted.includes(kind))) {
         throw new GraphQLError(`${name} cannot represent this value; expected one of: ${accepted.join(', ')}.`, {
           nodes: node,
         });
@@ -67,6 +76,11 @@ function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarT
       return 'value' in node ? node.value : null;
     },
   });
+}
+
+/** Variables and nulls in a list are looked at elsewhere. */
+function itemKind(node: ValueNode): readonly (LiteralKind | undefined)[] {
+  return node.kind === Kind.VARIABLE || node.kind === Kind.NULL ? [] : [literalKind(node)];
 }
 
 function literalKind(node: ValueNode): LiteralKind | undefined {
