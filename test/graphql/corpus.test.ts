@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import { importBundle } from '../../src/import/import-bundle.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { hasShared, sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
+import { countCalls } from './counting-store.js';
 import { difference, subsetDifference, unorderedKeys, withoutPages, type Order } from './compare-corpus.js';
 
 interface CorpusQuery {
@@ -67,4 +69,38 @@ describe.skipIf(!hasShared).each(stores)('the shared corpus on %s', (_, createSt
       expect(difference(expected.data, actual.data, unordered)).toBeUndefined();
     }
   });
+
+  test.each(queries.filter(({ expect: outcome }) => outcome === 'data'))(
+    '$name makes the calls that are explained',
+    async (entry) => {
+      const text = sharedText(`corpus/${entry.name}.graphql`);
+      const counting = countCalls(store);
+      const context = {
+        store: counting.store,
+        caller,
+        variables: entry.variables,
+        operationName: entry.operationName,
+        focus: entry.focus,
+      };
+      const { calls, cut } = (await explainFhirGraphql(text, context)).plan;
+      expect(counting.takeCalls()).toEqual([]);
+      await executeFhirGraphql(text, context);
+      const unexplained = counting.takeCalls().filter((call) => {
+        const [method, type] = call.split(/[ ./]/) as [string, string];
+        return !calls.some(
+          ({ kind, types, asked }) => asked && METHODS[kind] === method && (types.length === 0 || types.includes(type)),
+        );
+      });
+      expect({ cut, unexplained }).toEqual({ cut: false, unexplained: [] });
+    },
+  );
 });
+
+const METHODS = {
+  read: 'read',
+  reference: 'read',
+  search: 'search',
+  canonical: 'search',
+  identifier: 'search',
+  reverse: 'reverse',
+} as const;
