@@ -7,15 +7,15 @@ import { checkExpression, type ExpressionNeeds } from './check-expression.js';
 import { COLLECTION_FUNCTIONS } from './collection-functions.js';
 import { fhirPathLibrary } from './library.js';
 import { compileNative } from './native/compile-native.js';
-import { StepBudget, tooCostly } from './step-budget.js';
-import { parseFhirPath } from './syntax-tree.js';
+import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
+import { parseFhirPath, type SyntaxNode } from './syntax-tree.js';
 import { TEXT_FUNCTIONS } from './text-functions.js';
 
 /** Values of `%variables` by name, without the percent sign. */
 export type FhirPathEnvironment = { readonly [name: string]: unknown };
 
 /** A compiled expression: the items of its result as plain JSON values. The input is not changed. */
-export type CompiledFhirPath = (input: unknown, environment?: FhirPathEnvironment) => unknown[];
+export type CompiledFhirPath = (input: unknown, environment?: FhirPathEnvironment, meter?: StepMeter) => unknown[];
 
 /** An item of a result with its FHIR type: `Quantity`, `boolean`. */
 export interface TypedValue {
@@ -73,16 +73,20 @@ function compile(expression: string, baseType: string | undefined): Compiled {
   const needs = checkExpression(tree);
   const evaluate = compileByLibrary(expression, baseType, needs);
   const native = baseType === undefined ? undefined : compileNative(tree, baseType);
+  const nodes = native === undefined ? 0 : countNodes(tree);
   return {
-    values: (input, environment) => {
+    values: (input, environment, meter) => {
+      meter?.spend(0);
       const items = native?.(input);
-      return items === undefined ? evaluate(input, environment).flatMap(plainValue) : [...items];
+      if (items === undefined) return evaluate(input, environment, meter).flatMap(plainValue);
+      meter?.spend(nodes + items.length);
+      return [...items];
     },
     typedValues: (input, environment) => evaluate(input, environment).flatMap(typedValue),
   };
 }
 
-type LibraryEvaluation = (input: unknown, environment?: FhirPathEnvironment) => unknown[];
+type LibraryEvaluation = (input: unknown, environment?: FhirPathEnvironment, meter?: StepMeter) => unknown[];
 
 const OPTIONS = {
   // Keeps the library from writing hidden properties into the input.
@@ -94,7 +98,7 @@ function compileByLibrary(expression: string, baseType: string | undefined, need
   const { library, model } = fhirPathLibrary();
   const base = baseType === undefined ? undefined : libraryBase(baseType);
   const run = library.compile(base === undefined ? expression : { base, expression }, model, OPTIONS);
-  return (input, environment) => {
+  return (input, environment, meter) => {
     const variables = variablesFor(needs, input, environment);
     const budget = new StepBudget(needs.hasUnion);
     try {
@@ -103,8 +107,14 @@ function compileByLibrary(expression: string, baseType: string | undefined, need
       }) as unknown[];
     } catch (error) {
       throw evaluationError(error);
+    } finally {
+      meter?.spend(budget.spent);
     }
   };
+}
+
+function countNodes({ children = [] }: SyntaxNode): number {
+  return children.reduce((sum, child) => sum + countNodes(child), 1);
 }
 
 /** How the library names the type of an input; undefined for resources, which tell it themselves. */

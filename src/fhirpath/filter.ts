@@ -1,7 +1,16 @@
 import { compileFhirPath } from './compile.js';
+import type { StepMeter } from './step-budget.js';
 
-/** Keeps an item or not. `resource` is the resource that contains it: `%resource` of the expression. */
-export type FhirPathFilter = (item: unknown, context: { readonly resource: unknown }) => boolean;
+/** What a filter may look at beside the item. */
+export interface FilterContext {
+  /** The resource that contains the item: `%resource` of the expression. */
+  readonly resource: unknown;
+  /** Takes note of the work. */
+  readonly meter?: StepMeter | undefined;
+}
+
+/** Keeps an item or not. */
+export type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
 
 /**
  * Compiles the `fhirpath` argument of FHIR GraphQL: an item stays only if the expression gives exactly `true` for it.
@@ -12,8 +21,8 @@ export type FhirPathFilter = (item: unknown, context: { readonly resource: unkno
  */
 export function fhirpathFilter(expression: string, type: string): FhirPathFilter {
   const evaluate = compileFhirPath(expression, type);
-  return (item, { resource }) => {
-    const result = evaluate(item, { resource, rootResource: resource });
+  return (item, { resource, meter }) => {
+    const result = evaluate(item, { resource, rootResource: resource }, meter);
     return result.length === 1 && result[0] === true;
   };
 }

@@ -4,6 +4,12 @@ import type { SyntaxNode } from './syntax-tree.js';
 /** Steps that one evaluation may take. An everyday filter takes ten to a hundred; this many take about 50 ms. */
 const MOST_STEPS = 250_000;
 
+/** Takes note of the work of evaluations, so that many of them together have an end, too. It may throw. */
+export interface StepMeter {
+  /** @param steps what the evaluation took; 0 before it begins */
+  spend(steps: number): void;
+}
+
 /** Functions that compare all items with all. */
 const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['distinct', 'exclude', 'intersect', 'isDistinct', 'subsetOf', 'supersetOf', 'union'],
@@ -16,7 +22,8 @@ const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
  * compare all items with all by the square of their number, `repeat()` the more the more it repeats.
  */
 export class StepBudget {
-  #left = MOST_STEPS;
+  /** Steps taken so far. */
+  spent = 0;
   /** What an operand may take part in: a union compares all items with all, and is seen only when it is done. */
   readonly #hasUnion: boolean;
   /** Evaluations so far of each expression inside a `repeat()`. */
@@ -47,8 +54,8 @@ export class StepBudget {
       this.#repetitions.set(node, repetition + 1);
       cost += repetition / 10;
     }
-    this.#left -= cost;
-    if (this.#left < 0) throw tooCostly();
+    this.spent += cost;
+    if (this.spent > MOST_STEPS) throw tooCostly();
   }
 
   #watch(repeat: SyntaxNode): void {

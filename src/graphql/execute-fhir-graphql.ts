@@ -14,9 +14,11 @@ import type { DocumentNode } from './graphql-js.js';
 import { introspect, type IntrospectionOption } from './introspect/introspect.js';
 import type { Limits } from './limits.js';
 import { responseKey } from './plan/collect-fields.js';
+import { estimateCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
 import { DocumentErrors, planFor } from './prepare-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
+import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
 
 /** What a query is executed against, and on whose behalf. */
 export interface FhirGraphqlContext {
@@ -47,6 +49,8 @@ export interface FhirGraphqlContext {
    * that choke on all of them. Default true.
    */
   readonly introspection?: IntrospectionOption | undefined;
+  /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
+  readonly tellCost?: boolean | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** Told of the query when it has ended: types and number of store calls, never content. */
@@ -57,6 +61,8 @@ export interface FhirGraphqlContext {
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly data?: Data | null;
   readonly errors?: readonly ResponseError[];
+  /** What the host asked to be told beside the answer. */
+  readonly extensions?: { readonly cost?: RequestCost };
 }
 
 /** A parsed document that carries the types of its result and variables, as code generators make them. */
@@ -114,10 +120,16 @@ async function answer(query: RequestedDocument, context: FhirGraphqlContext, tal
   const store = guardStore(context.store, context.caller);
   const runOptions = runOptionsOf(request, context, context.audit === undefined ? store : talliedStore(store, tally));
   const told = introspections(plan, request, context);
-  const { data, errors } = await executePlan(plan, request.focus, runOptions);
-  if (data === null) return { errors };
-  for (const [key, value] of told) data[key] = value;
-  return errors.length === 0 ? { data } : { data, errors };
+  const estimated = estimateCost(plan, request.variables, request.focus !== undefined);
+  assertAffordable(estimated, request.limits);
+  const outcome = await executePlan(plan, request.focus, runOptions);
+  const { data, errors } = outcome;
+  if (data !== null) for (const [key, value] of told) data[key] = value;
+  return {
+    ...(data === null ? {} : { data }),
+    ...(errors.length === 0 ? {} : { errors }),
+    ...(context.tellCost === true ? { extensions: { cost: requestCost(estimated, outcome) } } : {}),
+  };
 }
 
 /** The answers about the schema, by response key. */

@@ -19,6 +19,14 @@ export interface Limits {
   readonly listSize: number;
   /** Most resources read for a request, counted as often as they appear in the answer. Default 100,000. */
   readonly rows: number;
+  /** Highest estimated cost, in resources: told from the plan before the first store call, see `estimateCost`. Default 100,000. */
+  readonly cost: number;
+  /** Most steps of all FHIRPath evaluations together; one may take 250,000. A million take some 0.2 s. Default 5,000,000. */
+  readonly fhirpathSteps: number;
+  /** Most characters and values in the variables together. Default 5,000,000. */
+  readonly variablesSize: number;
+  /** Most fields that may fail, each with an error of its own. Default 10,000. */
+  readonly errors: number;
   /** Longest run time, in milliseconds, whether or not the store answers by then. Default 30,000. */
   readonly timeout: number;
 }
@@ -31,6 +39,10 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   storeCalls: 200,
   listSize: 10_000,
   rows: 100_000,
+  cost: 100_000,
+  fhirpathSteps: 5_000_000,
+  variablesSize: 5_000_000,
+  errors: 10_000,
   timeout: 30_000,
 });
 

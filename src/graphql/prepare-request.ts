@@ -10,6 +10,7 @@ import type { FhirGraphqlContext } from './execute-fhir-graphql.js';
 import type { RunOptions } from './execute/run.js';
 import { coerceVariables, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
+import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
 import { DocumentErrors, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
 import { QUERY } from './schema/fields.js';
@@ -45,7 +46,7 @@ export async function prepareRequest(query: RequestedDocument, context: FhirGrap
   const variables = coerceVariables(
     schemaFor(dialect, document.root),
     operation.variableDefinitions ?? [],
-    assertVariables(context.variables),
+    assertVariables(context.variables, limits),
   );
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
   return { document, operation, variables: variables.values, limits, dialect, focus };
@@ -70,9 +71,12 @@ export function runOptionsOf(
   };
 }
 
-function assertVariables(variables: unknown): { readonly [name: string]: unknown } {
+function assertVariables(variables: unknown, limits: Limits): { readonly [name: string]: unknown } {
   if (variables === undefined || variables === null) return {};
-  if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
+  if (typeof variables === 'object' && !Array.isArray(variables)) {
+    assertVariablesSize(variables, limits);
+    return variables as { [name: string]: unknown };
+  }
   throw new FhirError('invalid', 'Variables must be an object, with the values by name');
 }
 

@@ -265,7 +265,7 @@ describe('a cursor', () => {
       `${next!} `,
       next!.slice(1),
       '"'.repeat(99),
-      'A'.repeat(10_000_000),
+      'A'.repeat(4_000_000),
       '\u0000.\u0000',
     ]) {
       expect(await refusal(cursor)).toEqual(damaged());

@@ -20,23 +20,42 @@ beforeAll(async () => {
 
 const lists = '{ a: PatientList { id } b: ObservationList { subject { resource { id } } } }';
 
+const CASES: readonly (readonly [keyof Limits, string, number])[] = [
+  ['queryLength', '{ PatientList { id } }', 22],
+  ['tokens', '{ PatientList { id } }', 6],
+  ['tokens', '{ PatientList(name: ["a", $b]) { id } }'.replace('$b', '"b"'), 14],
+  ['depth', '{ PatientList { name { family } } }', 3],
+  ['depth', '{ Patient(id: 1) { ...f } } fragment f on Patient { name { period { start } } }', 4],
+  ['fields', '{ PatientList { id name { family } } }', 4],
+  ['fields', '{ PatientList { ...f } } fragment f on Patient { id active }', 4],
+  ['storeCalls', lists, 3],
+  ['listSize', '{ PatientList { id } }', 4],
+  ['listSize', '{ PatientList(_count: 3) { id } }', 3],
+  ['listSize', '{ Patient(id: 1) { ObservationList(_reference: subject) { id } } }', 3],
+  ['rows', lists, 10],
+  // One list of four with one field each: 2 + 4 x 1.05 = 6.2.
+  ['cost', '{ PatientList(_count: 4) { id } }', 7],
+  // The list twice, each with a list of two per patient: 2 + 2 x 1.1 + 2 + 2 x 2 x 1.05 = 10.4; twice 20.8.
+  [
+    'cost',
+    '{ a: PatientList(_count: 2) { ...f } b: PatientList(_count: 2) { ...f } } fragment f on Patient { id ObservationList(_reference: subject, _count: 2) { id } }',
+    21,
+  ],
+  ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 4 * 7],
+  ['errors', '{ a: Patient(id: "x") { id } b: Patient(id: "y") { id } }', 2],
+  ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 1 + 'Hill'.length],
+];
+
 describe('each limit lets through what reaches it and refuses one more', () => {
-  test.each<[keyof Limits, string, number]>([
-    ['queryLength', '{ PatientList { id } }', 22],
-    ['tokens', '{ PatientList { id } }', 6],
-    ['tokens', '{ PatientList(name: ["a", $b]) { id } }'.replace('$b', '"b"'), 14],
-    ['depth', '{ PatientList { name { family } } }', 3],
-    ['depth', '{ Patient(id: 1) { ...f } } fragment f on Patient { name { period { start } } }', 4],
-    ['fields', '{ PatientList { id name { family } } }', 4],
-    ['fields', '{ PatientList { ...f } } fragment f on Patient { id active }', 4],
-    ['storeCalls', lists, 3],
-    ['listSize', '{ PatientList { id } }', 4],
-    ['listSize', '{ PatientList(_count: 3) { id } }', 3],
-    ['listSize', '{ Patient(id: 1) { ObservationList(_reference: subject) { id } } }', 3],
-    ['rows', lists, 10],
-  ])('%s: %s needs %i', async (limit, query, needed) => {
-    expect(failures(await clinic.ask(query, {}, { limits: { [limit]: needed } }))).toEqual([]);
-    const refused = await clinic.ask(query, {}, { limits: { [limit]: needed - 1 } });
+  test('and each has a case here, or (time) below', () => {
+    expect(new Set([...CASES.map(([limit]) => limit), 'timeout'])).toEqual(new Set(Object.keys(DEFAULT_LIMITS)));
+  });
+
+  test.each(CASES)('%s: %s needs %i', async (limit, query, needed) => {
+    const variables = { a: 'Hill' };
+    const passed = await clinic.ask(query, variables, { limits: { [limit]: needed } });
+    expect(failures(passed).filter((code) => !code.startsWith('not-found'))).toEqual([]);
+    const refused = await clinic.ask(query, variables, { limits: { [limit]: needed - 1 } });
     expect(failures(refused)).toEqual(['too-costly']);
     expect(refused).not.toHaveProperty('data');
     expect(refused.errors![0]!.extensions.details).toMatchObject({ limit, max: needed - 1 });
@@ -107,6 +126,10 @@ describe('each limit lets through what reaches it and refuses one more', () => {
       storeCalls: 200,
       listSize: 10_000,
       rows: 100_000,
+      cost: 100_000,
+      fhirpathSteps: 5_000_000,
+      variablesSize: 5_000_000,
+      errors: 10_000,
       timeout: 30_000,
     });
   });

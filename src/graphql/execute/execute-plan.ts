@@ -12,6 +12,9 @@ export interface Outcome {
   readonly errors: readonly ResponseError[];
   readonly storeCalls: number;
   readonly rows: number;
+  /** In the unit of `estimateCost`. */
+  readonly cost: number;
+  readonly fhirpathSteps: number;
 }
 
 /**
@@ -34,7 +37,8 @@ export async function executePlan(
     if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
     else run.leave(readFocus(plan, focus), { out: holder });
     await fillLevels(run);
-    return { ...finish(holder, run), storeCalls: run.storeCalls, rows: run.rows };
+    const { storeCalls, rows, cost, fhirpathSteps } = run;
+    return { ...finish(holder, run), storeCalls, rows, cost, fhirpathSteps };
   } finally {
     run.deadline.close();
   }

@@ -3,6 +3,7 @@ import { isResourceId, type AnyResource } from '../../fhir/resource.js';
 import type { ReadResult, ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import { evaluateTexts } from '../plan/arguments.js';
+import { selectionOf } from '../plan/estimate-cost.js';
 import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
 import { absence, call } from './call.js';
 import { answerConnection, connectionPage } from './connection.js';
@@ -38,7 +39,7 @@ async function fillRead(edge: ReadEdge, holes: readonly ReadHole[], run: Run): P
     : MISSING;
   for (const { out } of holes) {
     if (result.status === 'found') {
-      run.spendRows(1);
+      run.spendRows(1, edge.selection);
       out[edge.key] = projectResource(edge.selection, result.resource, run);
     } else {
       run.fail(out, edge, absence(result, `${edge.type}/${id.slice(0, 64)}`));
@@ -95,7 +96,7 @@ function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: O
       `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
     );
   }
-  run.spendRows(page.matches.length);
+  run.spendRows(page.matches.length, selectionOf(edge));
   if (edge.shape.kind === 'connection') {
     const part = connectionPage(request, target, page);
     return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
@@ -109,11 +110,7 @@ function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: O
 /** The matches for which the `fhirpath` argument is true. */
 function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {
   if (keep === undefined) return matches;
-  return matches.filter(({ resource }) => {
-    // One evaluation is bounded; thousands of them together are bounded by the time of the request.
-    run.deadline.check();
-    return keep(resource);
-  });
+  return matches.filter(({ resource }) => keep(resource, run));
 }
 
 /** `@first` and `@slice` on a list of resources. */

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
+import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
 import { asObject, type ItemFilter } from './run.js';
@@ -11,17 +12,17 @@ type Predicate = (item: unknown, resource: AnyResource) => boolean;
  * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then
  * `_offset` and `_count`. See https://hl7.org/fhir/R4/graphql.html#filtering.
  *
- * @param check called before each FHIRPath evaluation; it may throw to end the request
+ * @param meter takes note of the work of FHIRPath expressions; it may throw to end the request
  * @throws FhirError `invalid` - a malformed FHIRPath expression, a negative page
  */
-export function compileItemFilter(filter: ElementFilter, variables: Variables, check: () => void): ItemFilter {
+export function compileItemFilter(filter: ElementFilter, variables: Variables, meter: StepMeter): ItemFilter {
   const predicates: Predicate[] = [];
   for (const { name, value } of filter.equals) {
     const wanted = evaluate(value, variables);
     if (wanted !== undefined) predicates.push(equality(name, wanted));
   }
   const expression = evaluate(filter.fhirpath, variables);
-  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type, check));
+  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type, meter));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
   return (items, resource) => {
@@ -53,10 +54,7 @@ function equality(name: string, wanted: unknown): Predicate {
   };
 }
 
-function fhirpathPredicate(expression: string, type: string, check: () => void): Predicate {
+function fhirpathPredicate(expression: string, type: string, meter: StepMeter): Predicate {
   const keep = fhirpathFilter(expression, type);
-  return (item, resource) => {
-    check();
-    return keep(item, { resource });
-  };
+  return (item, resource) => keep(item, { resource, meter });
 }

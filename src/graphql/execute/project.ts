@@ -248,7 +248,7 @@ function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilte
   let compiled = run.filters.get(filter);
   if (compiled === undefined) {
     try {
-      compiled = compileItemFilter(filter, run.options.variables, () => run.deadline.check());
+      compiled = compileItemFilter(filter, run.options.variables, run);
     } catch (error) {
       if (!(error instanceof FhirError)) throw error;
       compiled = error;

@@ -1,10 +1,12 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
+import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, type Limits } from '../limits.js';
 import { Deadline } from './deadline.js';
 import type { Lead } from './lead.js';
 import type { Variables } from '../plan/arguments.js';
+import { CALL_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
 
@@ -63,7 +65,7 @@ export interface RunOptions {
 export type ReferenceResolver = (url: string) => Promise<AnyResource | null | undefined>;
 
 /** The state of one request while it runs: holes to fill, faults, what has been spent. */
-export class Run {
+export class Run implements StepMeter {
   readonly faults: FieldFault[] = [];
   readonly filters = new Map<ElementFilter, ItemFilter | FhirError>();
   /** For a response that is reshaped: what each object was made of. Undefined where nothing is. */
@@ -75,6 +77,9 @@ export class Run {
   readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;
+  /** In the unit of `estimateCost`. */
+  cost = 0;
+  fhirpathSteps = 0;
   #pending = new Map<Edge, Hole[]>();
 
   /** @param shaped whether the response will be reshaped */
@@ -111,6 +116,7 @@ export class Run {
     if (known.code === 'aborted') throw known;
     out[field.key] = null;
     this.faults.push({ out, key: field.key, location: field.location, error: known });
+    if (this.faults.length > this.options.limits.errors) throw tooManyErrors(this.options.limits);
   }
 
   /**
@@ -123,13 +129,39 @@ export class Run {
     const { limits } = this.options;
     this.deadline.check();
     this.storeCalls += 1;
+    this.cost += CALL_COST;
     if (this.storeCalls > limits.storeCalls) throw tooManyCalls(limits);
   }
 
-  /** @throws LimitError `rows` */
-  spendRows(count: number): void {
+  /**
+   * Counts the steps of a FHIRPath evaluation, and looks at the clock: many evaluations leave timers no turn.
+   *
+   * @throws LimitError `fhirpathSteps`, `timeout`
+   * @throws FhirError `aborted`
+   */
+  spend(steps: number): void {
+    const { fhirpathSteps } = this.options.limits;
+    if (steps === 0) this.deadline.check();
+    this.fhirpathSteps += steps;
+    if (this.fhirpathSteps <= fhirpathSteps) return;
+    throw new LimitError(
+      'fhirpathSteps',
+      fhirpathSteps,
+      `FHIRPath expressions took more than ${fhirpathSteps} steps together; filter by search parameters first`,
+      Math.ceil(this.fhirpathSteps),
+    );
+  }
+
+  /**
+   * Counts resources that were read.
+   *
+   * @param selection what they are made to; undefined where only their number counts
+   * @throws LimitError `rows`
+   */
+  spendRows(count: number, selection: Selection | undefined): void {
     const { limits } = this.options;
     this.rows += count;
+    this.cost += selection === undefined ? count : count * weightOf(selection);
     if (this.rows <= limits.rows) return;
     throw new LimitError(
       'rows',
@@ -138,6 +170,14 @@ export class Run {
       this.rows,
     );
   }
+}
+
+export function tooManyErrors({ errors }: Limits): LimitError {
+  return new LimitError(
+    'errors',
+    errors,
+    `More than ${errors} fields failed; ask for fewer, or leave out broken references with optional: true`,
+  );
 }
 
 export function tooManyCalls({ storeCalls }: Limits): LimitError {

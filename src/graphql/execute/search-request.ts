@@ -3,6 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { searchParameters } from '../../fhir/definitions.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
+import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { and, type Criteria, or } from '../../search/criteria.js';
 import { parseFilter } from '../../search/parse-filter.js';
 import { parseParameter } from '../../search/parse-parameter.js';
@@ -28,7 +29,7 @@ export interface SearchRequest {
   /** Matches before the page; null where a cursor does not know. */
   readonly offset: number | null;
   /** The `fhirpath` argument, to be asked of each match of the page. */
-  readonly keep: ((resource: AnyResource) => boolean) | undefined;
+  readonly keep: ((resource: AnyResource, meter: StepMeter) => boolean) | undefined;
 }
 
 /**
@@ -92,7 +93,7 @@ function assertPageSize(count: number | undefined, { limits: { listSize } }: Run
   throw new LimitError('listSize', listSize, message, count);
 }
 
-function resourceFilter(expression: string, type: string): (resource: AnyResource) => boolean {
+function resourceFilter(expression: string, type: string): NonNullable<SearchRequest['keep']> {
   const keep = fhirpathFilter(expression, type);
-  return (resource) => keep(resource, { resource });
+  return (resource, meter) => keep(resource, { resource, meter });
 }

@@ -24,7 +24,7 @@ export function shapeItems(
   const kept = shaping.first ? items.slice(0, 1) : items;
   const path = evaluate(shaping.slice, run.options.variables);
   if (path === undefined) return kept;
-  const suffixes = kept.map((item, index) => sliceSuffix(String(path), type, item, index, resource));
+  const suffixes = kept.map((item, index) => sliceSuffix(String(path), type, item, index, { resource, run }));
   const known = run.slices.get(out);
   if (known === undefined) run.slices.set(out, new Map([[field.key, suffixes]]));
   else known.set(field.key, suffixes);
@@ -32,8 +32,14 @@ export function shapeItems(
 }
 
 /** An item for which the expression gives nothing keeps the plain name; several results are joined with commas. */
-function sliceSuffix(path: string, type: string, item: unknown, index: number, resource: AnyResource): string {
+function sliceSuffix(
+  path: string,
+  type: string,
+  item: unknown,
+  index: number,
+  { resource, run }: { readonly resource: AnyResource; readonly run: Run },
+): string {
   if (path === '$index') return `.${index}`;
-  const result = compileFhirPath(path, type)(item, { resource });
+  const result = compileFhirPath(path, type)(item, { resource }, run);
   return result.length === 0 ? '' : `.${result.map(String).join(',')}`;
 }

@@ -4,6 +4,7 @@ import type { RequestedDocument } from '../documents/find-document.js';
 import type { FhirGraphqlContext } from '../execute-fhir-graphql.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { documentError } from '../execute/response-errors.js';
+import { estimateCost } from '../plan/estimate-cost.js';
 import { DocumentErrors, makePlan } from '../prepare-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import { explainEdge, type Explaining } from './explain-edge.js';
@@ -66,6 +67,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
   return {
     operation: operation.name?.value,
     depth: plan.depth,
+    estimatedCost: Math.ceil(estimateCost(plan, variables, focus !== undefined)),
     calls: calls.slice(0, MOST_CALLS),
     cut: level.length > 0 || calls.length > MOST_CALLS,
   };

@@ -8,6 +8,8 @@ export interface ExplainedPlan {
   readonly operation: string | undefined;
   /** Deepest nesting of selections. */
   readonly depth: number;
+  /** What `limits.cost` bounds: about so many resources. */
+  readonly estimatedCost: number;
   /**
    * The calls to the store in their order, those of one level side by side. Below references of several types there is one
    * for each type that the definitions and fragments allow, of which the data may need fewer.

@@ -171,7 +171,10 @@ function renamedType(type: GraphQLInputType): GraphQLInputType {
   let renamed = RENAMED.get(type);
   if (renamed === undefined) {
     const { name, parseLiteral, parseValue } = type as GraphQLScalarType;
-    RENAMED.set(type, (renamed = new GraphQLScalarType({ name: `Lenient${name}`, parseLiteral, parseValue })));
+    RENAMED.set(
+      type,
+      (renamed = new GraphQLScalarType({ name: `Lenient${name}${RENAMED.size}`, parseLiteral, parseValue })),
+    );
   }
   return renamed;
 }
