@@ -41,6 +41,7 @@ export type { Dialect } from './graphql/dialect.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
+export { operationKind } from './graphql/operation-kind.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
 export type { ImportResult } from './import/entry-outcome.js';

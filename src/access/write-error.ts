@@ -8,3 +8,13 @@ export function withIndex(error: FhirError, index: number): FhirError {
     cause: error.cause ?? error,
   });
 }
+
+/** The error without that position, for those to whom it means nothing. */
+export function withoutIndex(error: FhirError): FhirError {
+  const { index: _index, ...details } = error.details ?? {};
+  return new FhirError(error.code, error.message, {
+    issues: error.issues,
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+    cause: error.cause ?? error,
+  });
+}

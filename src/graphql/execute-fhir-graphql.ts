@@ -1,4 +1,4 @@
-import { audited, type AuditHook } from '../access/audit.js';
+import { audited, type AuditHook, type AuditTarget } from '../access/audit.js';
 import type { Caller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
@@ -8,7 +8,7 @@ import type { Dialect } from './dialect.js';
 import { errorCodeOf, type Documents, type PersistedDocument } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan } from './execute/execute-plan.js';
-import type { ReferenceResolver } from './execute/run.js';
+import type { ReferenceResolver, RunOptions } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import type { DocumentNode } from './graphql-js.js';
 import { introspect, type IntrospectionOption } from './introspect/introspect.js';
@@ -51,6 +51,8 @@ export interface FhirGraphqlContext {
   readonly introspection?: IntrospectionOption | undefined;
   /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
   readonly tellCost?: boolean | undefined;
+  /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
+  readonly readonly?: boolean | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** Told of the query when it has ended: types and number of store calls, never content. */
@@ -71,7 +73,7 @@ export type TypedDocument<Data, Variables> = DocumentNode & {
 };
 
 /**
- * Answers a FHIR GraphQL query. See https://hl7.org/fhir/R4/graphql.html.
+ * Answers a FHIR GraphQL query, or carries out a mutation, all of it or nothing. See https://hl7.org/fhir/R4/graphql.html.
  *
  * Whatever is wrong with the request or the data comes back in `errors`, each with a code and an OperationOutcome in its
  * `extensions`; a field that fails is null and leaves the others alone.
@@ -91,8 +93,12 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   }
   return audited(context.audit, context.caller, 'graphql', async (facts) => {
     const tally: Tally = { calls: 0, types: new Set() };
-    const result = await answerOrErrors(query, context, tally);
-    facts.targets = Array.from(tally.types, (type) => ({ type }));
+    let written: readonly AuditTarget[] = [];
+    const result = await answerOrErrors(query, context, tally, (targets) => {
+      written = targets;
+    });
+    const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
+    facts.targets = [...written, ...read.map((type) => ({ type }))];
     facts.storeCalls = tally.calls;
     const failure = result.errors?.[0]?.extensions.code;
     facts.failure = failure === undefined ? undefined : errorCodeOf(failure);
@@ -104,9 +110,10 @@ async function answerOrErrors(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   tally: Tally,
+  onWrites: RunOptions['onWrites'],
 ): Promise<FhirGraphqlResult> {
   try {
-    return await answer(query, context, tally);
+    return await answer(query, context, tally, onWrites);
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     return { errors: [requestError(maskError(error))] };
@@ -114,11 +121,17 @@ async function answerOrErrors(
 }
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(query: RequestedDocument, context: FhirGraphqlContext, tally: Tally): Promise<FhirGraphqlResult> {
+async function answer(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+  tally: Tally,
+  onWrites: RunOptions['onWrites'],
+): Promise<FhirGraphqlResult> {
   const request = await prepareRequest(query, context);
   const plan = planFor(request.document, request.operation, request.variables, request.limits);
   const store = guardStore(context.store, context.caller);
-  const runOptions = runOptionsOf(request, context, context.audit === undefined ? store : talliedStore(store, tally));
+  const watched = context.audit === undefined ? store : talliedStore(store, tally);
+  const runOptions = runOptionsOf(request, context, watched, onWrites);
   const told = introspections(plan, request, context);
   const estimated = estimateCost(plan, request.variables, request.focus !== undefined);
   assertAffordable(estimated, request.limits);

@@ -16,6 +16,7 @@ export type {
   DocumentNode,
   FieldNode,
   FragmentDefinitionNode,
+  ObjectValueNode,
   OperationDefinitionNode,
   SelectionNode,
   SelectionSetNode,
@@ -24,6 +25,7 @@ export type {
   ASTNode,
 } from 'graphql/language/ast.js';
 export {
+  GraphQLInputObjectType,
   GraphQLInterfaceType,
   GraphQLList,
   GraphQLNonNull,
@@ -32,6 +34,7 @@ export {
   getNamedType,
   getNullableType,
   isCompositeType,
+  isInputObjectType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -40,6 +43,8 @@ export {
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLFieldConfig,
+  type GraphQLInputField,
+  type GraphQLInputFieldConfig,
   type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLOutputType,
@@ -58,6 +63,7 @@ export { specifiedRules } from 'graphql/validation/specifiedRules.js';
 export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';
 export { ScalarLeafsRule } from 'graphql/validation/rules/ScalarLeafsRule.js';
 export { PossibleFragmentSpreadsRule } from 'graphql/validation/rules/PossibleFragmentSpreadsRule.js';
+export { ValuesOfCorrectTypeRule } from 'graphql/validation/rules/ValuesOfCorrectTypeRule.js';
 export { VariablesInAllowedPositionRule } from 'graphql/validation/rules/VariablesInAllowedPositionRule.js';
 export type { ValidationContext, ValidationRule } from 'graphql/validation/ValidationContext.js';
 

@@ -27,6 +27,8 @@ export interface Limits {
   readonly variablesSize: number;
   /** Most fields that may fail, each with an error of its own. Default 10,000. */
   readonly errors: number;
+  /** Most fields of a mutation. Default 100. */
+  readonly writes: number;
   /** Longest run time, in milliseconds, whether or not the store answers by then. Default 30,000. */
   readonly timeout: number;
 }
@@ -43,6 +45,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   fhirpathSteps: 5_000_000,
   variablesSize: 5_000_000,
   errors: 10_000,
+  writes: 100,
   timeout: 30_000,
 });
 

@@ -15,7 +15,7 @@ import { measureDocument } from './measure-document.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { planOperation } from './plan/plan-operation.js';
 import type { OperationPlan } from './plan/plan.js';
-import { QUERY } from './schema/fields.js';
+import { MUTATION, QUERY } from './schema/fields.js';
 import { FhirSchema } from './schema/schema.js';
 import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
@@ -126,14 +126,19 @@ export function planFor(
  * @throws LimitError `fields`, `depth`
  */
 export function makePlan(
-  { root, dialect, fragments, conditions }: PreparedDocument,
+  document: PreparedDocument,
   operation: OperationDefinitionNode,
   variables: { readonly [name: string]: unknown },
   limits: Limits,
 ): OperationPlan {
+  const { dialect, fragments, conditions } = document;
   const truth = new Set(conditions.filter((name) => variables[name] === true));
   const parts = { merge: dialect === 'standard', fragments, conditions: (name: string) => truth.has(name) };
-  return planOperation(operation, root, parts, limits);
+  return planOperation(operation, rootOf(document, operation), parts, limits);
+}
+
+function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNode): string {
+  return operation === 'mutation' ? MUTATION : root;
 }
 
 function prepareParsed(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {

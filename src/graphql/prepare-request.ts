@@ -8,7 +8,8 @@ import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './execute-fhir-graphql.js';
 import type { RunOptions } from './execute/run.js';
-import { coerceVariables, type OperationDefinitionNode } from './graphql-js.js';
+import { coerceRequestVariables } from './coerce-variables.js';
+import type { OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
@@ -43,7 +44,8 @@ export async function prepareRequest(query: RequestedDocument, context: FhirGrap
   const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY);
   await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
-  const variables = coerceVariables(
+  assertCarriedOut(operation, focus, context);
+  const variables = coerceRequestVariables(
     schemaFor(dialect, document.root),
     operation.variableDefinitions ?? [],
     assertVariables(context.variables, limits),
@@ -57,6 +59,7 @@ export function runOptionsOf(
   { variables, limits, dialect }: PreparedRequest,
   context: FhirGraphqlContext,
   store: GuardedStore,
+  onWrites?: RunOptions['onWrites'],
 ): RunOptions {
   return {
     store,
@@ -68,6 +71,7 @@ export function runOptionsOf(
     dialect,
     resolveIdentifiers: context.resolveIdentifiers,
     resolveReference: context.resolveReference,
+    onWrites,
   };
 }
 
@@ -112,6 +116,17 @@ function chooseOperation(document: PreparedDocument, name: string | null | undef
           : 'The document holds no operation of the name given in operationName',
     );
   }
-  if (chosen.operation !== 'query') throw new FhirError('unsupported', `A ${chosen.operation} cannot be executed here`);
   return chosen;
+}
+
+function assertCarriedOut(
+  { operation }: OperationDefinitionNode,
+  focus: ReferenceTarget | undefined,
+  { readonly }: FhirGraphqlContext,
+): void {
+  if (operation === 'query') return;
+  if (operation !== 'mutation') throw new FhirError('unsupported', `A ${operation} cannot be executed here`);
+  if (focus !== undefined)
+    throw new FhirError('unsupported', 'A mutation is about the whole service, not one instance');
+  if (readonly === true) throw new FhirError('forbidden', 'This request may only read; send the mutation by POST');
 }

@@ -43,6 +43,7 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ],
   ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 4 * 7],
   ['errors', '{ a: Patient(id: "x") { id } b: Patient(id: "y") { id } }', 2],
+  ['writes', 'mutation { a: BasicUpdate(id: "a", res: {}) { id } b: BasicDelete(id: "a") }', 2],
   ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 1 + 'Hill'.length],
 ];
 
@@ -130,6 +131,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
       fhirpathSteps: 5_000_000,
       variablesSize: 5_000_000,
       errors: 10_000,
+      writes: 100,
       timeout: 30_000,
     });
   });

@@ -47,7 +47,7 @@ describe('the operation that is meant', () => {
     ['fragment f on Patient { id }', 'Fragment "f" is never used.'],
     ['type A { b: Int } { PatientList { id } }', 'The "A" definition is not executable.'],
     ['subscription { PatientList { id } }', 'subscription'],
-    ['mutation { Nothing { id } }', 'mutation'],
+    ['mutation { Nothing { id } }', 'Mutation'],
   ])('refused: %s', async (query, message) => {
     const result = await clinic.ask(query);
     expect(messages(result).join()).toContain(message);

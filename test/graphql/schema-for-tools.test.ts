@@ -3,8 +3,10 @@ import {
   buildSchema,
   execute,
   getIntrospectionQuery,
+  type GraphQLInputObjectType,
   GraphQLObjectType,
   GraphQLSchema,
+  GraphQLString,
   type IntrospectionQuery,
   isInterfaceType,
   parse,
@@ -47,14 +49,27 @@ describe('the schema for tools', () => {
   test('has the fields that queries are checked against, with their types and arguments', () => {
     const strict = (type: unknown): string => String(type);
     const lazy = new FhirSchema('standard');
-    for (const name of ['Query', 'Patient', 'Observation', 'HumanName', 'Reference', 'PatientConnection', 'Timing']) {
+    for (const name of [
+      'Query',
+      'Mutation',
+      'Patient',
+      'Observation',
+      'HumanName',
+      'Reference',
+      'PatientConnection',
+      'Timing',
+    ]) {
       const [ours, theirs] = [lazy, completeSchema(FEW)].map((schema) =>
         (schema.getType(name) as GraphQLObjectType).getFields(),
       );
       const kept = [...fieldsOf(name)!.values()].filter(
         (field) =>
           field.kind !== 'choice' &&
-          !(['read', 'list', 'connection'].includes(field.kind) && 'type' in field && !FEW.includes(field.type)),
+          !(
+            ['read', 'write', 'list', 'connection'].includes(field.kind) &&
+            'type' in field &&
+            !FEW.includes(field.type)
+          ),
       );
       expect(Object.keys(theirs!)).toEqual(kept.map((field) => field.name));
       for (const field of kept) {
@@ -64,6 +79,20 @@ describe('the schema for tools', () => {
         expect(args(theirs)).toEqual(args(ours));
       }
     }
+  });
+
+  test('has the input types that resources are checked against, with scalars that tools know', () => {
+    const lazy = new FhirSchema('standard');
+    for (const name of ['PatientInput', 'HumanNameInput', 'ExtensionInput', 'ElementInput', 'PatchOperation']) {
+      const [ours, theirs] = [lazy, completeSchema(FEW)].map((schema) =>
+        Object.entries((schema.getType(name) as GraphQLInputObjectType).getFields()).map(
+          ([field, { type }]) => `${field}: ${String(type)}`,
+        ),
+      );
+      expect(theirs).toEqual(ours);
+    }
+    const birthDate = (completeSchema(FEW).getType('PatientInput') as GraphQLInputObjectType).getFields()['birthDate'];
+    expect(birthDate?.type).toBe(GraphQLString);
   });
 
   test('knows no types but those named, and what they are made of', () => {

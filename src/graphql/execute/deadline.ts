@@ -4,6 +4,9 @@ import { LimitError } from '../limits.js';
 /** The longest delay that timers know; what is longer fires at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 
+/** How long a write may take to tell how it ended once the request is over, in milliseconds. */
+const MOMENT = 1000;
+
 /**
  * The end of a request that takes too long or is aborted by the host: felt even while a store does not answer.
  *
@@ -52,6 +55,33 @@ export class Deadline {
   }
 
   /**
+   * Waits for a write, which is told to stop when the request ends and then has a moment to say whether it took place. One
+   * that did is no failure.
+   *
+   * @throws as {@link wait}, and with `details.written` = `unknown` where nobody can tell
+   */
+  async finish<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      return await Promise.race([work, this.#expired]);
+    } catch (error) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const moment = new Promise<'unknown'>((resolve) => {
+        timer = setTimeout(() => resolve('unknown'), MOMENT);
+      });
+      const ended = await Promise.race([
+        moment,
+        work.then(
+          (result) => ({ result }),
+          () => 'failed' as const,
+        ),
+      ]);
+      clearTimeout(timer);
+      if (typeof ended === 'object') return ended.result;
+      throw ended === 'unknown' ? inDoubt(error) : error;
+    }
+  }
+
+  /**
    * For work that leaves timers no turn.
    *
    * @throws as {@link wait}
@@ -78,6 +108,14 @@ export class Deadline {
       `The query ran longer than ${this.timeout} ms; ask for less at once`,
     );
   }
+}
+
+function inDoubt(error: unknown): unknown {
+  if (!(error instanceof FhirError)) return error;
+  return new FhirError(error.code, `${error.message}; whether it has written is not known`, {
+    details: { ...error.details, written: 'unknown' },
+    cause: error.cause ?? error,
+  });
 }
 
 function aborted(signal: AbortSignal | undefined): FhirError {

@@ -1,9 +1,12 @@
+import { FhirError, maskError } from '../../fhir/error.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
+import { MUTATION } from '../schema/fields.js';
 import { fillEdge } from './fill.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
 import { Run, tooManyCalls, type Output, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
+import { writeFields } from './write-fields.js';
 
 /** What a plan gave: the data, and an error for each field that is null in it because it failed. */
 export interface Outcome {
@@ -34,11 +37,14 @@ export async function executePlan(
   try {
     run.deadline.check();
     const holder: Output = {};
-    if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
+    if (plan.root.type === MUTATION) holder[ROOT] = await writeFields(plan.root, run);
+    else if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
     else run.leave(readFocus(plan, focus), { out: holder });
     await fillLevels(run);
     const { storeCalls, rows, cost, fhirpathSteps } = run;
     return { ...finish(holder, run), storeCalls, rows, cost, fhirpathSteps };
+  } catch (error) {
+    throw run.written ? afterWriting(maskError(error)) : error;
   } finally {
     run.deadline.close();
   }
@@ -51,13 +57,23 @@ export const ROOT = 'data';
 function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
-  const errors = fieldErrors(holder, run.faults, (out, key) => isFlattened(run.selections?.get(out), key));
+  const faults = run.written ? run.faults.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : run.faults;
+  const errors = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
   // HL7's dialect knows no partial answers: whatever fails, fails the request.
   return { data: run.options.dialect === 'hl7' && errors.length > 0 ? null : shaped, errors };
 }
 
 function isFlattened(selection: Selection | undefined, key: string): boolean {
   return selection?.fields.some((field) => field.key === key && field.shaping?.flatten === true) === true;
+}
+
+/** The error of a mutation that took place: `details.written` keeps its sender from sending it again. */
+function afterWriting(error: FhirError): FhirError {
+  return new FhirError(error.code, error.message, {
+    issues: error.issues,
+    details: { ...error.details, written: true },
+    cause: error.cause ?? error,
+  });
 }
 
 async function fillLevels(run: Run): Promise<void> {

@@ -93,6 +93,7 @@ function compileField(field: PlannedField, type: string): Writer {
       return compileReverse(field);
     case 'read':
     case 'introspection':
+    case 'write':
       throw new Error(`${field.kind} stands at the root only`);
   }
 }

@@ -1,5 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+import type { AuditTarget } from '../../access/audit.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, type Limits } from '../limits.js';
@@ -54,6 +55,8 @@ export interface RunOptions {
   /** Follow references that only have an identifier. */
   readonly resolveIdentifiers: boolean | undefined;
   readonly resolveReference: ReferenceResolver | undefined;
+  /** Told what a mutation is about to write, and again what that came to. */
+  readonly onWrites: ((targets: readonly AuditTarget[]) => void) | undefined;
 }
 
 /**
@@ -80,6 +83,8 @@ export class Run implements StepMeter {
   /** In the unit of `estimateCost`. */
   cost = 0;
   fhirpathSteps = 0;
+  /** True once a mutation has changed something. */
+  written = false;
   #pending = new Map<Edge, Hole[]>();
 
   /** @param shaped whether the response will be reshaped */

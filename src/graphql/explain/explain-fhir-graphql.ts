@@ -48,6 +48,7 @@ const MOST_CALLS = 1_000;
 
 async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
+  if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
   const plan = makePlan(document, operation, variables, limits);
   const options = runOptionsOf(request, context, guardStore(context.store, context.caller));
   const explaining: Explaining = { store: context.store, options };

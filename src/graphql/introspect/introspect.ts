@@ -20,7 +20,7 @@ import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.
 /** Whether, and of which types, a host tells its schema. */
 export type IntrospectionOption = boolean | SchemaOptions;
 
-/** Most objects of the answers to one request: the introspection that tools send has some 450,000 for all types. */
+/** Most objects of the answers to one request: the introspection that tools send has some 500,000 for all types. */
 const MOST_OBJECTS = 1_000_000;
 
 /** Answers by schema and query. Tools send the same one again and again; it takes some 100 MB, so it does not stay long. */

@@ -5,7 +5,8 @@ export type Argument =
   /** `text`: a number as written, whose digits tell its precision; left out otherwise. */
   | { readonly kind: 'literal'; readonly value: Scalar; readonly text?: string }
   | { readonly kind: 'variable'; readonly name: string }
-  | { readonly kind: 'list'; readonly items: readonly Argument[] };
+  | { readonly kind: 'list'; readonly items: readonly Argument[] }
+  | { readonly kind: 'object'; readonly fields: readonly (readonly [name: string, value: Argument])[] };
 
 export type Scalar = string | number | boolean | null;
 
@@ -32,6 +33,31 @@ export function evaluate(argument: Argument | undefined, variables: Variables): 
       return valueOf(argument.name, variables) ?? undefined;
     case 'list':
       return argument.items.flatMap((item) => evaluate(item, variables) ?? []);
+    case 'object':
+      return evaluateJson(argument, variables);
+  }
+}
+
+/**
+ * The value of an argument as the JSON that it stands for, nulls included: resources and patches.
+ *
+ * @returns undefined for an argument that is not given, or a variable without value
+ */
+export function evaluateJson(argument: Argument | undefined, variables: Variables): unknown {
+  switch (argument?.kind) {
+    case undefined:
+      return undefined;
+    case 'literal':
+      return argument.value;
+    case 'variable':
+      return valueOf(argument.name, variables);
+    case 'list':
+      return argument.items.map((item) => evaluateJson(item, variables) ?? null);
+    case 'object': {
+      const fields = argument.fields.map(([name, value]) => [name, evaluateJson(value, variables)] as const);
+      // Unlike assignment, this gives a field called __proto__ no power.
+      return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+    }
   }
 }
 
@@ -49,12 +75,15 @@ function valueOf(name: string, variables: Variables): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
-function argumentOf(node: ValueNode): Argument {
+/** A value as it stands in a document. */
+export function argumentOf(node: ValueNode): Argument {
   switch (node.kind) {
     case Kind.VARIABLE:
       return { kind: 'variable', name: node.name.value };
     case Kind.LIST:
       return { kind: 'list', items: node.values.map(argumentOf) };
+    case Kind.OBJECT:
+      return { kind: 'object', fields: node.fields.map(({ name, value }) => [name.value, argumentOf(value)]) };
     case Kind.INT:
     case Kind.FLOAT:
       return { kind: 'literal', value: Number(node.value), text: node.value };

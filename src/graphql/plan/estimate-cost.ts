@@ -1,5 +1,5 @@
 import { evaluate, type Variables } from './arguments.js';
-import type { Edge, OperationPlan, PlannedField, SearchEdge, Selection, Selections } from './plan.js';
+import type { Edge, OperationPlan, PlannedField, SearchEdge, Selection, Selections, WriteField } from './plan.js';
 
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
@@ -21,7 +21,7 @@ const ASSUMED = {
  * ```text
  * cost = sum over the store calls of the plan:  2 + resources x weight
  * resources = what the edges above it give x per parent:  _count, or 100 at the root and 10 in reverse lists;
- *             1 for a reference or read, x 3 for each repeating element on the way
+ *             1 for a reference, read or write, x 3 for each repeating element on the way
  * weight    = 1 + fields of the resource / 20
  * ```
  *
@@ -76,6 +76,8 @@ class Estimate {
         return Math.max(0, ...field.forms.map((form) => this.#field(form, parents)));
       case 'inline-resource':
         return this.#dearest(field.selections, (selection) => this.below(selection, parents * this.#items(field)));
+      case 'write':
+        return CALL_COST * callsOf(field) + this.resources(field.selection, parents);
       case 'read':
         return CALL_COST + this.resources(field.selection, parents);
       case 'search':
@@ -106,6 +108,11 @@ class Estimate {
   #dearest({ named, forType }: Selections, cost: (selection: Selection) => number, otherwise = 0): number {
     return named.reduce((dearest, type) => Math.max(dearest, cost(forType(type))), otherwise);
   }
+}
+
+/** A write looks before it leaps where it patches, or is conditional. */
+function callsOf({ interaction, args }: WriteField): number {
+  return interaction === 'patch' || args.has('ifNoneExist') ? 2 : 1;
 }
 
 /** Fields of one resource, those of its elements included, without what references and lists lead to. */

@@ -30,7 +30,7 @@ import type {
 /**
  * Compiles a validated operation.
  *
- * @param root the type of the outermost selection: `Query`, or the type of the instance the query is about
+ * @param root the type of the outermost selection: `Query`, `Mutation`, or the type of the instance the query is about
  * @throws LimitError `fields`, `depth` - fragments can make a small document stand for a huge one. Selections for types
  * that turn up only in the data are planned then, and throw then.
  */
@@ -123,6 +123,11 @@ class Planner {
           id: (args.get('id') ?? args.get('_id'))!,
           selection: this.select(field.type, sets, depth + 1),
         };
+      case 'write': {
+        const { interaction } = field;
+        const selection = this.select(field.type, sets, depth + 1);
+        return { kind: 'write', ...base, interaction, type: field.type, args, selection };
+      }
       case 'list':
         return this.planSearch(field, base, args, {
           kind: 'list',

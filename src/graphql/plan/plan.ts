@@ -1,5 +1,6 @@
 import type { ElementDefinition } from '../../fhir/definition-types.js';
 import type { FieldNode } from '../graphql-js.js';
+import type { WriteInteraction } from '../schema/fields.js';
 import type { Argument } from './arguments.js';
 import type { DocumentParts } from './collect-fields.js';
 
@@ -48,6 +49,7 @@ export type PlannedField =
   | ObjectField
   | ChoiceField
   | InlineResourceField
+  | WriteField
   | ReadEdge
   | SearchEdge
   | ReferenceEdge;
@@ -144,6 +146,15 @@ export interface ElementFilter {
   readonly fhirpath: Argument | undefined;
   readonly offset: Argument | undefined;
   readonly count: Argument | undefined;
+}
+
+/** `PatientCreate(res:)` and its like, at the root of a mutation. */
+export interface WriteField extends Keyed {
+  readonly kind: 'write';
+  readonly interaction: WriteInteraction;
+  readonly type: string;
+  readonly args: ReadonlyMap<string, Argument>;
+  readonly selection: Selection;
 }
 
 /** `Patient(id:)`. */

@@ -1,7 +1,8 @@
 import { searchParameters, typeDefinition } from '../../fhir/definitions.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
-import type { GraphQLArgumentConfig, GraphQLInputType } from '../graphql-js.js';
+import type { GraphQLArgumentConfig, GraphQLInputObjectType, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
+import { inputTypeName, PATCH_OPERATION } from './input-fields.js';
 import {
   LENIENT_ID,
   LENIENT_STRING,
@@ -28,9 +29,15 @@ export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
 /** Search parameters that GraphQL leaves out: they need a full-text index or page geometry this service does not have. */
 const NOT_OFFERED: ReadonlySet<string> = new Set(['special']);
 
-/** The arguments a field takes. See https://hl7.org/fhir/R4/graphql.html#fields and #searching. */
-export function argumentsOf(field: FieldDescriptor): Arguments {
+/**
+ * The arguments a field takes. See https://hl7.org/fhir/R4/graphql.html#fields, #searching and #mutations.
+ *
+ * @param inputOf the schema's input type of a name
+ */
+export function argumentsOf(field: FieldDescriptor, inputOf: (name: string) => GraphQLInputObjectType): Arguments {
   switch (field.kind) {
+    case 'write':
+      return writeArguments(field, inputOf);
     case 'read':
       return {
         id: argument(LENIENT_ID, 'The id of the resource'),
@@ -49,6 +56,30 @@ export function argumentsOf(field: FieldDescriptor): Arguments {
       return field.element.array ? elementArguments(field.element.type) : {};
     default:
       return {};
+  }
+}
+
+function writeArguments(
+  { type, interaction }: FieldDescriptor & { kind: 'write' },
+  inputOf: (name: string) => GraphQLInputObjectType,
+): Arguments {
+  const id = argument(new GraphQLNonNull(LENIENT_ID), 'The id of the resource');
+  const ifMatch = argument(LENIENT_STRING, 'The version that must be current: 3, or W/"3"');
+  const resource = new GraphQLNonNull(inputOf(inputTypeName(type)));
+  switch (interaction) {
+    case 'create':
+      return {
+        res: argument(resource, 'The resource; an id in it is ignored, the new one is made here'),
+        ifNoneExist: argument(LENIENT_STRING, 'Search text: a resource that matches it is answered, nothing created'),
+      };
+    case 'update':
+      return { id, res: argument(resource, 'The resource as a whole'), ifMatch };
+    case 'patch': {
+      const operations = new GraphQLList(new GraphQLNonNull(inputOf(PATCH_OPERATION)));
+      return { id, patch: argument(new GraphQLNonNull(operations), 'A JSON Patch: all operations or none'), ifMatch };
+    }
+    case 'delete':
+      return { id, ifMatch };
   }
 }
 

@@ -4,9 +4,12 @@ import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../search/quote.js';
 import {
   type GraphQLArgumentConfig,
+  GraphQLBoolean,
   type GraphQLFieldConfig,
   GraphQLFloat,
   GraphQLID,
+  type GraphQLInputFieldConfig,
+  GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLInt,
   GraphQLInterfaceType,
@@ -21,7 +24,18 @@ import {
 } from '../graphql-js.js';
 import { argumentsOf, SEARCH_CONTROLS } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
-import { CANONICAL, connectionOf, fieldsOf, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import {
+  CANONICAL,
+  connectionOf,
+  fieldsOf,
+  MUTATION,
+  QUERY,
+  RESOURCE,
+  type FieldDescriptor,
+  type WriteInteraction,
+} from './fields.js';
+import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
+import { INPUT_SCALARS } from './input-scalars.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS, scalarOf } from './scalars.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
@@ -42,6 +56,7 @@ export function completeSchema(types?: readonly string[]): GraphQLSchema {
 
 class SchemaBuilder {
   readonly #types = new Map<string, GraphQLObjectType>();
+  readonly #inputs = new Map<string, GraphQLInputObjectType>();
   readonly #resource: GraphQLInterfaceType;
 
   constructor(private readonly kept: ReadonlySet<string>) {
@@ -55,6 +70,7 @@ class SchemaBuilder {
   build(): GraphQLSchema {
     return new GraphQLSchema({
       query: this.#object(QUERY),
+      mutation: this.#object(MUTATION),
       // Types in the order of the definitions, whichever is reached first.
       types: [...this.kept].map((type) => this.#object(type)),
       directives: DIRECTIVES,
@@ -95,16 +111,36 @@ class SchemaBuilder {
    * of these. All their search parameters together would be nine tenths of the schema; `_filter` says the same.
    */
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
-    const all = argumentsOf(field);
+    const all = argumentsOf(field, (name) => this.#input(name));
     if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
     if (this.kept.size <= MANY || isMeantFor(parent, field.type)) return all;
     return Object.fromEntries(Object.entries(all).filter(([name]) => SEARCH_CONTROLS.has(name)));
   }
 
   #keeps(field: FieldDescriptor): boolean {
-    return field.kind === 'read' || field.kind === 'list' || field.kind === 'connection'
-      ? this.kept.has(field.type)
-      : true;
+    return ROOTED.has(field.kind) && 'type' in field ? this.kept.has(field.type) : true;
+  }
+
+  /** What clients send: fields are named and described as in what they get. */
+  #input(name: string): GraphQLInputObjectType {
+    let type = this.#inputs.get(name);
+    if (type === undefined) {
+      const fields = [...inputFieldsOf(name)!.values()];
+      type = new GraphQLInputObjectType({
+        name,
+        description:
+          name === PATCH_OPERATION ? 'One operation of a JSON Patch' : `${typeOfInput(name)!}, to be written`,
+        fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(name, field)])),
+      });
+      this.#inputs.set(name, type);
+    }
+    return type;
+  }
+
+  #inputField(parent: string, { type: name, array, required, description }: InputField): GraphQLInputFieldConfig {
+    const one = SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name);
+    const type = array ? new GraphQLList(one) : required ? new GraphQLNonNull(one) : one;
+    return parent === PATCH_OPERATION ? { type, description } : { type };
   }
 
   #typeOf(field: Exclude<FieldDescriptor, { kind: 'choice' }>): GraphQLOutputType {
@@ -118,6 +154,7 @@ class SchemaBuilder {
       case 'resolve':
         return this.#resource;
       case 'read':
+      case 'write':
         return this.#object(field.type);
       case 'list':
         return new GraphQLList(this.#object(field.type));
@@ -149,10 +186,20 @@ function isMeantFor(target: string, type: string): boolean {
   );
 }
 
+/** Fields that are about a resource type, and are there if it is. */
+const ROOTED: ReadonlySet<string> = new Set<FieldDescriptor['kind']>(['read', 'write', 'list', 'connection']);
+
+/** The scalars that every tool knows. */
+const SCALARS = new Map(
+  [GraphQLString, GraphQLID, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((scalar) => [scalar.name, scalar]),
+);
+
 const TEXT_PARTS: ReadonlySet<string> = new Set(['first', 'previous', 'next', 'last']);
 
 function descriptionOf(name: string): string | undefined {
   if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
+  if (name === MUTATION)
+    return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
   if (name === CANONICAL) return 'What stands beside a canonical URL, and the resource it names';
   const connection = connectionOf(name);
   if (connection === undefined) return typeDefinition(name)?.short;
@@ -171,6 +218,8 @@ function fieldDescription(field: FieldDescriptor): string | undefined {
       return 'The resource that is referred to';
     case 'read':
       return `One ${field.type} by its id`;
+    case 'write':
+      return WRITE_DESCRIPTIONS[field.interaction](field.type);
     case 'list':
       return field.reverse ? `${field.type} resources that point here` : `${field.type} resources that match`;
     case 'connection':
@@ -182,6 +231,13 @@ function fieldDescription(field: FieldDescriptor): string | undefined {
       return undefined;
   }
 }
+
+const WRITE_DESCRIPTIONS: { readonly [Interaction in WriteInteraction]: (type: string) => string } = {
+  create: (type) => `Stores a new ${type}`,
+  update: (type) => `Stores a ${type} as a whole under its id`,
+  patch: (type) => `Changes parts of a ${type}`,
+  delete: (type) => `Deletes a ${type}; gives null`,
+};
 
 const PART_DESCRIPTIONS: { readonly [name: string]: string } = {
   count: 'The number of all matches; counted only where it is asked for',

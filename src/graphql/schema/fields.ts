@@ -9,6 +9,7 @@ import { isResourceType, resourceTypes, searchParameters, typeDefinition } from 
  * |---|---|---|
  * | Query | `Patient(id:)` | read |
  * | Query | `PatientList(...)`, `PatientConnection(...)` | list, connection |
+ * | Mutation | `PatientCreate(res:)`, `PatientUpdate`, `PatientPatch`, `PatientDelete` | write |
  * | any type | `birthDate`, `name` | element |
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
  * | any type, in dialect `hl7` | `value` | choice: whichever of `valueQuantity`, `valueString` … is there |
@@ -25,14 +26,20 @@ export type FieldDescriptor =
   | { readonly kind: 'resource-type'; readonly name: 'resourceType' }
   | { readonly kind: 'resolve'; readonly name: 'resource' }
   | { readonly kind: 'read'; readonly name: string; readonly type: string }
+  | { readonly kind: 'write'; readonly name: string; readonly type: string; readonly interaction: WriteInteraction }
   | { readonly kind: 'list' | 'connection'; readonly name: string; readonly type: string; readonly reverse: boolean }
   | { readonly kind: 'connection-part'; readonly name: ConnectionPart; readonly type: string }
   | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string };
 
 export type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
+/** What a mutation does, as FHIR's REST interface calls it. */
+export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';
+
 /** Name of the root type of queries. */
 export const QUERY = 'Query';
+/** Name of the root type of mutations. */
+export const MUTATION = 'Mutation';
 /** Name of the type beside canonicals: their id and extensions, and the resource they name. */
 export const CANONICAL = 'Canonical';
 /** Name of the types behind choices by base name, which may be primitive or not. */
@@ -94,6 +101,7 @@ export function argumentName(code: string): string {
 
 function describeType(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
   if (typeName === QUERY) return describeQuery();
+  if (typeName === MUTATION) return describeMutation();
   if (typeName === CANONICAL)
     return new Map([...fieldsOf('Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
   const connection = connectionOf(typeName);
@@ -133,6 +141,27 @@ function describeQuery(): ReadonlyMap<string, FieldDescriptor> {
     ]),
   );
 }
+
+/** See https://hl7.org/fhir/R4/graphql.html#mutations. */
+function describeMutation(): ReadonlyMap<string, FieldDescriptor> {
+  return byName(
+    resourceTypes().flatMap((type) =>
+      WRITES.map(([ending, interaction]): FieldDescriptor => ({
+        kind: 'write',
+        name: `${type}${ending}`,
+        type,
+        interaction,
+      })),
+    ),
+  );
+}
+
+const WRITES = [
+  ['Create', 'create'],
+  ['Update', 'update'],
+  ['Patch', 'patch'],
+  ['Delete', 'delete'],
+] as const;
 
 function describeReverse(target: string): FieldDescriptor[] {
   return resourceTypes()

@@ -2,15 +2,20 @@ import type { ElementDefinition } from '../../fhir/definition-types.js';
 import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import {
   GraphQLFloat,
+  GraphQLInputObjectType,
   GraphQLInt,
   GraphQLInterfaceType,
   GraphQLList,
+  GraphQLNonNull,
   GraphQLObjectType,
   GraphQLSchema,
   GraphQLString,
   GraphQLID,
   GraphQLBoolean,
+  type GraphQLArgumentConfig,
   type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLOutputType,
 } from '../graphql-js.js';
@@ -23,13 +28,17 @@ import {
   connectionOf,
   type ConnectionPart,
   fieldsOf,
+  MUTATION,
   QUERY,
   RESOURCE,
   type FieldDescriptor,
 } from './fields.js';
+import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
+import { INPUT_SCALARS } from './input-scalars.js';
 import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
 
 type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
+type InputFieldMap = { [name: string]: GraphQLInputField };
 
 /**
  * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
@@ -57,6 +66,7 @@ export class FhirSchema extends GraphQLSchema {
     }
     this.#types.set(SEARCH_PARAMETER_NAME.name, SEARCH_PARAMETER_NAME);
     this.#types.set(RESOURCE_TYPE_NAME.name, RESOURCE_TYPE_NAME);
+    for (const name of [JSON_VALUE, RESOURCE_INPUT]) this.#types.set(name, INPUT_SCALARS.get(name)!);
     this.#typeMap = lazyTypeMap((name) => this.getType(name));
   }
 
@@ -64,8 +74,8 @@ export class FhirSchema extends GraphQLSchema {
     return this.getType(this.#root) as GraphQLObjectType;
   }
 
-  override getMutationType(): undefined {
-    return undefined;
+  override getMutationType(): GraphQLObjectType {
+    return this.getType(MUTATION) as GraphQLObjectType;
   }
 
   override getType(name: string): GraphQLNamedType | undefined {
@@ -96,7 +106,10 @@ export class FhirSchema extends GraphQLSchema {
 
   #createType(name: string): GraphQLNamedType | undefined {
     if (name === RESOURCE) return this.#createResource(undefined);
-    if (name === QUERY || name === CANONICAL || connectionOf(name) !== undefined) return this.#createObject(name);
+    const inputs = inputFieldsOf(name);
+    if (inputs !== undefined) return this.#createInput(name, inputs);
+    if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(name) !== undefined)
+      return this.#createObject(name);
     const definition = typeDefinition(name);
     if (definition === undefined || definition.kind === 'primitive') return undefined;
     if (definition.kind === 'resource' && !isResourceType(name)) return undefined;
@@ -134,6 +147,18 @@ export class FhirSchema extends GraphQLSchema {
     return type;
   }
 
+  #createInput(name: string, fields: ReadonlyMap<string, InputField>): GraphQLInputObjectType {
+    const type = new LazyInputObjectType({ name, fields: {} });
+    type.fieldMap = lazyFields([...fields.values()], (field) => createInputField(name, field, this.#inputType(field)));
+    return type;
+  }
+
+  #inputType({ type, array, required }: InputField): GraphQLInputType {
+    const one = INPUT_SCALARS.get(type) ?? this.#input(type);
+    if (array) return new GraphQLList(one);
+    return required ? new GraphQLNonNull(one) : one;
+  }
+
   #fieldsOf(name: string): FieldDescriptor[] {
     return [...fieldsOf(name)!.values()].filter((field) => this.#offers(field));
   }
@@ -156,7 +181,8 @@ export class FhirSchema extends GraphQLSchema {
     field: FieldDescriptor,
     targets?: readonly string[],
   ): GraphQLField<unknown, unknown> {
-    return createField(parent.name, field, this.#typeOf(field, targets));
+    const args = argumentsOf(field, (name) => this.#input(name));
+    return createField(parent.name, field, this.#typeOf(field, targets), args);
   }
 
   #typeOf(field: FieldDescriptor, targets: readonly string[] | undefined): GraphQLOutputType {
@@ -172,6 +198,7 @@ export class FhirSchema extends GraphQLSchema {
       case 'resolve':
         return targets === undefined ? this.#output(RESOURCE) : this.#createResource(targets);
       case 'read':
+      case 'write':
         return this.#output(field.type);
       case 'list':
         return new GraphQLList(this.#output(field.type));
@@ -221,6 +248,10 @@ export class FhirSchema extends GraphQLSchema {
   #output(name: string): GraphQLOutputType {
     return this.getType(name) as GraphQLOutputType;
   }
+
+  #input(name: string): GraphQLInputObjectType {
+    return this.getType(name) as GraphQLInputObjectType;
+  }
 }
 
 class LazyObjectType extends GraphQLObjectType {
@@ -233,6 +264,13 @@ class LazyObjectType extends GraphQLObjectType {
 class LazyInterfaceType extends GraphQLInterfaceType {
   fieldMap: FieldMap = {};
   override getFields(): FieldMap {
+    return this.fieldMap;
+  }
+}
+
+class LazyInputObjectType extends GraphQLInputObjectType {
+  fieldMap: InputFieldMap = {};
+  override getFields(): InputFieldMap {
     return this.fieldMap;
   }
 }
@@ -262,13 +300,18 @@ function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
 }
 
 /** A field object as this version of graphql-js makes them: through a type that has only this field. */
-function createField(parent: string, field: FieldDescriptor, type: GraphQLOutputType): GraphQLField<unknown, unknown> {
+function createField(
+  parent: string,
+  field: FieldDescriptor,
+  type: GraphQLOutputType,
+  args: { [name: string]: GraphQLArgumentConfig },
+): GraphQLField<unknown, unknown> {
   const holder = new GraphQLObjectType({
     name: parent,
     fields: {
       [field.name]: {
         type,
-        args: argumentsOf(field),
+        args,
         description: 'element' in field ? field.element.short : null,
       },
     },
@@ -276,12 +319,22 @@ function createField(parent: string, field: FieldDescriptor, type: GraphQLOutput
   return holder.getFields()[field.name]!;
 }
 
+/** Likewise for a field of an input type. */
+function createInputField(
+  parent: string,
+  { name, description }: InputField,
+  type: GraphQLInputType,
+): GraphQLInputField {
+  const holder = new GraphQLInputObjectType({ name: parent, fields: { [name]: { type, description } } });
+  return holder.getFields()[name]!;
+}
+
 /** A field map whose entries come into being when they are read, and are then kept. */
-function lazyFields(
-  descriptors: readonly FieldDescriptor[],
-  create: (field: FieldDescriptor) => GraphQLField<unknown, unknown>,
-): FieldMap {
-  const fields = Object.create(null) as FieldMap;
+function lazyFields<Descriptor extends { readonly name: string }, Field>(
+  descriptors: readonly Descriptor[],
+  create: (descriptor: Descriptor) => Field,
+): { [name: string]: Field } {
+  const fields = Object.create(null) as { [name: string]: Field };
   for (const field of descriptors) {
     Object.defineProperty(fields, field.name, {
       enumerable: true,

@@ -40,8 +40,9 @@ export function findMergeErrors(
 ): GraphQLError[] {
   const check = new MergeCheck(schema, fragments);
   for (const definition of document.definitions) {
-    const root = schema.getQueryType();
-    if (definition.kind === Kind.OPERATION_DEFINITION && root != null) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    const root = definition.operation === 'mutation' ? schema.getMutationType() : schema.getQueryType();
+    if (root != null) {
       check.mergeAll([{ type: root, set: definition.selectionSet }], 'same-field');
     }
   }

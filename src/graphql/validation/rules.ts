@@ -4,21 +4,25 @@ import {
   PossibleFragmentSpreadsRule,
   ScalarLeafsRule,
   specifiedRules,
+  ValuesOfCorrectTypeRule,
   VariablesInAllowedPositionRule,
   type ValidationRule,
 } from '../graphql-js.js';
 import { ReadByIdRule, ReferenceParameterRule, ReservedNameRule, ResourceTypeRule } from './fhir-rules.js';
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
-import { ChoiceLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
+import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
+import { InputValuesRule } from './input-values-rule.js';
 import { LenientVariablesRule, NullableVariablesRule } from './variables-rule.js';
 
 const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
   [VariablesInAllowedPositionRule, LenientVariablesRule],
   [PossibleFragmentSpreadsRule, FragmentSpreadsRule],
+  [ScalarLeafsRule, DeletionLeafsRule],
+  [ValuesOfCorrectTypeRule, InputValuesRule],
 ]);
 
 const HL7: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
-  [ScalarLeafsRule, ChoiceLeafsRule],
+  [DeletionLeafsRule, ChoiceLeafsRule],
   [LenientVariablesRule, NullableVariablesRule],
 ]);
 
@@ -34,7 +38,7 @@ const STANDARD: readonly ValidationRule[] = [
 ];
 
 /**
- * GraphQL's own rules, two of them in FHIR's more liberal reading, and the rules FHIR adds. One is left to
+ * GraphQL's own rules, four of them in FHIR's more liberal reading, and the rules FHIR adds. One is left to
  * `findMergeErrors`, which needs a document that passes these. In dialect `hl7` the data tells whether a choice by its
  * base name is a leaf.
  */

@@ -7,7 +7,7 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from '../graphql-js.js';
-import { CHOICE } from '../schema/fields.js';
+import { CHOICE, fieldsOf, MUTATION } from '../schema/fields.js';
 
 /**
  * The directives that reshape the response fit their field: `@flatten` stands on objects, `@slice` has exactly one
@@ -30,15 +30,32 @@ export const ShapingDirectivesRule: ValidationRule = (context: ValidationContext
   },
 });
 
-/** graphql-js's rule "Leaf Field Selections", but for choices by base name: only the data tells whether they are leaves. */
-export const ChoiceLeafsRule: ValidationRule = (context: ValidationContext) => {
+/** graphql-js's rule "Leaf Field Selections", but that a deletion, which gives nothing, need not select anything. */
+export const DeletionLeafsRule: ValidationRule = (context: ValidationContext) => {
   const { Field } = ScalarLeafsRule(context) as { Field: (node: FieldNode) => void };
+  return {
+    Field(node) {
+      if (node.selectionSet === undefined && isDeletion(context, node)) return;
+      Field(node);
+    },
+  };
+};
+
+/** The same for dialect `hl7`, where choices have base names: only the data tells whether they are leaves. */
+export const ChoiceLeafsRule: ValidationRule = (context: ValidationContext) => {
+  const { Field } = DeletionLeafsRule(context) as { Field: (node: FieldNode) => void };
   return {
     Field(node) {
       if (getNamedType(context.getType())?.name !== CHOICE) Field(node);
     },
   };
 };
+
+function isDeletion(context: ValidationContext, node: FieldNode): boolean {
+  if (context.getParentType()?.name !== MUTATION) return false;
+  const field = fieldsOf(MUTATION)!.get(node.name.value);
+  return field?.kind === 'write' && field.interaction === 'delete';
+}
 
 function directive(node: FieldNode, name: string) {
   return node.directives?.find((candidate) => candidate.name.value === name);

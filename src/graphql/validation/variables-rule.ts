@@ -1,4 +1,5 @@
 import {
+  getNamedType,
   getNullableType,
   GraphQLError,
   isListType,
@@ -12,12 +13,13 @@ import {
   type ValidationRule,
   type VariableDefinitionNode,
 } from '../graphql-js.js';
+import { INPUT_SCALARS, takesVariable } from '../schema/input-scalars.js';
 import { isLenientScalar } from '../schema/scalars.js';
 
 /**
  * graphql-js's rule "All Variable Usages Are Allowed", with one addition: a position that takes FHIR search values or
  * tokens takes variables of any scalar type, single or in a list, since search parameters have no GraphQL types of
- * their own. See https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
+ * their own. Inside resources a single value stands for a list. See https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
  */
 export const LenientVariablesRule: ValidationRule = (context: ValidationContext) => checkUsages(context, isAllowed);
 
@@ -71,9 +73,22 @@ function isAllowed(
   if (isNonNullType(location) && !isNonNullType(variable)) {
     const hasDefault = definition.defaultValue !== undefined && definition.defaultValue.kind !== Kind.NULL;
     if (!hasDefault && locationDefault === undefined) return false;
-    return isTypeSubTypeOf(context.getSchema(), variable, location.ofType);
+    return fits(context, variable, location.ofType);
   }
-  return isTypeSubTypeOf(context.getSchema(), variable, location);
+  return fits(context, variable, location);
+}
+
+/**
+ * Whether values of a variable fit where they stand: by their types, inside resources also by the names of their scalars,
+ * and a single one where a list is declared.
+ */
+function fits(context: ValidationContext, variable: GraphQLType, location: GraphQLType): boolean {
+  if (isTypeSubTypeOf(context.getSchema(), variable, location)) return true;
+  if (isNonNullType(location)) return isNonNullType(variable) && fits(context, variable.ofType, location.ofType);
+  const given = getNullableType(variable) as GraphQLType;
+  if (isListType(location)) return fits(context, isListType(given) ? given.ofType : given, location.ofType);
+  if (!isScalarType(location) || INPUT_SCALARS.get(location.name) !== location) return false;
+  return takesVariable(location.name, isListType(given) ? '' : getNamedType(given).name);
 }
 
 /** The scalar inside at most one list: `[String!]!` gives `String`. */

@@ -158,8 +158,16 @@ function wrap(value: unknown, resource: Item['resource']): unknown {
 
 /** An ordinary schema cannot have two types called `String`, so the lenient one gets another name. */
 function renamedArguments(field: FieldDescriptor): { [name: string]: GraphQLArgumentConfig } {
-  const renamed = Object.entries(argumentsOf(field)).map(([name, { type }]) => [name, { type: renamedType(type) }]);
+  const renamed = Object.entries(argumentsOf(field, noInput)).map(([name, { type }]) => [
+    name,
+    { type: renamedType(type) },
+  ]);
   return Object.fromEntries(renamed) as { [name: string]: GraphQLArgumentConfig };
+}
+
+/** Queries take no objects. */
+function noInput(name: string): never {
+  throw new Error(`${name} is for mutations`);
 }
 
 const RENAMED = new Map<unknown, GraphQLScalarType>();

@@ -1,0 +1,67 @@
+import { coerceVariables, GraphQLError, Kind, type GraphQLSchema, type VariableDefinitionNode } from './graphql-js.js';
+import type { CoercedVariables } from './graphql-js.js';
+import { readInput } from './execute/read-input.js';
+import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
+import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputPlace } from './schema/input-fields.js';
+
+/**
+ * Coerces the variables of a request: scalars and search values by graphql-js, resources and patches by ourselves, whose
+ * errors tell the place of what is wrong and never the value, which may be clinical.
+ */
+export function coerceRequestVariables(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  inputs: { readonly [name: string]: unknown },
+): CoercedVariables {
+  const own = new Map<VariableDefinitionNode, InputPlace>();
+  for (const definition of definitions) {
+    const place = placeOf(definition);
+    if (place !== undefined) own.set(definition, place);
+  }
+  const others = definitions.filter((definition) => !own.has(definition));
+  const coerced = coerceVariables(schema, others, inputs);
+  if (coerced.errors !== undefined || own.size === 0) return coerced;
+  const values: { [name: string]: unknown } = { ...coerced.values };
+  const errors: GraphQLError[] = [];
+  for (const [definition, place] of own) {
+    const name = definition.variable.name.value;
+    const { value, faults } = readVariable(definition, place, inputs);
+    for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
+    if (value !== undefined) values[name] = value;
+  }
+  return errors.length === 0 ? { values } : { errors };
+}
+
+/** What a variable is for, where its values are ours to read. */
+function placeOf({ type }: VariableDefinitionNode): InputPlace | undefined {
+  let array = false;
+  let node = type;
+  while (node.kind !== Kind.NAMED_TYPE) {
+    array ||= node.kind === Kind.LIST_TYPE;
+    node = node.type;
+  }
+  const name = node.name.value;
+  const isOwn = name === JSON_VALUE || name === RESOURCE_INPUT || inputFieldsOf(name) !== undefined;
+  return isOwn ? { type: name, array } : undefined;
+}
+
+function readVariable(
+  { variable, type, defaultValue }: VariableDefinitionNode,
+  place: InputPlace,
+  inputs: Variables,
+): { readonly value?: unknown; readonly faults: readonly string[] } {
+  const name = `Variable "$${variable.name.value}"`;
+  const given = Object.hasOwn(inputs, variable.name.value) ? inputs[variable.name.value] : undefined;
+  const value =
+    given ?? (given === null || defaultValue === undefined ? given : evaluateJson(argumentOf(defaultValue), {}));
+  if (value === undefined || value === null) {
+    return type.kind === Kind.NON_NULL_TYPE
+      ? { faults: [`${name} must be given and not be null.`] }
+      : { value, faults: [] };
+  }
+  const read = readInput(place, value);
+  const faults = read.faults.map(
+    ({ path, reason }) => `${name}${path === '' ? '' : ` at "${path.replace(/^\./, '')}"`}: ${reason}`,
+  );
+  return { value: read.value, faults };
+}

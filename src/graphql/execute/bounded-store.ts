@@ -1,0 +1,21 @@
+import type { GuardedStore } from '../../access/guarded-store.js';
+import { call } from './call.js';
+import type { Run } from './run.js';
+
+/** The store under the limits of a request, for work that makes its calls itself. */
+export function boundedStore(run: Run): GuardedStore {
+  const { store } = run.options;
+  const bounded = <Result>(work: () => Promise<Result>): Promise<Result> => run.deadline.wait(call(run, work));
+  return {
+    caller: store.caller,
+    read: (keys, options) => bounded(() => store.read(keys, options)),
+    search: (query, options) => bounded(() => store.search(query, options)),
+    searchByReference: (query, parameter, targets, options) =>
+      bounded(() => store.searchByReference(query, parameter, targets, options)),
+    history: (key, page, options) => bounded(() => store.history(key, page, options)),
+    async commit(writes, options) {
+      run.spendCall();
+      return run.deadline.finish(store.commit(writes, options));
+    },
+  };
+}

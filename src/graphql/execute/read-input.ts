@@ -1,0 +1,71 @@
+import { isJsonObject } from '../../fhir/resource.js';
+import { didYouMean } from '../../search/did-you-mean.js';
+import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
+import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';
+
+/** What is wrong with a value that was sent: where (`.name[0].family`), and why, without the value itself. */
+export interface InputFault {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Deepest nesting of a resource, as everywhere, and most faults told at once. */
+const MAX_DEPTH = 100;
+const MAX_FAULTS = 20;
+
+/**
+ * Reads a value that a client sent for an input type into the JSON that FHIR knows: single values become lists where lists
+ * are declared, and what is null is left out, but for the items of lists, where it holds a place.
+ */
+export function readInput(
+  place: InputPlace,
+  value: unknown,
+): { readonly value: unknown; readonly faults: readonly InputFault[] } {
+  const reader = new Reader();
+  return { value: reader.read(place, value, '', 0), faults: reader.faults };
+}
+
+class Reader {
+  readonly faults: InputFault[] = [];
+
+  read({ type, array }: InputPlace, value: unknown, path: string, depth: number): unknown {
+    if (value === null || value === undefined) return value;
+    if (!array) return this.#one(type, value, path, depth);
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return items.map((item, index) => (item == null ? null : this.#one(type, item, `${path}[${index}]`, depth)));
+  }
+
+  #one(type: string, value: unknown, path: string, depth: number): unknown {
+    if (INPUT_SCALARS.has(type)) {
+      const read = readScalar(type, value);
+      return read === undefined ? this.#refuse(path, `expected ${expectedOf(type)}`) : read;
+    }
+    if (depth === MAX_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_DEPTH} levels`);
+    if (!isJsonObject(value)) return this.#refuse(path, `expected an object of type "${type}"`);
+    const fields = inputFieldsOf(type)!;
+    const read: [name: string, value: unknown][] = [];
+    for (const [name, inner] of Object.entries(value)) {
+      if (this.faults.length >= MAX_FAULTS) break;
+      const field = fields.get(name);
+      if (field === undefined) {
+        const hint = didYouMean(name, fields.keys());
+        this.#refuse(path, `field "${name.slice(0, 64)}" is not defined by type "${type}".${hint}`);
+      } else if (inner !== null && inner !== undefined) {
+        read.push([name, this.read(field, inner, `${path}.${name}`, depth + 1)]);
+      } else if (type === PATCH_OPERATION && name === 'value' && inner === null) {
+        read.push([name, null]);
+      }
+    }
+    for (const field of fields.values()) {
+      if (field.required && value[field.name] == null) {
+        this.#refuse(path, `field "${field.name}" of type "${type}" must be given`);
+      }
+    }
+    return Object.fromEntries(read);
+  }
+
+  #refuse(path: string, reason: string): undefined {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ path, reason });
+    return undefined;
+  }
+}

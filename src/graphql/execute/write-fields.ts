@@ -1,0 +1,106 @@
+import { carryOutWrites } from '../../access/carry-out-writes.js';
+import type { AuditTarget } from '../../access/audit.js';
+import { withoutIndex } from '../../access/write-error.js';
+import type { WriteOutcome, WriteRequest } from '../../access/write-request.js';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { LimitError } from '../limits.js';
+import type { Selection, WriteField } from '../plan/plan.js';
+import { boundedStore } from './bounded-store.js';
+import { projectResource } from './project.js';
+import type { Output, Run } from './run.js';
+import { writeRequest } from './write-requests.js';
+
+/**
+ * Carries out the fields of a mutation in their order, all or none, and then selects from what each of them wrote. What
+ * the selections lead to is as the mutation has left it.
+ *
+ * One that fails keeps all others from writing: every field is null, and the error has its path. A resource that the
+ * caller may write but not read is null without an error.
+ *
+ * @throws LimitError `writes`
+ */
+export async function writeFields(root: Selection, run: Run): Promise<Output> {
+  const out: Output = {};
+  run.selections?.set(out, root);
+  const fields: WriteField[] = [];
+  for (const field of root.fields) {
+    out[field.key] = field.kind === 'typename' ? field.value : null;
+    if (field.kind === 'write') fields.push(field);
+    else if (field.kind !== 'typename') throw new Error(`${field.kind} cannot stand at the root of a mutation`);
+  }
+  assertFewWrites(fields.length, run);
+  const outcomes = await carryOut(fields, out, run);
+  outcomes?.forEach((outcome, index) => {
+    const field = fields[index]!;
+    if (!('resource' in outcome) || ('unreadable' in outcome && outcome.unreadable === true)) return;
+    run.spendRows(1, field.selection);
+    out[field.key] = projectResource(field.selection, outcome.resource, run);
+  });
+  return out;
+}
+
+/** @returns undefined where a field failed and nothing was written */
+async function carryOut(
+  fields: readonly WriteField[],
+  out: Output,
+  run: Run,
+): Promise<readonly WriteOutcome[] | undefined> {
+  const { variables, baseUrl, onWrites } = run.options;
+  const requests: WriteRequest[] = [];
+  for (const field of fields) {
+    try {
+      requests.push(writeRequest(field, variables));
+    } catch (error) {
+      run.fail(out, field, error);
+      return undefined;
+    }
+  }
+  onWrites?.(requests.map((request, index) => askedFor(request, fields[index]!)));
+  const session = { store: boundedStore(run), options: { signal: run.deadline.signal }, baseUrl };
+  try {
+    const outcomes = await carryOutWrites(requests, session);
+    run.written = outcomes.some(hasWritten);
+    onWrites?.(outcomes.map((outcome, index) => cameTo(outcome, fields[index]!)));
+    return outcomes;
+  } catch (error) {
+    const index = error instanceof FhirError ? error.details?.['index'] : undefined;
+    const field = typeof index === 'number' ? fields[index] : undefined;
+    if (field === undefined) throw error;
+    run.fail(out, field, withoutIndex(error as FhirError));
+    return undefined;
+  }
+}
+
+function assertFewWrites(count: number, { options: { limits } }: Run): void {
+  if (count <= limits.writes) return;
+  const message = `The mutation has ${count} fields; at most ${limits.writes} may write at once, so split it`;
+  throw new LimitError('writes', limits.writes, message, count);
+}
+
+function hasWritten(outcome: WriteOutcome): boolean {
+  return outcome.status === 'deleted' ? outcome.versionId !== null : outcome.status !== 'matched';
+}
+
+function askedFor(request: WriteRequest, { type, interaction }: WriteField): AuditTarget {
+  if ('key' in request) return { type, id: request.key.id, interaction };
+  const id = interaction === 'update' && isJsonObject(request.resource) ? request.resource['id'] : undefined;
+  return { type, interaction, ...(typeof id === 'string' ? { id } : {}) };
+}
+
+function cameTo(outcome: WriteOutcome, { type, interaction }: WriteField): AuditTarget {
+  if (outcome.status === 'deleted') {
+    const { key, versionId } = outcome;
+    return { type, id: key.id, interaction, ...(versionId === null ? {} : { versionId }) };
+  }
+  const { id } = outcome.resource;
+  const meta = elementsOf(outcome.resource)['meta'];
+  const versionId = isJsonObject(meta) ? meta['versionId'] : undefined;
+  return {
+    type,
+    id,
+    // A conditional create that finds its resource gives it out and no more.
+    interaction: outcome.status === 'matched' ? 'read' : interaction,
+    ...(typeof versionId === 'string' ? { versionId } : {}),
+  };
+}

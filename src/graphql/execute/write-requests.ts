@@ -1,0 +1,72 @@
+import { FhirError } from '../../fhir/error.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { WriteRequest } from '../../access/write-request.js';
+import { evaluateJson, evaluateTexts, type Variables } from '../plan/arguments.js';
+import type { WriteField } from '../plan/plan.js';
+import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
+import { readInput } from './read-input.js';
+
+/**
+ * What a field of a mutation asks for, with this request's variables.
+ *
+ * @throws FhirError `invalid` - an argument is missing, or not what it must be
+ */
+export function writeRequest(field: WriteField, variables: Variables): WriteRequest {
+  const { interaction, type } = field;
+  const ifMatch = text('ifMatch', field, variables);
+  switch (interaction) {
+    case 'create':
+      return {
+        interaction,
+        resource: resourceOf(field, variables),
+        ifNoneExist: text('ifNoneExist', field, variables),
+      };
+    case 'update':
+      return { interaction, resource: identified(resourceOf(field, variables), field, variables), ifMatch };
+    case 'patch': {
+      const operations = input('patch', { type: PATCH_OPERATION, array: true }, field, variables);
+      return { interaction, key: { type, id: idOf(field, variables) }, operations, ifMatch };
+    }
+    case 'delete':
+      return { interaction, key: { type, id: idOf(field, variables) }, ifMatch };
+  }
+}
+
+/** The `res` argument. Its type is known; where it is named all the same, it must be that one. */
+function resourceOf(field: WriteField, variables: Variables): JsonObject {
+  const { type } = field;
+  const resource = input('res', { type: inputTypeName(type), array: false }, field, variables);
+  if (!isJsonObject(resource)) throw new FhirError('invalid', 'Argument "res" must be given');
+  const { resourceType = type, ...elements } = resource;
+  if (resourceType === type) return { resourceType, ...elements };
+  throw new FhirError('invalid', `Argument "res" must be a ${type}; its resourceType names something else`);
+}
+
+/** See https://hl7.org/fhir/R4/http.html#update: an id in the resource is the one that is updated. */
+function identified(resource: JsonObject, field: WriteField, variables: Variables): JsonObject {
+  const id = idOf(field, variables);
+  const { id: own = id } = resource;
+  if (own === id) return { ...resource, id };
+  throw new FhirError('invalid', `The ${field.type} in argument "res" has another id than argument "id"`);
+}
+
+function idOf(field: WriteField, variables: Variables): string {
+  const id = text('id', field, variables);
+  if (id !== undefined) return id;
+  throw new FhirError('invalid', 'Argument "id" must be given');
+}
+
+function text(name: string, { args }: WriteField, variables: Variables): string | undefined {
+  const texts = evaluateTexts(args.get(name), variables);
+  if (texts === undefined || texts.length === 1) return texts?.[0];
+  throw new FhirError('invalid', `Argument "${name}" must be a single value`);
+}
+
+function input(name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
+  const { value, faults } = readInput(place, evaluateJson(args.get(name), variables));
+  const [fault] = faults;
+  if (fault === undefined) return value;
+  throw new FhirError('invalid', `Argument "${name}" at "${name}${fault.path}": ${fault.reason}`, {
+    issues: faults.map(({ path, reason }) => ({ code: 'invalid', diagnostics: `${name}${path}: ${reason}` })),
+  });
+}

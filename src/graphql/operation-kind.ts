@@ -1,0 +1,37 @@
+import { GraphQLError, Kind, parse, type DocumentNode } from './graphql-js.js';
+import { DEFAULT_LIMITS } from './limits.js';
+
+/**
+ * What a request would do, before it is executed: for hosts that answer GET, which must not write. Where documents come by
+ * id, `readonly` in the context of `executeFhirGraphql` says the same without the text.
+ *
+ * @param query the text or a parsed document
+ * @returns undefined where that cannot be told: the text is malformed or too long, or names no single operation
+ *
+ * @example
+ * if (method === 'GET' && operationKind(query) === 'mutation') return { status: 405 };
+ */
+export function operationKind(
+  query: string | DocumentNode,
+  operationName?: string | null,
+): 'query' | 'mutation' | 'subscription' | undefined {
+  const operations =
+    parsed(query)?.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION) ?? [];
+  const meant =
+    operationName == null || operationName === ''
+      ? operations
+      : operations.filter(({ name }) => name?.value === operationName);
+  return meant.length === 1 ? meant[0]!.operation : undefined;
+}
+
+function parsed(query: string | DocumentNode): DocumentNode | undefined {
+  if (typeof query !== 'string') return query;
+  const { queryLength, tokens } = DEFAULT_LIMITS;
+  if (query.length > queryLength) return undefined;
+  try {
+    return parse(query, { maxTokens: tokens, noLocation: true });
+  } catch (error) {
+    if (error instanceof GraphQLError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';
+import { scalarOf } from './scalars.js';
+
+/** The type of a value that a client sends: an input type of the schema by its name, or a list of these. */
+export interface InputPlace {
+  /** `PatientInput`, `String`, {@link JSON_VALUE}, {@link RESOURCE_INPUT}. */
+  readonly type: string;
+  readonly array: boolean;
+}
+
+/** A field of an input type. */
+export interface InputField extends InputPlace {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string;
+}
+
+/** Name of the scalar for any JSON value: what a patch puts in place. */
+export const JSON_VALUE = 'JSON';
+/** Name of the scalar for a whole resource of any type: contained ones, entries of a Bundle. */
+export const RESOURCE_INPUT = 'ResourceInput';
+/** Name of the input type for one operation of a JSON Patch. See https://www.rfc-editor.org/rfc/rfc6902#section-4. */
+export const PATCH_OPERATION = 'PatchOperation';
+
+/**
+ * Name of the input type for a FHIR type: a scalar for primitives, `HumanNameInput` for `HumanName`. Where that is the name
+ * of a type already (`TaskInput` is the backbone element `Task.input`), it is `TaskResourceInput`.
+ */
+export function inputTypeName(type: string): string {
+  const definition = typeDefinition(type);
+  if (definition?.kind === 'primitive') return scalarOf(type).name;
+  if (type === RESOURCE) return RESOURCE_INPUT;
+  return typeDefinition(`${type}Input`) === undefined ? `${type}Input` : `${type}ResourceInput`;
+}
+
+/**
+ * The fields of an input type, by name: those of the FHIR type with their `_` siblings, in its order. None is required,
+ * since strictness is the project's to decide.
+ *
+ * @returns undefined for a name that is no input type with fields
+ */
+export function inputFieldsOf(name: string): ReadonlyMap<string, InputField> | undefined {
+  let fields = CACHE.get(name);
+  if (fields === undefined) {
+    const type = typeOfInput(name);
+    if (name !== PATCH_OPERATION && type === undefined) return undefined;
+    const described = type === undefined ? PATCH_FIELDS : [...fieldsOf(type)!.values()].flatMap(describeInput);
+    CACHE.set(name, (fields = new Map(described.map((field) => [field.name, field]))));
+  }
+  return fields;
+}
+
+/** Bounded by the number of types in the definitions. */
+const CACHE = new Map<string, ReadonlyMap<string, InputField>>();
+
+/** @returns the FHIR type that an input type is for; undefined for other names. */
+export function typeOfInput(name: string): string | undefined {
+  for (const suffix of ['ResourceInput', 'Input']) {
+    const type = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
+    const kind = typeDefinition(type)?.kind;
+    if (kind === undefined || kind === 'primitive' || (kind === 'resource' && !isResourceType(type))) continue;
+    if (inputTypeName(type) === name) return type;
+  }
+  return undefined;
+}
+
+function describeInput(field: FieldDescriptor): InputField[] {
+  const { name } = field;
+  switch (field.kind) {
+    case 'resource-type':
+      return [{ name, type: 'String', array: false, required: false, description: 'May be left out: it is known' }];
+    case 'element': {
+      const { type, array, short } = field.element;
+      return [{ name, type: inputTypeName(type), array, required: false, description: short }];
+    }
+    case 'sibling': {
+      const { array } = field.element;
+      const description = `Id and extensions of ${field.element.name}`;
+      return [{ name, type: inputTypeName('Element'), array, required: false, description }];
+    }
+    default:
+      return [];
+  }
+}
+
+const PATCH_FIELDS: readonly InputField[] = [
+  {
+    name: 'op',
+    type: 'String',
+    array: false,
+    required: true,
+    description: 'What to do: add, remove, replace, move, copy or test',
+  },
+  {
+    name: 'path',
+    type: 'String',
+    array: false,
+    required: true,
+    description: 'Where, as a JSON Pointer: /name/0/family',
+  },
+  { name: 'from', type: 'String', array: false, required: false, description: 'Of move and copy: where it is now' },
+  { name: 'value', type: JSON_VALUE, array: false, required: false, description: 'Of add, replace and test: any JSON' },
+];

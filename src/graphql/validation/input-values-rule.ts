@@ -1,0 +1,82 @@
+import { didYouMean } from '../../search/did-you-mean.js';
+import {
+  getNamedType,
+  getNullableType,
+  GraphQLError,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isScalarType,
+  Kind,
+  typeFromAST,
+  ValuesOfCorrectTypeRule,
+  type ASTNode,
+  type GraphQLType,
+  type ObjectValueNode,
+  type ValidationContext,
+  type ValidationRule,
+  type ValueNode,
+} from '../graphql-js.js';
+import { inputFieldsOf, type InputPlace } from '../schema/input-fields.js';
+import { expectedOf, INPUT_SCALARS, takesLiteral } from '../schema/input-scalars.js';
+
+/**
+ * graphql-js's rule "Values of Correct Type", but for resources and patches, where its errors would repeat what is written:
+ * here they tell the place and what is expected, never the value, which may be clinical.
+ * See https://spec.graphql.org/October2021/#sec-Values-of-Correct-Type.
+ */
+export const InputValuesRule: ValidationRule = (context: ValidationContext) => {
+  const check = (type: GraphQLType | null | undefined, value: ValueNode | undefined): false | undefined => {
+    const named = type == null ? undefined : getNamedType(type);
+    if (type == null || value === undefined || named === undefined) return undefined;
+    if (!isInputObjectType(named) && !(isScalarType(named) && INPUT_SCALARS.get(named.name) === named))
+      return undefined;
+    const report = (node: ASTNode, message: string): void =>
+      context.reportError(new GraphQLError(message, { nodes: node }));
+    if (value.kind === Kind.NULL && isNonNullType(type))
+      report(value, `Expected a value of type "${named.name}", not null.`);
+    checkValue({ type: named.name, array: isListType(getNullableType(type)) }, value, report);
+    return false;
+  };
+  return {
+    ...ValuesOfCorrectTypeRule(context),
+    Argument: (node) => check(context.getArgument()?.type, node.value),
+    VariableDefinition: (node) => check(typeFromAST(context.getSchema(), node.type as never), node.defaultValue),
+  };
+};
+
+type Report = (node: ASTNode, message: string) => void;
+
+function checkValue({ type, array }: InputPlace, node: ValueNode, report: Report): void {
+  const items = array && node.kind === Kind.LIST ? node.values : [node];
+  for (const item of items) if (item.kind !== Kind.VARIABLE && item.kind !== Kind.NULL) checkOne(type, item, report);
+}
+
+function checkOne(type: string, node: ValueNode, report: Report): void {
+  if (INPUT_SCALARS.has(type)) {
+    if (!takesLiteral(type, node)) report(node, `Expected ${expectedOf(type)}, a value of type "${type}".`);
+  } else if (node.kind !== Kind.OBJECT) {
+    report(node, `Expected an object of type "${type}".`);
+  } else {
+    checkFields(type, node, report);
+  }
+}
+
+function checkFields(type: string, node: ObjectValueNode, report: Report): void {
+  const fields = inputFieldsOf(type)!;
+  const given = new Map(node.fields.map((field) => [field.name.value, field]));
+  for (const [name, field] of given) {
+    const known = fields.get(name);
+    if (known !== undefined) checkValue(known, field.value, report);
+    else {
+      const hint = didYouMean(name, fields.keys());
+      report(field, `Field "${name.slice(0, 64)}" is not defined by type "${type}".${hint}`);
+    }
+  }
+  for (const { name, required } of fields.values()) {
+    const value = given.get(name)?.value;
+    if (required && (value === undefined || value.kind === Kind.NULL)) {
+      report(node, `Field "${name}" of type "${type}" must be given.`);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { systemCaller, type Caller } from '../../../src/access/caller.js';
+import {
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+} from '../../../src/graphql/execute-fhir-graphql.js';
+import type { Repository } from '../../../src/repository/repository.js';
+import type { ResourceStore } from '../../../src/store/store.js';
+import { system } from '../../repository/harness.js';
+import type { Variables } from '../harness.js';
+
+/** A project to write into, and what it holds afterwards. */
+export interface Clinic {
+  readonly store: ResourceStore;
+  readonly trusted: Repository;
+  /** Carries out a mutation, as trusted code unless `more` names a caller. */
+  ask(mutation: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<FhirGraphqlResult>;
+  /** The data of a mutation that must not fail in any part. */
+  data(mutation: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<unknown>;
+  /** The ids of all resources of a type. */
+  ids(type: 'Patient' | 'Observation'): Promise<string[]>;
+}
+
+export async function openClinic(store: ResourceStore, options: { strictMode?: boolean } = {}): Promise<Clinic> {
+  const trusted = await system(store, 'clinic', options);
+  const caller: Caller = systemCaller('clinic');
+  const clinic: Clinic = {
+    store,
+    trusted,
+    ask: (mutation, variables, more) => executeFhirGraphql(mutation, { store, caller, variables, ...more }),
+    async data(mutation, variables, more) {
+      const result = await clinic.ask(mutation, variables, more);
+      if (result.errors !== undefined) throw new Error(`The mutation failed: ${JSON.stringify(result.errors)}`);
+      return result.data;
+    },
+    async ids(type) {
+      const { entry = [] } = await trusted.search(type, '_count=1000');
+      return entry.map(({ resource }) => resource!.id!);
+    },
+  };
+  return clinic;
+}
