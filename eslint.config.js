@@ -20,6 +20,7 @@ const LAYERS = {
   repository: ['access', 'import', 'store', 'search', 'fhir'],
   projects: ['access', 'store', 'search', 'fhir'],
   graphql: ['access', 'search', 'fhirpath', 'fhir'],
+  http: ['graphql', 'fhir'],
   testing: ['store', 'search', 'fhir'],
 };
 

@@ -1,0 +1,43 @@
+import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
+import { type Caller, FhirError, type ResourceStore, signIn } from '../../src/index.js';
+
+const ISSUER = 'https://id.example.org';
+const AUDIENCE = 'https://fhir.example.org';
+
+/** Stands for your identity provider: signs tokens, and knows the key that they are verified with. */
+export interface Tokens {
+  /** A token for a user or client in a project. */
+  sign(claims: { readonly sub: string; readonly project: string }, lifetime?: string): Promise<string>;
+  /**
+   * Who a request comes from, by its `Authorization` header.
+   *
+   * @throws FhirError `unauthenticated` - no token, or none of ours; and what `signIn` throws
+   */
+  callerOf(authorization: string | undefined, store: ResourceStore): Promise<Caller>;
+}
+
+export async function createTokens(): Promise<Tokens> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  return {
+    sign: ({ sub, project }, lifetime = '5m') =>
+      new SignJWT({ project })
+        .setProtectedHeader({ alg: 'ES256' })
+        .setSubject(sub)
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setExpirationTime(lifetime)
+        .sign(privateKey),
+    async callerOf(authorization, store) {
+      const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
+      if (token === undefined) throw new FhirError('unauthenticated', 'A bearer token is needed');
+      const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'sub'] };
+      const { payload } = await jwtVerify(token, publicKey, rules).catch((cause: unknown) => {
+        throw new FhirError('unauthenticated', 'The token is not valid', { cause });
+      });
+      const { sub = '', project } = payload;
+      if (typeof project !== 'string') throw new FhirError('unauthenticated', 'The token names no project');
+      const isClient = sub.startsWith('ClientApplication/');
+      return signIn(store, isClient ? { project, client: sub } : { project, user: sub });
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { FhirError } from '../fhir/error.js';
+
+/** A request that HTTP has a status of its own for, such as 405 and 415. */
+export class HttpRequestError extends FhirError {
+  readonly #status: number;
+
+  constructor(
+    status: number,
+    message: string,
+    /** Lower-case names. */
+    readonly headers: { readonly [name: string]: string } = {},
+  ) {
+    super('invalid', message);
+    this.#status = status;
+  }
+
+  override get status(): number {
+    return this.#status;
+  }
+}

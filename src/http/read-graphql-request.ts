@@ -1,0 +1,103 @@
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject } from '../fhir/resource.js';
+import type { PersistedDocument } from '../graphql/documents/documents.js';
+import { requestedDocument } from '../graphql/documents/requested-document.js';
+import { operationKind } from '../graphql/operation-kind.js';
+import { HttpRequestError } from './http-request-error.js';
+import type { HttpRequest } from './http-types.js';
+import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
+
+/** What a GraphQL request asks, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
+export interface GraphqlRequest {
+  /** A text, or the id of a persisted document. */
+  readonly query: string | PersistedDocument;
+  readonly variables: { readonly [name: string]: unknown } | undefined;
+  readonly operationName: string | undefined;
+  /** `Patient/123` for a request to `/Patient/123/$graphql`. */
+  readonly focus: string | undefined;
+  /** True for a GET, which must not change anything: a mutation is refused, also one that only an id names. */
+  readonly readonly: boolean;
+}
+
+const JSON_TYPES = ['application/json', 'application/fhir+json', 'application/graphql-response+json'];
+const TEXT_TYPE = 'application/graphql';
+
+/**
+ * Reads a GraphQL request: `POST` with JSON (`query`, `variables`, `operationName`, `extensions`) or with the query as
+ * `application/graphql`, `GET` with these as parameters. See https://hl7.org/fhir/R4/graphql.html and
+ * https://graphql.github.io/graphql-over-http/draft/. The wire names of persisted documents are those of
+ * `requestedDocument`.
+ *
+ * How long a body may be is for the framework's body parser to say; 5 MB are plenty.
+ *
+ * @throws FhirError `invalid` - the body or a parameter is malformed, or there is no query
+ * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies
+ *
+ * @example
+ * app.post('/fhir/R4/$graphql', async (req, res) => {
+ *   const request = readGraphqlRequest(req);
+ *   const result = await executeFhirGraphql(request.query, { ...request, store, caller });
+ *   const { status, headers, body } = toHttpResponse(result, { request: req });
+ *   res.status(status).set(headers).send(body);
+ * });
+ */
+export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
+  const method = (request.method ?? 'POST').toUpperCase();
+  if (method !== 'POST' && method !== 'GET') {
+    throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });
+  }
+  const url = new URL(request.url ?? '', 'http://localhost');
+  const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
+  const query = requestedDocument(parameters);
+  if (query === undefined || query === '') {
+    throw new FhirError('invalid', 'The request holds no "query", nor the id of a persisted document');
+  }
+  const operationName = textOf(parameters, 'operationName');
+  const readonly = method === 'GET';
+  if (readonly && typeof query === 'string' && operationKind(query, operationName) === 'mutation') {
+    throw new HttpRequestError(405, 'A mutation must be sent by POST', { allow: 'POST' });
+  }
+  return { query, variables: variablesOf(parameters), operationName, focus: focusOf(url.pathname), readonly };
+}
+
+type Parameters = { readonly [name: string]: unknown };
+
+function fromQuery(search: URLSearchParams): Parameters {
+  const parameters: { [name: string]: unknown } = Object.fromEntries(search);
+  for (const name of ['variables', 'extensions']) {
+    const text = parameters[name];
+    if (typeof text !== 'string') continue;
+    try {
+      parameters[name] = text === '' ? undefined : JSON.parse(text);
+    } catch (cause) {
+      throw new FhirError('invalid', `Parameter "${name}" is no JSON`, { cause });
+    }
+  }
+  return parameters;
+}
+
+function fromBody(request: HttpRequest, search: URLSearchParams): Parameters {
+  if (requireMediaType(request, [...JSON_TYPES, TEXT_TYPE]) === TEXT_TYPE) {
+    return { ...fromQuery(search), query: bodyText(request) ?? request.body };
+  }
+  const body = readJsonBody(request);
+  if (isJsonObject(body)) return body;
+  throw new FhirError('invalid', 'The body must be a JSON object with a "query"; batches are not taken');
+}
+
+function textOf(parameters: Parameters, name: string): string | undefined {
+  const value = parameters[name] ?? undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw new FhirError('invalid', `"${name}" must be a text`);
+}
+
+function variablesOf({ variables }: Parameters): GraphqlRequest['variables'] {
+  if (variables === undefined || variables === null) return undefined;
+  if (isJsonObject(variables)) return variables;
+  throw new FhirError('invalid', '"variables" must be an object, with the values by name');
+}
+
+function focusOf(pathname: string): string | undefined {
+  const match = /\/([A-Z][A-Za-z]+)\/([A-Za-z0-9.-]{1,64})\/(?:\$|%24)graphql\/?$/.exec(pathname);
+  return match === null ? undefined : `${match[1]!}/${match[2]!}`;
+}

@@ -1,0 +1,115 @@
+import { ERROR_CODES, maskError } from '../fhir/error.js';
+import { isJsonObject } from '../fhir/resource.js';
+import { errorCodeOf } from '../graphql/documents/documents.js';
+import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
+import { HttpRequestError } from './http-request-error.js';
+import { headerOf, type HttpRequest, type HttpResponse } from './http-types.js';
+
+/** What beside the result decides about a response. */
+export interface ResponseOptions {
+  /** The request, whose `Accept` chooses the media type of a GraphQL response. */
+  readonly request?: Pick<HttpRequest, 'headers'> | undefined;
+  /** Status of a result that is no error. Default 200; 204 for undefined and null. */
+  readonly status?: number | undefined;
+  /** More headers, such as `location`, in lower case. */
+  readonly headers?: { readonly [name: string]: string } | undefined;
+}
+
+const GRAPHQL_RESPONSE = 'application/graphql-response+json';
+const FHIR_JSON = 'application/fhir+json';
+
+/**
+ * The HTTP response for what a call gave or threw: a GraphQL result, a resource or Bundle, another result as JSON, an error.
+ *
+ * | given | status | body |
+ * |---|---|---|
+ * | GraphQL result, accepted as `application/json` | 200; 401 and 5xx where nothing was answered for such a reason | the result |
+ * | GraphQL result, accepted as `application/graphql-response+json` | 200 with data, else that of the error | the result |
+ * | resource | 200 | the resource, with `etag` and `last-modified` of its version |
+ * | undefined, null | 204 | none |
+ * | `FhirError` | its own | its OperationOutcome |
+ * | any other error | 500 | an OperationOutcome that tells nothing of it |
+ *
+ * See https://hl7.org/fhir/R4/http.html and https://graphql.github.io/graphql-over-http/draft/.
+ *
+ * @param result an `Error` is an error; everything else is what was answered
+ */
+export function toHttpResponse(result: unknown, options: ResponseOptions = {}): HttpResponse {
+  if (result instanceof Error) return errorResponse(result, options);
+  if (result === undefined || result === null)
+    return { status: options.status ?? 204, headers: { ...options.headers }, body: '' };
+  if (isResource(result)) {
+    return send(options.status ?? 200, FHIR_JSON, result, { ...versionHeaders(result), ...options.headers });
+  }
+  if (isGraphqlResult(result)) return graphqlResponse(result, options);
+  return send(options.status ?? 200, 'application/json', result, options.headers);
+}
+
+function errorResponse(error: Error, { request, headers }: ResponseOptions): HttpResponse {
+  const known = maskError(error);
+  const more = known instanceof HttpRequestError ? known.headers : known.code === 'unauthenticated' ? CHALLENGE : {};
+  if (request !== undefined && acceptsOnlyGraphql(request)) {
+    const body = { errors: [{ message: known.message, extensions: { code: known.code, resource: known.outcome } }] };
+    return send(known.status, GRAPHQL_RESPONSE, body, { ...more, ...headers });
+  }
+  return send(known.status, FHIR_JSON, known.outcome, { ...more, ...headers });
+}
+
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }: ResponseOptions): HttpResponse {
+  const wantsGraphql = request !== undefined && prefersGraphql(headerOf(request, 'accept') ?? '');
+  const failed = result.data === undefined || result.data === null ? result.errors?.[0] : undefined;
+  const code = failed === undefined ? undefined : errorCodeOf(failed.extensions.code);
+  const own = code === undefined ? 200 : ERROR_CODES[code].status;
+  // Older clients take any other status for a broken connection and never look at the errors.
+  const sent = wantsGraphql || own === 401 || own >= 500 ? own : 200;
+  const challenge = own === 401 ? CHALLENGE : {};
+  return send(status ?? sent, wantsGraphql ? GRAPHQL_RESPONSE : 'application/json', result, {
+    ...challenge,
+    ...headers,
+  });
+}
+
+/** Whether the newer media type is accepted at least as gladly as plain JSON. */
+function prefersGraphql(accept: string): boolean {
+  const weights = new Map<string, number>();
+  for (const range of accept.toLowerCase().split(',').slice(0, 50)) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const weight = parameters.map((one) => /^q=([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined);
+    weights.set(type, weight === undefined ? 1 : Number(weight));
+  }
+  const graphql = weights.get(GRAPHQL_RESPONSE) ?? 0;
+  const json = weights.get('application/json') ?? 0;
+  return graphql > 0 && graphql >= json;
+}
+
+function acceptsOnlyGraphql(request: Pick<HttpRequest, 'headers'>): boolean {
+  return headerOf(request, 'accept')?.trim().toLowerCase().startsWith(GRAPHQL_RESPONSE) === true;
+}
+
+function isResource(value: unknown): value is { readonly resourceType: string; readonly meta?: unknown } {
+  return isJsonObject(value) && typeof value['resourceType'] === 'string';
+}
+
+function isGraphqlResult(value: unknown): value is FhirGraphqlResult {
+  if (!isJsonObject(value)) return false;
+  const names = Object.keys(value);
+  return ('data' in value || 'errors' in value) && names.every((name) => RESULT_MEMBERS.has(name));
+}
+
+const RESULT_MEMBERS: ReadonlySet<string> = new Set(['data', 'errors', 'extensions']);
+
+/** See https://hl7.org/fhir/R4/http.html#versioning. */
+function versionHeaders({ meta }: { readonly meta?: unknown }): { [name: string]: string } {
+  const { versionId, lastUpdated } = isJsonObject(meta) ? meta : {};
+  const updated = typeof lastUpdated === 'string' ? new Date(lastUpdated) : undefined;
+  return {
+    ...(typeof versionId === 'string' ? { etag: `W/"${versionId}"` } : {}),
+    ...(updated === undefined || Number.isNaN(updated.getTime()) ? {} : { 'last-modified': updated.toUTCString() }),
+  };
+}
+
+function send(status: number, type: string, body: unknown, headers: ResponseOptions['headers']): HttpResponse {
+  return { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body: JSON.stringify(body) };
+}

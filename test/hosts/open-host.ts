@@ -1,0 +1,91 @@
+import { serve } from '@hono/node-server';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expressHost } from '../../examples/hosts/express.js';
+import { fastifyHost } from '../../examples/hosts/fastify.js';
+import { honoHost } from '../../examples/hosts/hono.js';
+import { nodeHttpHost } from '../../examples/hosts/node-http.js';
+import { createService, type ServiceRequest } from '../../examples/hosts/service.js';
+import { createTokens, type Tokens } from '../../examples/hosts/tokens.js';
+import type { HttpResponse } from '../../src/http/http-types.js';
+import { createProject } from '../../src/projects/create-project.js';
+import { initialize } from '../../src/projects/initialize.js';
+import { invite } from '../../src/projects/invite.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+
+type Answer = (request: ServiceRequest) => Promise<HttpResponse>;
+
+/** Starts a host on loopback. @returns its port and how to stop it */
+type Start = (answer: Answer) => Promise<{ readonly port: number; readonly stop: () => Promise<void> }>;
+
+/** The hosts of examples/hosts. */
+export const HOSTS: readonly (readonly [name: string, start: Start])[] = [
+  ['node:http', (answer) => listening(nodeHttpHost(answer).listen(0, '127.0.0.1'))],
+  ['Express', (answer) => listening(expressHost(answer).listen(0, '127.0.0.1'))],
+  [
+    'Fastify',
+    async (answer) => {
+      const app = fastifyHost(answer);
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      return {
+        port: (app.server.address() as AddressInfo).port,
+        stop: () => (app.server.closeAllConnections(), app.close()),
+      };
+    },
+  ],
+  ['Hono', (answer) => listening(serve({ fetch: honoHost(answer).fetch, port: 0, hostname: '127.0.0.1' }) as Server)],
+];
+
+/** A running host over a store with a clinic, and who may ask it. */
+export interface OpenHost {
+  readonly url: string;
+  readonly store: MemoryStore;
+  readonly tokens: Tokens;
+  readonly project: string;
+  /** Of the clinic's administrator, and of the program that may create projects. */
+  readonly administrator: string;
+  readonly operator: string;
+  stop(): Promise<void>;
+}
+
+export async function openHost(start: Start): Promise<OpenHost> {
+  const store = new MemoryStore();
+  const tokens = await createTokens();
+  let answer: Answer = () => Promise.reject(new Error('not ready'));
+  const { port, stop } = await start((request) => answer(request));
+  const url = `http://127.0.0.1:${port}`;
+  answer = createService({ store, tokens, baseUrl: `${url}/fhir/R4` });
+  const operations = await initialize(store, { name: 'Operations' });
+  const context = { store, caller: operations.caller };
+  const project = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, context)).id!;
+  const ada = { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' } as const;
+  const { user } = await invite(project, { ...ada, admin: true }, context);
+  return {
+    url,
+    store,
+    tokens,
+    project,
+    administrator: await tokens.sign({ sub: `User/${user.id!}`, project }),
+    operator: await tokens.sign({
+      sub: `ClientApplication/${operations.client.id!}`,
+      project: operations.project.id!,
+    }),
+    async stop() {
+      await stop();
+      await store.close();
+    },
+  };
+}
+
+async function listening(server: Server): Promise<{ port: number; stop: () => Promise<void> }> {
+  if (!server.listening) await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
