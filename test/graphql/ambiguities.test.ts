@@ -33,6 +33,25 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
   const data = async (query: string, variables?: { readonly [name: string]: unknown }) =>
     (await clinic.data(query, variables, { dialect })) as { readonly [key: string]: unknown };
 
+  describe('mutations: PatientCreate(res:), PatientUpdate(id:, res:), PatientDelete(id:); the resource comes back (delete: null)', () => {
+    test('so it is', async () => {
+      const { ask } = await openClinic([]);
+      const mutation = `mutation ($res: PatientInput!) {
+        PatientCreate(res: $res) { active }
+        PatientUpdate(id: "m", res: $res) { id active }
+        PatientDelete(id: "m") { id }
+      }`;
+      const answer = await ask(mutation, { res: { active: true } }, { dialect });
+      expect(answer).toEqual({
+        data: {
+          PatientCreate: { active: true },
+          PatientUpdate: { id: 'm', active: true },
+          ...(dialect === 'hl7' ? {} : { PatientDelete: null }),
+        },
+      });
+    });
+  });
+
   describe('pagesize / pageSize, cursor / _cursor, @slice(path) / @slice(fhirpath), Patient(id) / Patient(_id): both are accepted', () => {
     test('pagesize and pageSize', async () => {
       expect(await data('{ PatientConnection(_count: 2) { pagesize pageSize } }')).toEqual({

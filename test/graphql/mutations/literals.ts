@@ -1,0 +1,7 @@
+/** A JSON value as GraphQL writes it: names of fields without quotes. */
+export function literalOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return `{ ${fields.map(([name, inner]) => `${name}: ${literalOf(inner)}`).join(', ')} }`;
+}
