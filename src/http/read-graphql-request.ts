@@ -48,6 +48,7 @@ export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
   }
   const url = new URL(request.url ?? '', 'http://localhost');
   const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
+  assertObject(parameters, 'extensions');
   const query = requestedDocument(parameters);
   if (query === undefined || query === '') {
     throw new FhirError('invalid', 'The request holds no "query", nor the id of a persisted document');
@@ -91,10 +92,14 @@ function textOf(parameters: Parameters, name: string): string | undefined {
   throw new FhirError('invalid', `"${name}" must be a text`);
 }
 
-function variablesOf({ variables }: Parameters): GraphqlRequest['variables'] {
-  if (variables === undefined || variables === null) return undefined;
-  if (isJsonObject(variables)) return variables;
-  throw new FhirError('invalid', '"variables" must be an object, with the values by name');
+function variablesOf(parameters: Parameters): GraphqlRequest['variables'] {
+  assertObject(parameters, 'variables');
+  return (parameters['variables'] ?? undefined) as GraphqlRequest['variables'];
+}
+
+function assertObject(parameters: Parameters, name: string): void {
+  const value = parameters[name] ?? undefined;
+  if (value !== undefined && !isJsonObject(value)) throw new FhirError('invalid', `"${name}" must be an object`);
 }
 
 function focusOf(pathname: string): string | undefined {

@@ -1,0 +1,66 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf } from '../support/markdown.js';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+const blocks = blocksOf(readFileSync(join(ROOT, 'docs/getting-started.md'), 'utf8'));
+const TOKEN_KEY = 'a-secret-of-at-least-32-characters';
+const PORT = '38147';
+
+/** A folder with the files of the guide, where the package's name leads to this source. */
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(ROOT, 'node_modules/.getting-started-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  for (const { language, info, text } of blocks) {
+    if (language === 'js') {
+      writeFileSync(
+        join(folder, info),
+        text
+          .replaceAll("'fhirgraph'", JSON.stringify(join(ROOT, 'src/index.ts')))
+          .replaceAll("'fhirgraph/sqlite'", JSON.stringify(join(ROOT, 'src/sqlite.ts'))),
+      );
+    }
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(file: string, ...args: string[]): Promise<string> {
+  const env = { ...process.env, TOKEN_KEY };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file, ...args], {
+    cwd: folder,
+    env,
+  });
+  return stdout;
+}
+
+test('whoever follows the guide line by line has a guarded endpoint', async () => {
+  const [, project, user] = /PROJECT=(\S+)\nADA=(\S+)/.exec(await run('setup.js'))!;
+  const server = spawn(process.execPath, ['--import', 'tsx', 'server.js'], {
+    cwd: folder,
+    env: { ...process.env, TOKEN_KEY, PORT },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(server.stdout, 'data');
+    const token = (await run('token.js', project!, user!)).trim();
+    const curl = blocks.find(({ text }) => text.includes('curl'))!.text;
+    const ask = (authorization: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${PORT}/fhir/R4/$graphql`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: /-d '(.*)'/.exec(curl)![1]!,
+      });
+    const answer = await ask(`Bearer ${token}`);
+    expect(await answer.json()).toEqual(JSON.parse(blocks.find(({ info }) => info === 'answer')!.text));
+    const refused = await ask('');
+    expect([refused.status, await refused.json()]).toMatchObject([401, { resourceType: 'OperationOutcome' }]);
+  } finally {
+    server.kill();
+  }
+}, 60_000);
