@@ -27,6 +27,8 @@ export default defineConfig({
         test: { name: 'graphql-16', include: ['test/graphql/**/*.test.ts'], env: { GRAPHQL_MAJOR: '16' } },
       },
     ],
+    // Vitest leaves one core to itself; of two that is half of them.
+    maxWorkers: '100%',
     setupFiles: ['test/support/setup.ts'],
     testTimeout: 30_000,
   },
