@@ -31,7 +31,7 @@ const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
 const CONFIGS = ['*.config.ts', '*.config.js'];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/'] },
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'docs/api/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {

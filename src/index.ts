@@ -17,7 +17,7 @@ export type { AccessRule, AccessRules, Interaction, RuleOrigin } from './access/
 export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
-export type { AnyResource } from './fhir/resource.js';
+export type { AnyResource, ResourceMeta } from './fhir/resource.js';
 export { allowedDocuments } from './graphql/documents/allowed-documents.js';
 export { automaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
 export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
@@ -38,6 +38,8 @@ export {
   type TypedDocument,
 } from './graphql/execute-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
+export type { RequestedDocument } from './graphql/documents/find-document.js';
+export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
@@ -134,6 +136,7 @@ export type {
 } from './search/index-entry.js';
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse-search.js';
 export type { SearchPosition } from './search/sort.js';
+export { ABOVE_PROJECTS } from './store/store.js';
 export type {
   CallOptions,
   Change,

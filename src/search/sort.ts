@@ -37,7 +37,7 @@ export function sortValue(subject: SearchSubject, key: SortKey): string | number
  * neither skip nor repeat a resource, whatever is created, changed or deleted elsewhere.
  */
 export interface SearchPosition {
-  /** {@link sortValue} under each key of the sort; null where there is none. */
+  /** What the resource is ordered by under each key of the sort; null where there is none. */
   readonly values: readonly (string | number | null)[];
   readonly id: string;
 }
