@@ -31,7 +31,7 @@ const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
 const CONFIGS = ['*.config.ts', '*.config.js'];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'docs/api/'] },
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'api-reference/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {
