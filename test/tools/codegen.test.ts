@@ -1,0 +1,78 @@
+import { codegen } from '@graphql-codegen/core';
+import * as typescript from '@graphql-codegen/typescript';
+import * as operations from '@graphql-codegen/typescript-operations';
+import { parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { compile } from '../support/compile.js';
+import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
+
+const PLUGINS = { typescript, operations };
+/** Scalars of the schema that codegen does not know; left alone they are `unknown`. */
+const SCALARS = { JSON: 'unknown', ResourceInput: 'object', ResourceTypeName: 'string', SearchParameterName: 'string' };
+
+/** One output file of codegen. Two, since its two plugins both write input types, whatever the schema. */
+async function generate(plugin: keyof typeof PLUGINS, documents: readonly string[]): Promise<string> {
+  return codegen({
+    filename: `${plugin}.ts`,
+    schema: parse(SDL),
+    documents: documents.map((text, index) => ({ location: `${index}.graphql`, document: parse(text) })),
+    config: { scalars: SCALARS, useTypeImports: true },
+    plugins: [{ [plugin]: {} }],
+    pluginMap: { [plugin]: PLUGINS[plugin] },
+  });
+}
+
+const generated = new Map([
+  ['test/tools/generated-schema.ts', await generate('typescript', [])],
+  ['test/tools/generated-operations.ts', await generate('operations', [CHART, PAGE, ADD])],
+]);
+
+function compileClient(lines: string): string[] {
+  const client = `
+    import { executeFhirGraphql, type FhirGraphqlContext, type TypedDocument } from 'fhirgraph';
+    import type * as ops from './generated-operations.js';
+    import type { Patient } from './generated-schema.js';
+    declare const context: FhirGraphqlContext;
+    declare const chart: TypedDocument<ops.ChartQuery, ops.ChartQueryVariables>;
+    declare const page: TypedDocument<ops.PageQuery, ops.PageQueryVariables>;
+    declare const add: TypedDocument<ops.AddMutation, ops.AddMutationVariables>;
+    ${lines}`;
+  const errors = compile(new Map([...generated, ['test/tools/codegen-client.ts', client]]));
+  return errors.map(({ file, message }) => `${file}: ${message}`);
+}
+
+test('graphql-codegen makes types of schema and operations that compile, and type the results', () => {
+  const errors = compileClient(`
+    const { data } = await executeFhirGraphql(chart, context);
+    export const birthDate: string | null | undefined = data?.Patient?.birthDate;
+    export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
+    export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
+    const doctor = data?.Patient?.generalPractitioner?.[0]?.resource;
+    if (doctor?.__typename === 'Practitioner') doctor.name?.[0]?.given satisfies unknown;
+    export const next: string | null | undefined =
+      (await executeFhirGraphql(page, context)).data?.PatientConnection?.next;
+    export const made: string | null | undefined = (await executeFhirGraphql(add, context)).data?.PatientCreate?.id;
+    export const variables: ops.AddMutationVariables = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+    export const whole: Patient = { resourceType: 'Patient', birthDate: '1970-01-01' };
+
+    // @ts-expect-error the query selects no such field
+    void data?.Patient?.gender;
+    // @ts-expect-error a patient that cannot be read is null
+    void data?.Patient.id;
+    // @ts-expect-error a date is text
+    export const wrongDate: number = data!.Patient!.birthDate!;
+    // @ts-expect-error only a practitioner was asked for its name
+    void doctor?.name;
+    // @ts-expect-error the id is required
+    export const noId: ops.ChartQueryVariables = { code: 'x' };
+    // @ts-expect-error no such element
+    export const misspelt: ops.AddMutationVariables = { patient: { birthdate: '1970-01-01' } };
+  `);
+  expect(errors).toEqual([]);
+}, 60_000);
+
+test('a client that uses the generated types wrongly does not compile', () => {
+  expect(compileClient('export const wrong: number = ({} as ops.ChartQuery).Patient!.birthDate!;')).toEqual([
+    "test/tools/codegen-client.ts: Type 'string' is not assignable to type 'number'.",
+  ]);
+}, 60_000);

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { executeFhirGraphql } from 'fhirgraph';
+import { graphql } from 'gql.tada';
+import { expect, test } from 'vitest';
+import { openClinic, caller } from '../graphql/harness.js';
+import { compile } from '../support/compile.js';
+import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
+
+/** What `gql.tada generate-output`, the tool's own command, writes for our SDL. */
+async function generateOutput(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'fhirgraph-tada-'));
+  try {
+    const plugin = { name: 'gql.tada/ts-plugin', schema: './schema.graphql', tadaOutputLocation: './graphql-env.d.ts' };
+    await writeFile(join(folder, 'schema.graphql'), SDL);
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { plugins: [plugin] }, files: [] }),
+    );
+    const program = join(dirname(createRequire(import.meta.url).resolve('gql.tada/package.json')), 'bin/cli.js');
+    await promisify(execFile)(process.execPath, [program, 'generate-output'], { cwd: folder });
+    return await readFile(join(folder, 'graphql-env.d.ts'), 'utf8');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const environment = await generateOutput();
+
+function compileClient(lines: string): string[] {
+  const client = `
+    import { executeFhirGraphql, type FhirGraphqlContext } from 'fhirgraph';
+    import { initGraphQLTada, type VariablesOf } from 'gql.tada';
+    import type { introspection } from './graphql-env.js';
+    const graphql = initGraphQLTada<{
+      introspection: introspection;
+      scalars: { JSON: unknown; ResourceInput: object; ResourceTypeName: string; SearchParameterName: string };
+    }>();
+    declare const context: FhirGraphqlContext;
+    const chart = graphql(\`${CHART.replace(/\{ \.\.\.Name \}/g, '{ family given }').replace(/fragment Name.*/, '')}\`);
+    const page = graphql(\`${PAGE}\`);
+    const add = graphql(\`${ADD}\`);
+    ${lines}`;
+  const texts = new Map([
+    ['test/tools/graphql-env.d.ts', environment],
+    ['test/tools/tada-client.ts', client],
+  ]);
+  return compile(texts).map(({ file, message }) => `${file}: ${message}`);
+}
+
+test('gql.tada types documents by our SDL, and executeFhirGraphql their results', () => {
+  const errors = compileClient(`
+    const { data } = await executeFhirGraphql(chart, context);
+    export const birthDate: string | null | undefined = data?.Patient?.birthDate;
+    export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
+    export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
+    const doctor = data?.Patient?.generalPractitioner?.[0]?.resource;
+    if (doctor?.__typename === 'Practitioner') doctor.name?.[0]?.given satisfies unknown;
+    export const count: number | null | undefined =
+      (await executeFhirGraphql(page, context)).data?.PatientConnection?.count;
+    export const made: string | null | undefined = (await executeFhirGraphql(add, context)).data?.PatientCreate?.id;
+    export const variables: VariablesOf<typeof add> = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+
+    // @ts-expect-error the query selects no such field
+    void data?.Patient?.gender;
+    // @ts-expect-error a patient that cannot be read is null
+    void data?.Patient.id;
+    // @ts-expect-error a date is text
+    export const wrongDate: number = data!.Patient!.birthDate!;
+    // @ts-expect-error only a practitioner was asked for its name
+    void doctor?.name;
+    // @ts-expect-error the id is required
+    export const noId: VariablesOf<typeof chart> = { code: ['x'] };
+    // @ts-expect-error no such element
+    export const misspelt: VariablesOf<typeof add> = { patient: { birthdate: '1970-01-01' } };
+  `);
+  expect(errors).toEqual([]);
+}, 60_000);
+
+test('a client that uses the types wrongly does not compile', () => {
+  const wrong = 'export const wrong: number = (await executeFhirGraphql(chart, context)).data!.Patient!.birthDate!;';
+  expect(compileClient(wrong)).toEqual([
+    "test/tools/tada-client.ts: Type 'string' is not assignable to type 'number'.",
+  ]);
+}, 60_000);
+
+test('documents that gql.tada parsed, which know no places in a text, are executed', async () => {
+  const { store } = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
+  const ask = (text: string, variables = {}): Promise<unknown> =>
+    executeFhirGraphql(graphql(text as never), { store, caller, variables });
+  expect(await ask(CHART, { id: '1', code: ['x'] })).toEqual({
+    data: {
+      Patient: { id: '1', birthDate: '1970-01-01', official: null, generalPractitioner: null, ObservationList: [] },
+    },
+  });
+  expect(await ask('{ Patient(id: "1") { birthdate } }')).toMatchObject({
+    errors: [{ message: expect.stringContaining('or "birthDate"?') as string, extensions: { code: 'invalid' } }],
+  });
+});
