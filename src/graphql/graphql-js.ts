@@ -91,7 +91,16 @@ export function coerceVariables(
     readonly errors?: readonly GraphQLError[];
     readonly coerced?: { readonly [name: string]: unknown };
     readonly variableValues?: { readonly coerced: { readonly [name: string]: unknown } };
-  } = getVariableValues(schema, definitions, { ...inputs }, { maxErrors: 20 });
+  } = getVariableValues(schema, definitions, declared(definitions, inputs), { maxErrors: 20 });
   if (result.errors !== undefined) return { errors: result.errors };
   return { values: result.variableValues?.coerced ?? result.coerced ?? {} };
+}
+
+/** The inputs that the operation declares; a request may bring any number of others. */
+function declared(
+  definitions: readonly VariableDefinitionNode[],
+  inputs: { readonly [name: string]: unknown },
+): { [name: string]: unknown } {
+  const names = definitions.map(({ variable }) => variable.name.value).filter((name) => Object.hasOwn(inputs, name));
+  return Object.fromEntries(names.map((name) => [name, inputs[name]]));
 }

@@ -8,7 +8,7 @@ export interface DocumentSize {
   readonly nesting: number;
 }
 
-/** Measures a document; walks with a stack of its own and gives up beyond either of the bounds. */
+/** Measures a document; walks with a stack of its own and gives up beyond either of the bounds. What is no node is passed over. */
 export function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
   let leaves = 0;
   let nesting = 0;
@@ -17,23 +17,26 @@ export function measureDocument(document: DocumentNode, bounds: DocumentSize): D
     const [node, outer] = next;
     const depth = NESTING.has(node.kind) ? outer + 1 : outer;
     nesting = Math.max(nesting, depth);
-    const children = childrenOf(node);
-    if (children.length === 0) leaves += 1;
-    if (nesting > bounds.nesting || leaves > bounds.tokens) break;
-    for (const child of children) open.push([child, depth]);
+    const known = open.length;
+    pushChildren(node, depth, open);
+    if (open.length === known) leaves += 1;
+    // Each of those that wait has a leaf at least.
+    if (nesting > bounds.nesting || leaves + open.length > bounds.tokens) {
+      leaves += open.length;
+      break;
+    }
   }
   return { tokens: Math.max(leaves, document.tokenCount ?? 0), nesting };
 }
 
 const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);
 
-function childrenOf(node: ASTNode): ASTNode[] {
-  const children: ASTNode[] = [];
+function pushChildren(node: ASTNode, depth: number, open: [ASTNode, number][]): void {
   for (const [key, value] of Object.entries(node)) {
     // Locations lead to the tokens, which lead to one another.
     if (key === 'loc' || typeof value !== 'object' || value === null) continue;
-    if (Array.isArray(value)) children.push(...(value as ASTNode[]).filter((item) => typeof item === 'object'));
-    else children.push(value as ASTNode);
+    for (const child of (Array.isArray(value) ? value : [value]) as readonly (ASTNode | null | undefined)[]) {
+      if (typeof child === 'object' && child !== null) open.push([child, depth]);
+    }
   }
-  return children;
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { FhirError } from '../fhir/error.js';
 import {
   GraphQLError,
   Kind,
@@ -75,6 +76,7 @@ export function schemaFor(dialect: Dialect, root: string): FhirSchema {
  *
  * @param root `Query`, or the type of the instance the query is about
  * @throws DocumentErrors - it is malformed or does not fit the schema
+ * @throws FhirError `invalid` - an object that is no document
  * @throws LimitError `queryLength`, `tokens`, `depth`
  */
 export function prepareDocument(
@@ -146,9 +148,21 @@ function prepareParsed(document: DocumentNode, limits: Limits, dialect: Dialect,
   if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
   const key = `${dialect} ${root}`;
   let prepared = byRoot.get(key);
-  if (prepared === undefined) byRoot.set(key, (prepared = checkDocument(document, limits, dialect, root)));
+  if (prepared === undefined) byRoot.set(key, (prepared = checkForeign(document, limits, dialect, root)));
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
+}
+
+/** Checks a document that somebody else has made, be it of the nodes that a parser makes or not. */
+function checkForeign(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
+  try {
+    return checkDocument(document, limits, dialect, root);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new FhirError('invalid', 'The object given as a document is none: nodes lack what a parser gives them', {
+      cause: error,
+    });
+  }
 }
 
 function parseQuery(query: string, limits: Limits): DocumentNode {

@@ -151,7 +151,7 @@ class Shaper {
         `"${name}" collects values of the types ${slot.type} and ${type}; give one of them an alias`,
       );
     }
-    slot.values.push(...values);
+    for (const one of values) slot.values.push(one);
     slot.list = true;
   }
 
