@@ -71,8 +71,11 @@ function compiled(expression: string, baseType: string | undefined): Compiled {
 function compile(expression: string, baseType: string | undefined): Compiled {
   const tree = parseFhirPath(expression);
   const needs = checkExpression(tree);
-  const evaluate = compileByLibrary(expression, baseType, needs);
   const native = baseType === undefined ? undefined : compileNative(tree, baseType);
+  // The library parses it once more, which is most of the work and mostly not needed where there is a native form.
+  let byLibrary = native === undefined ? compileByLibrary(expression, baseType, needs) : undefined;
+  const evaluate: LibraryEvaluation = (...given) =>
+    (byLibrary ??= compileByLibrary(expression, baseType, needs))(...given);
   const nodes = native === undefined ? 0 : countNodes(tree);
   return {
     values: (input, environment, meter) => {

@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import type { SyntaxNode } from './syntax-tree.js';
+import { LONGEST_EXPRESSION, type SyntaxNode } from './syntax-tree.js';
 
 /** Steps that one evaluation may take. An everyday filter takes ten to a hundred; this many take about 50 ms. */
 const MOST_STEPS = 250_000;
@@ -8,9 +8,16 @@ const MOST_STEPS = 250_000;
 export interface StepMeter {
   /** @param steps what the evaluation took; 0 before it begins */
   spend(steps: number): void;
+  /** Told of an expression before it is compiled. */
+  spendExpression(expression: string): void;
 }
 
-/** Functions that compare all items with all. */
+/** What it takes to compile an expression, in steps: two milliseconds and more, the longer the longer. One that is too long is not compiled. */
+export function compilationSteps(expression: string): number {
+  return 20_000 + 40 * Math.min(expression.length, LONGEST_EXPRESSION);
+}
+
+/** Functions that compare all items with all. They are seen before they run, so that what they cost is known first. */
 const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['distinct', 'exclude', 'intersect', 'isDistinct', 'subsetOf', 'supersetOf', 'union'],
 ]);
@@ -18,8 +25,9 @@ const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
 /**
  * Counts the work of one evaluation and ends it when it grows out of proportion.
  *
- * Every evaluated node costs one step and one per item of its result; long texts cost by their length, functions that
- * compare all items with all by the square of their number, `repeat()` the more the more it repeats.
+ * Every evaluated node costs one step and one per item of its result, a step being about a tenth of a microsecond; long
+ * texts cost by their length, functions that compare all items with all by the square of their number, `repeat()` the
+ * more the more it repeats.
  */
 export class StepBudget {
   /** Steps taken so far. */
@@ -42,11 +50,11 @@ export class StepBudget {
   charge(focus: unknown, result: unknown, node: SyntaxNode): void {
     let cost = 1;
     if (Array.isArray(result)) {
-      cost += result.length + (this.#hasUnion ? comparisons(result.length) : 0);
-      if (result.length === 1 && typeof result[0] === 'string') cost += result[0].length / 16;
+      cost += result.length + (this.#hasUnion ? comparisons(result, 1 / 10) : 0);
+      if (result.length === 1 && typeof result[0] === 'string') cost += result[0].length / 8;
     }
     if (node.type === 'Functn') {
-      if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? '')) cost += comparisons(focus.length);
+      if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? '')) cost += comparisons(focus, 4);
       if (node.text === 'repeat') this.#watch(node);
     }
     const repetition = this.#repetitions.get(node);
@@ -64,9 +72,20 @@ export class StepBudget {
   }
 }
 
-/** Comparing two items takes about a fiftieth of a step. */
-function comparisons(length: number): number {
-  return (length * length) / 50;
+/**
+ * Comparing two plain values takes about a fiftieth of a step; two elements are compared with all that is in them.
+ *
+ * @param perPair steps for each pair of elements
+ */
+function comparisons(items: readonly unknown[], perPair: number): number {
+  const elements = items.reduce<number>((count, item) => count + (isElement(item) ? 1 : 0), 0);
+  return (items.length * items.length) / 50 + elements * elements * perPair;
+}
+
+function isElement(item: unknown): boolean {
+  if (typeof item !== 'object' || item === null) return false;
+  // The library wraps what comes out of a resource.
+  return !('data' in item) || (typeof item.data === 'object' && item.data !== null);
 }
 
 /** The error for an expression that takes too much work. */

@@ -13,9 +13,9 @@ export interface SyntaxNode {
   readonly children?: readonly SyntaxNode[];
 }
 
-/** Longest expression, in characters. */
-const LONGEST_EXPRESSION = 4096;
-/** Deepest nesting of parentheses, brackets and braces. */
+/** Longest expression that is compiled, in characters. */
+export const LONGEST_EXPRESSION = 4096;
+/** Deepest nesting of parentheses, brackets and braces, and of signs before signs. */
 const DEEPEST_NESTING = 40;
 
 /**
@@ -29,9 +29,9 @@ export function parseFhirPath(expression: string): SyntaxNode {
     const message = `The FHIRPath expression has ${expression.length} characters; at most ${LONGEST_EXPRESSION} are allowed`;
     throw new FhirError('too-costly', message, { details: { limit: LONGEST_EXPRESSION, value: expression.length } });
   }
-  // Nested function calls take the parser more time the deeper they are, more than in proportion.
+  // Nested function calls and signs take the parser more time the deeper they are, more than in proportion.
   if (nesting(expression) > DEEPEST_NESTING) {
-    const message = `The FHIRPath expression nests brackets deeper than ${DEEPEST_NESTING} levels; split it up`;
+    const message = `The FHIRPath expression nests brackets or signs deeper than ${DEEPEST_NESTING} levels; split it up`;
     throw new FhirError('too-costly', message, { details: { limit: DEEPEST_NESTING } });
   }
   try {
@@ -86,16 +86,24 @@ const CONTROL_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['f', '\f'],
 ]);
 
-/** Levels of brackets, those inside of quotes left out. */
+/** Levels of brackets, and of signs that follow one another; those inside of quotes and comments left out. */
 function nesting(expression: string): number {
   let depth = 0;
+  let signs = 0;
   let deepest = 0;
-  for (const [token] of expression.matchAll(/'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|[([{]|[)\]}]/gs)) {
-    if ('([{'.includes(token)) deepest = Math.max(deepest, ++depth);
+  for (const [token] of expression.matchAll(TOKENS)) {
+    if (token.startsWith('/*') || token.startsWith('//')) continue;
+    if (token === '-' || token === '+') signs += 1;
+    else signs = 0;
+    if ('([{'.includes(token)) depth += 1;
     else if (')]}'.includes(token)) depth -= 1;
+    deepest = Math.max(deepest, depth + signs);
   }
   return deepest;
 }
+
+/** Quotes, comments, and single characters that are no space. */
+const TOKENS = /'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|\/\*.*?\*\/|\/\/[^\n]*|\S/gs;
 
 /** The first of the parser's complaints, shortened: they quote the expression and list all tokens of the grammar. */
 function firstProblem(problems: string): string {

@@ -19,9 +19,11 @@ export interface Limits {
   readonly listSize: number;
   /** Most resources read for a request, counted as often as they appear in the answer. Default 100,000. */
   readonly rows: number;
+  /** Most values of an answer: its objects and their fields, absent ones included. Default 1,000,000. */
+  readonly values: number;
   /** Highest estimated cost, in resources: told from the plan before the first store call, see `estimateCost`. Default 100,000. */
   readonly cost: number;
-  /** Most steps of all FHIRPath evaluations together; one may take 250,000. A million take some 0.2 s. Default 5,000,000. */
+  /** Most steps of all FHIRPath evaluations together, of which one may take 250,000; an expression itself counts 20,000 and more. Default 2,000,000. */
   readonly fhirpathSteps: number;
   /** Most characters and values in the variables together. Default 5,000,000. */
   readonly variablesSize: number;
@@ -41,8 +43,9 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   storeCalls: 200,
   listSize: 10_000,
   rows: 100_000,
+  values: 1_000_000,
   cost: 100_000,
-  fhirpathSteps: 5_000_000,
+  fhirpathSteps: 2_000_000,
   variablesSize: 5_000_000,
   errors: 10_000,
   writes: 100,

@@ -33,6 +33,8 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['listSize', '{ PatientList(_count: 3) { id } }', 3],
   ['listSize', '{ Patient(id: 1) { ObservationList(_reference: subject) { id } } }', 3],
   ['rows', lists, 10],
+  // Four patients with a name of two fields, one observation counts itself.
+  ['values', '{ PatientList { id active } a: ObservationList { subject { reference } } }', 4 * 3 + 3 * (2 + 2)],
   // One list of four with one field each: 2 + 4 x 1.05 = 6.2.
   ['cost', '{ PatientList(_count: 4) { id } }', 7],
   // The list twice, each with a list of two per patient: 2 + 2 x 1.1 + 2 + 2 x 2 x 1.05 = 10.4; twice 20.8.
@@ -41,7 +43,7 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
     '{ a: PatientList(_count: 2) { ...f } b: PatientList(_count: 2) { ...f } } fragment f on Patient { id ObservationList(_reference: subject, _count: 2) { id } }',
     21,
   ],
-  ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 4 * 7],
+  ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 20_000 + 40 * 'active'.length + 4 * 7],
   ['errors', '{ a: Patient(id: "x") { id } b: Patient(id: "y") { id } }', 2],
   ['writes', 'mutation { a: BasicUpdate(id: "a", res: {}) { id } b: BasicDelete(id: "a") }', 2],
   ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 1 + 'Hill'.length],
@@ -127,8 +129,9 @@ describe('each limit lets through what reaches it and refuses one more', () => {
       storeCalls: 200,
       listSize: 10_000,
       rows: 100_000,
+      values: 1_000_000,
       cost: 100_000,
-      fhirpathSteps: 5_000_000,
+      fhirpathSteps: 2_000_000,
       variablesSize: 5_000_000,
       errors: 10_000,
       writes: 100,
@@ -196,9 +199,32 @@ describe('time', () => {
     // Each look at the clock finds a millisecond gone, so that the test depends on no machine.
     performance.now = () => (clock += 1);
     try {
-      const text = query.replace('EXPRESSION', "iif(true, 'a', 'b') = 'a'");
-      expect(failures(await ask(text, {}, { limits: { timeout: 20 } }))).toEqual(['too-costly']);
+      const text = query.replace('EXPRESSION', '1.repeat(iif($this < 50, $this + 1, {})).count() = 50');
+      const refused = await ask(text, {}, { limits: { timeout: 20 } });
+      expect(failures(refused)).toEqual(['too-costly']);
+      expect(refused.errors![0]!.extensions.details).toMatchObject({ limit: 'timeout' });
       expect(clock).toBeLessThan(60);
+    } finally {
+      performance.now = now;
+    }
+  });
+
+  test('the signal of the host ends a loop of repeat() between two items, and no item is asked after that', async () => {
+    const { ask } = await openClinic(
+      Array.from({ length: 40 }, (_, index): Sample => ({ resourceType: 'Patient', id: String(index) })),
+    );
+    const host = new AbortController();
+    let looks = 0;
+    const now = performance.now.bind(performance);
+    performance.now = () => {
+      looks += 1;
+      if (looks === 20) host.abort();
+      return 0;
+    };
+    try {
+      const query = '{ PatientList(fhirpath: "1.repeat(iif($this < 50, $this + 1, {})).count() = 50") { id } }';
+      expect(failures(await ask(query, {}, { signal: host.signal }))).toEqual(['aborted']);
+      expect(looks).toBeLessThan(25);
     } finally {
       performance.now = now;
     }

@@ -242,13 +242,27 @@ describe('introspection', () => {
     expect(failures(await clinic.ask('{ ... { a: __type(name: "x") { name } } }', {}, off))).toEqual(['forbidden']);
   });
 
-  test('is bounded', async () => {
-    const bomb = `{ ${Array.from({ length: 40 }, (_, index) => `a${index}: __schema { types { fields { args { type { name } } type { fields { name } } } } }`).join(' ')} }`;
+  test.each([
+    [20, 1_000_000],
+    [21, 20],
+  ])('is bounded: %i schemas under aliases are refused by %i', async (length, max) => {
+    const bomb = `{ ${Array.from({ length }, (_, index) => `a${index}: __schema { types { fields { args { type { name } } type { fields { name } } } } }`).join(' ')} }`;
     const { data, errors } = await clinic.ask(bomb);
     expect([data, errors?.map(({ extensions }) => [extensions.code, extensions['details']])]).toEqual([
       undefined,
-      [['too-costly', { limit: 'introspection', max: 1_000_000 }]],
+      [['too-costly', { limit: 'introspection', max }]],
     ]);
+  });
+
+  test('gives each list of the schema once in each place', async () => {
+    const { errors } = await clinic.ask('{ __schema { types { name a: fields { name } b: fields { name } } } }');
+    expect(errors?.map(({ message }) => message)).toEqual(['Introspection gives "fields" once in each place']);
+    const twice =
+      '{ __type(name: "Period") { fields { name } ...f } } fragment f on __Type { fields { name type { name } } }';
+    expect(await clinic.ask(twice)).not.toHaveProperty('errors');
+  });
+
+  test('nests three levels of fields at most, and stands beside the root of the service only', async () => {
     const deep =
       '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }';
     expect(messages(await clinic.ask(deep)).join()).toContain('Maximum introspection depth');

@@ -50,7 +50,7 @@ async function fillRead(edge: ReadEdge, holes: readonly ReadHole[], run: Run): P
 async function fillSearch(edge: SearchEdge, holes: readonly SearchHole[], run: Run): Promise<void> {
   const { store } = run.options;
   const { signal } = run.deadline;
-  const request = searchRequest(edge, run.options);
+  const request = searchRequest(edge, run.options, run);
   if (request.reference === undefined) {
     const page = await call(run, () => store.search(request.query, { signal }));
     for (const { out } of holes) out[edge.key] = answerSearch(edge, { request, page, target: undefined }, out, run);

@@ -55,6 +55,7 @@ function equality(name: string, wanted: unknown): Predicate {
 }
 
 function fhirpathPredicate(expression: string, type: string, meter: StepMeter): Predicate {
+  meter.spendExpression(expression);
   const keep = fhirpathFilter(expression, type);
   return (item, resource) => keep(item, { resource, meter });
 }

@@ -56,6 +56,7 @@ export function knownTypeOf(resource: JsonObject): string | undefined {
 function compileSelection(selection: Selection): Projector {
   const writers = selection.fields.map((field) => compileField(field, selection.type));
   return (source, container, run) => {
+    run.spendObject(writers.length);
     const out: Output = {};
     run.selections?.set(out, selection);
     for (const write of writers) write(source, out, container, run);

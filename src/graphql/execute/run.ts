@@ -2,7 +2,7 @@ import { type FhirError, maskError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../access/audit.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
-import type { StepMeter } from '../../fhirpath/step-budget.js';
+import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, type Limits } from '../limits.js';
 import { Deadline } from './deadline.js';
 import type { Lead } from './lead.js';
@@ -80,12 +80,14 @@ export class Run implements StepMeter {
   readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;
+  values = 0;
   /** In the unit of `estimateCost`. */
   cost = 0;
   fhirpathSteps = 0;
   /** True once a mutation has changed something. */
   written = false;
   #pending = new Map<Edge, Hole[]>();
+  readonly #expressions = new Set<string>();
 
   /** @param shaped whether the response will be reshaped */
   constructor(
@@ -158,6 +160,27 @@ export class Run implements StepMeter {
   }
 
   /**
+   * Counts an expression once, whether or not somebody has compiled it before: the answer must not depend on that.
+   *
+   * @throws as {@link spend}
+   */
+  spendExpression(expression: string): void {
+    if (this.#expressions.has(expression)) return;
+    this.#expressions.add(expression);
+    this.spend(compilationSteps(expression));
+  }
+
+  /**
+   * Counts an object before its fields are written.
+   *
+   * @throws LimitError `values`
+   */
+  spendObject(fields: number): void {
+    this.values += 1 + fields;
+    if (this.values > this.options.limits.values) throw tooManyValues(this.options.limits);
+  }
+
+  /**
    * Counts resources that were read.
    *
    * @param selection what they are made to; undefined where only their number counts
@@ -175,6 +198,14 @@ export class Run implements StepMeter {
       this.rows,
     );
   }
+}
+
+export function tooManyValues({ values }: Limits): LimitError {
+  return new LimitError(
+    'values',
+    values,
+    `The answer holds more than ${values} values; select fewer fields, or page with _count`,
+  );
 }
 
 export function tooManyErrors({ errors }: Limits): LimitError {

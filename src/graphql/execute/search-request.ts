@@ -5,8 +5,9 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { and, type Criteria, or } from '../../search/criteria.js';
-import { parseFilter } from '../../search/parse-filter.js';
-import { parseParameter } from '../../search/parse-parameter.js';
+import { createParseContext } from '../../search/parse-context.js';
+import { parseFilterIn } from '../../search/parse-filter.js';
+import { parseParameterIn } from '../../search/parse-parameter.js';
 import { parseSort } from '../../search/parse-sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import { LimitError } from '../limits.js';
@@ -35,10 +36,11 @@ export interface SearchRequest {
 /**
  * Reads the arguments of a search field.
  *
+ * @param meter takes note of the `fhirpath` argument; it may throw to end the request
  * @throws FhirError `invalid` - a malformed search value, sort, filter or cursor
  * @throws LimitError `listSize` - a larger page is asked for than a list may hold
  */
-export function searchRequest(edge: SearchEdge, options: RunOptions): SearchRequest {
+export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: StepMeter): SearchRequest {
   const { variables } = options;
   const text = cursorArgument(edge, variables);
   const cursor = text === undefined ? undefined : decodeCursor(text, edge.type, options.store.caller);
@@ -68,16 +70,15 @@ export function searchRequest(edge: SearchEdge, options: RunOptions): SearchRequ
     target: cursor?.target,
     count,
     offset,
-    keep: search.fhirpath === undefined ? undefined : resourceFilter(search.fhirpath, edge.type),
+    keep: search.fhirpath === undefined ? undefined : resourceFilter(search.fhirpath, edge.type, meter),
   };
 }
 
 function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
-  const context = { baseUrl: options.baseUrl, now: options.now };
-  const criteria = parameters.map(([code, texts]) =>
-    parseParameter(type, code, texts, { modifiers: false, ...context }),
-  );
-  if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilter(type, text, context))));
+  // All of them together have one budget of comparisons.
+  const context = createParseContext({ modifiers: false, baseUrl: options.baseUrl, now: options.now });
+  const criteria = parameters.map(([code, texts]) => parseParameterIn(context, type, code, texts));
+  if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilterIn(context, type, text))));
   return and(criteria);
 }
 
@@ -93,7 +94,12 @@ function assertPageSize(count: number | undefined, { limits: { listSize } }: Run
   throw new LimitError('listSize', listSize, message, count);
 }
 
-function resourceFilter(expression: string, type: string): NonNullable<SearchRequest['keep']> {
+function resourceFilter(
+  expression: string,
+  type: string,
+  compiling: StepMeter | undefined,
+): NonNullable<SearchRequest['keep']> {
+  compiling?.spendExpression(expression);
   const keep = fhirpathFilter(expression, type);
   return (resource, meter) => keep(resource, { resource, meter });
 }

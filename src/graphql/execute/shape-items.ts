@@ -24,6 +24,7 @@ export function shapeItems(
   const kept = shaping.first ? items.slice(0, 1) : items;
   const path = evaluate(shaping.slice, run.options.variables);
   if (path === undefined) return kept;
+  if (path !== '$index') run.spendExpression(String(path));
   const suffixes = kept.map((item, index) => sliceSuffix(String(path), type, item, index, { resource, run }));
   const known = run.slices.get(out);
   if (known === undefined) run.slices.set(out, new Map([[field.key, suffixes]]));

@@ -23,6 +23,12 @@ export type IntrospectionOption = boolean | SchemaOptions;
 /** Most objects of the answers to one request: the introspection that tools send has some 500,000 for all types. */
 const MOST_OBJECTS = 1_000_000;
 
+/** Most objects that are made for one field: what is asked for in one place of one type is made once. */
+const MOST_MADE = 400_000;
+
+/** Most fields `__schema` and `__type` of one request: tools send one or two. */
+const MOST_FIELDS = 20;
+
 /** Answers by schema and query. Tools send the same one again and again; it takes some 100 MB, so it does not stay long. */
 const ANSWERS = new LRUCache<string, Answer>({
   max: 20,
@@ -45,7 +51,7 @@ interface Answer {
  *
  * @returns the answers in order, deeply frozen and shared between requests
  * @throws FhirError `forbidden` - the host has switched it off
- * @throws FhirError `too-costly` - the answers would hold more than a million objects
+ * @throws FhirError `too-costly` - more than twenty questions, or answers of more than a million objects together
  */
 export function introspect(
   fields: readonly IntrospectionField[],
@@ -53,17 +59,24 @@ export function introspect(
   option: IntrospectionOption = true,
 ): readonly unknown[] {
   if (option === false) throw new FhirError('forbidden', 'Introspection is switched off here');
+  if (fields.length > MOST_FIELDS) {
+    throw tooMuch(MOST_FIELDS, `At most ${MOST_FIELDS} fields "__schema" and "__type" are answered at once`);
+  }
   let objects = 0;
   return fields.map((field) => {
     const { value, size } = answer(field, variables, option === true ? {} : option);
     objects += size;
-    if (objects > MOST_OBJECTS) {
-      throw new FhirError('too-costly', `Introspection gives at most ${MOST_OBJECTS} objects at once; ask for less`, {
-        details: { limit: 'introspection', max: MOST_OBJECTS },
-      });
-    }
+    if (objects > MOST_OBJECTS) throw tooManyObjects();
     return value;
   });
+}
+
+function tooManyObjects(): FhirError {
+  return tooMuch(MOST_OBJECTS, `Introspection gives at most ${MOST_OBJECTS} objects at once; ask for less`);
+}
+
+function tooMuch(max: number, message: string): FhirError {
+  return new FhirError('too-costly', message, { details: { limit: 'introspection', max } });
 }
 
 function answer(field: IntrospectionField, variables: Variables, options: SchemaOptions): Answer {
@@ -84,6 +97,7 @@ class Walk {
   readonly #selections = new Map<Nodes, Map<string, ReadonlyMap<string, Nodes>>>();
   /** What a place gives of one source. */
   readonly #objects = new Map<Nodes, Map<unknown, Answer>>();
+  #made = 0;
 
   constructor(
     private readonly schema: GraphQLSchema,
@@ -111,8 +125,12 @@ class Walk {
   }
 
   #object(source: unknown, type: GraphQLObjectType, nodes: Nodes): Answer {
-    const known = within(this.#objects, nodes).get(source);
-    if (known !== undefined) return known;
+    // Only types are led to from several places.
+    const known = type.name === '__Type' ? within(this.#objects, nodes) : undefined;
+    const before = known?.get(source);
+    if (before !== undefined) return before;
+    this.#made += 1;
+    if (this.#made > MOST_MADE) throw tooManyObjects();
     const fields = type.getFields();
     const out: { [key: string]: unknown } = {};
     let size = 1;
@@ -127,7 +145,7 @@ class Walk {
       }
     }
     const made = { value: Object.freeze(out), size };
-    within(this.#objects, nodes).set(source, made);
+    known?.set(source, made);
     return made;
   }
 
@@ -136,6 +154,7 @@ class Walk {
     let selected = byType.get(type);
     if (selected === undefined) {
       selected = collectFields(type, selectionSetsOf(nodes), this.#parts, () => undefined);
+      assertAskedOnce(selected);
       byType.set(type, selected);
     }
     return selected;
@@ -149,6 +168,24 @@ class Walk {
     return call(source, args, undefined, { schema: this.schema });
   }
 }
+
+/**
+ * A list of the schema that is asked for under several names in one place multiplies the answer, and has no use.
+ *
+ * @throws FhirError `too-costly`
+ */
+function assertAskedOnce(selected: ReadonlyMap<string, Nodes>): void {
+  const asked = new Set<string>();
+  for (const [{ name, selectionSet }] of selected.values()) {
+    if (selectionSet === undefined || !LISTS.has(name.value)) continue;
+    if (asked.has(name.value)) throw tooMuch(1, `Introspection gives "${name.value}" once in each place`);
+    asked.add(name.value);
+  }
+}
+
+const LISTS: ReadonlySet<string> = new Set([
+  ...['types', 'fields', 'args', 'inputFields', 'interfaces', 'possibleTypes', 'enumValues', 'directives'],
+]);
 
 function within<Outer, Inner, Value>(maps: Map<Outer, Map<Inner, Value>>, key: Outer): Map<Inner, Value> {
   let map = maps.get(key);
