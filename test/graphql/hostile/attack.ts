@@ -1,0 +1,23 @@
+import { executeFhirGraphql, type FhirGraphqlResult } from '../../../src/graphql/execute-fhir-graphql.js';
+import type { Dialect } from '../../../src/graphql/dialect.js';
+import type { ResourceStore } from '../../../src/store/store.js';
+import { caller } from '../harness.js';
+import type { HostileDocument, HostileRequest, Outcome } from './hostile-document.js';
+
+/** Sends one attack. */
+export function send(
+  { query, variables, context }: HostileRequest,
+  dialect: Dialect,
+  store: ResourceStore,
+): Promise<FhirGraphqlResult> {
+  return executeFhirGraphql(query, { store, caller, dialect, variables, ...context });
+}
+
+/** What became of an attack. */
+export function outcomeOf({ errors }: FhirGraphqlResult): Outcome {
+  return (errors?.[0]?.extensions.code ?? 'answered') as Outcome;
+}
+
+export function expectedOutcome({ outcome, hl7 }: HostileDocument, dialect: Dialect): Outcome {
+  return dialect === 'hl7' ? (hl7 ?? outcome) : outcome;
+}

@@ -1,0 +1,82 @@
+// The whole corpus in one process of its own: started with a cap on its heap, it prints one line of JSON per attack.
+// Argument: a part of the names to send, if not all.
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Dialect } from '../../../src/graphql/dialect.js';
+import { expectedOutcome, outcomeOf, send } from './attack.js';
+import { HOSTILE_DOCUMENTS } from './corpus.js';
+import type { HostileDocument, Outcome } from './hostile-document.js';
+import { openHostileClinic } from './hostile-clinic.js';
+
+/** What one attack did. */
+export interface AttackReport {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly outcome: Outcome;
+  readonly expected: Outcome;
+  /** The limit that refused it, as far as the error tells. */
+  readonly limit: unknown;
+  /** The most memory that it took beyond what the process held before, in MB; null where the system does not tell. */
+  readonly memory: number | null;
+  /** Milliseconds until the answer. */
+  readonly time: number;
+}
+
+const [part = ''] = process.argv.slice(2);
+const store = await openHostileClinic();
+await warmUp();
+for (const dialect of ['standard', 'hl7'] as const) {
+  for (const attack of HOSTILE_DOCUMENTS) {
+    if (attack.name.includes(part)) console.log(JSON.stringify(await report(attack, dialect)));
+  }
+}
+
+async function report(attack: HostileDocument, dialect: Dialect): Promise<AttackReport> {
+  const request = attack.make();
+  const before = startMemory();
+  const start = performance.now();
+  const result = await send(request, dialect, store);
+  const time = performance.now() - start;
+  const peak = residentMemory('VmHWM');
+  const details = result.errors?.[0]?.extensions.details;
+  return {
+    name: attack.name,
+    dialect,
+    outcome: outcomeOf(result),
+    expected: expectedOutcome(attack, dialect),
+    limit: details?.['limit'],
+    memory: before === null || peak === null ? null : peak - before,
+    time,
+  };
+}
+
+/** What is built at first use is not the attack's doing: the schemas, the FHIRPath library. */
+async function warmUp(): Promise<void> {
+  const everyday = '{ PatientList(_count: 1, fhirpath: "name.given.aggregate(1, 2) = 1") { id name { family } } }';
+  const introspection = '{ __schema { queryType { name } types { name fields { name } } } }';
+  for (const dialect of ['standard', 'hl7'] as const) {
+    await send({ query: everyday }, dialect, store);
+    await send({ query: introspection }, dialect, store);
+  }
+}
+
+/** Collects what attacks before have left, all of it only now and then, for it takes long; forgets the peak so far. */
+function startMemory(): number | null {
+  if (process.memoryUsage().heapUsed > 200_000_000) globalThis.gc?.();
+  else globalThis.gc?.({ type: 'minor' });
+  try {
+    writeFileSync('/proc/self/clear_refs', '5');
+  } catch {
+    return null;
+  }
+  return residentMemory('VmRSS');
+}
+
+/** In MB; null where there is no such file. */
+function residentMemory(name: 'VmRSS' | 'VmHWM'): number | null {
+  try {
+    const found = new RegExp(`${name}:\\s*(\\d+) kB`).exec(readFileSync('/proc/self/status', 'utf8'));
+    return found === null ? null : Number(found[1]) / 1024;
+  } catch {
+    return null;
+  }
+}
