@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { HOSTS, openHost, type OpenHost } from './open-host.js';
 
+/** For a busy machine. */
+const PATIENCE = { timeout: 20_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe.each(HOSTS)('%s', (_, start) => {
@@ -218,9 +220,9 @@ describe.each(HOSTS)('%s', (_, start) => {
       signal: client.signal,
     });
     gone.catch(() => undefined);
-    await vi.waitFor(() => expect(signal).toBeDefined());
+    await vi.waitFor(() => expect(signal).toBeDefined(), PATIENCE);
     client.abort();
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true));
+    await vi.waitFor(() => expect(signal?.aborted).toBe(true), PATIENCE);
     spy.mockRestore();
   });
 });
