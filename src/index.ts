@@ -160,3 +160,16 @@ export type {
 } from './store/store.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';
+export { createCounters, type Count, type Counters } from './telemetry/counters.js';
+export { observedStore } from './telemetry/observed-store.js';
+export type {
+  Attributes,
+  Counter,
+  Histogram,
+  InstrumentOptions,
+  Meter,
+  Span,
+  SpanOptions,
+  Telemetry,
+  Tracer,
+} from './telemetry/telemetry.js';

@@ -1,6 +1,8 @@
 import { isResourceType } from '../fhir/definitions.js';
 import { maskError, type ErrorCode } from '../fhir/error.js';
 import { isResourceId } from '../fhir/resource.js';
+import type { ResourceStore } from '../store/store.js';
+import { observed, type ObservedFacts } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
 /**
@@ -82,37 +84,57 @@ export type AuditHook = (record: AuditRecord) => void | Promise<void>;
 /** What is found out about an interaction while it runs. */
 export type AuditFacts = {
   -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
-} & {
-  /** Set where the interaction answers although it failed, as a query with errors does. */
-  failure?: ErrorCode | undefined;
-};
+} & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] };
+
+/** What an interaction works on, on whose behalf, and who is told. */
+export interface AuditedContext {
+  readonly store: ResourceStore;
+  readonly caller: unknown;
+  readonly audit?: AuditHook | undefined;
+}
 
 /**
- * Carries out an interaction and tells the hook how it went; without a hook it is just carried out.
+ * Carries out an interaction and tells the host's audit hook, tracer and meter how it went; without any of them it is just
+ * carried out.
  *
  * @param work fills in the facts as it learns them, so that a failure is told with what was known by then
  */
-export async function audited<Result>(
-  hook: AuditHook | undefined,
-  caller: unknown,
+export function audited<Result>(
+  context: AuditedContext,
   interaction: AuditInteraction,
   work: (facts: AuditFacts) => Promise<Result>,
 ): Promise<Result> {
   const facts: AuditFacts = {};
-  if (hook === undefined) return work(facts);
+  const { store, caller, audit } = context;
+  const carryOut = (): Promise<Result> => work(facts);
+  return observed(
+    store,
+    interaction,
+    facts,
+    audit === undefined ? carryOut : () => record(audit, caller, interaction, facts, carryOut),
+  );
+}
+
+async function record<Result>(
+  audit: AuditHook,
+  caller: unknown,
+  interaction: AuditInteraction,
+  facts: AuditFacts,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const started = new Date().toISOString();
   const clock = performance.now();
   let failure: ErrorCode | undefined;
   try {
-    const result = await work(facts);
+    const result = await work();
     failure = facts.failure;
     return result;
   } catch (error) {
     failure = maskError(error).code;
     throw error;
   } finally {
-    const { failure: _failure, targets = [], ...known } = facts;
-    tell(hook, {
+    const { failure: _failure, attributes: _attributes, targets = [], ...known } = facts;
+    tell(audit, {
       interaction,
       who: auditedCaller(caller),
       ...known,

@@ -4,6 +4,7 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../
 import { resourceTypes } from '../fhir/definitions.js';
 import { or, type Criteria } from '../search/criteria.js';
 import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../store/store.js';
+import { observed } from '../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from './caller.js';
 import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
@@ -45,10 +46,24 @@ export interface SignInOptions {
  * @example
  * const caller = await signIn(store, { project: token.project, user: token.sub });
  */
-export async function signIn(
+export function signIn(
   store: ResourceStore,
   credentials: Credentials,
   options: SignInOptions = {},
+): Promise<MemberCaller> {
+  return observed(store, 'sign-in', {}, () => checkMember(store, credentials, options));
+}
+
+/** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
+export function storeOf(caller: object): ResourceStore | undefined {
+  return STORES.get(caller);
+}
+const STORES = new WeakMap<object, ResourceStore>();
+
+async function checkMember(
+  store: ResourceStore,
+  credentials: Credentials,
+  options: SignInOptions,
 ): Promise<MemberCaller> {
   const { project, membership } = await findMembership(store, credentials);
   const elements = elementsOf(membership);
@@ -87,12 +102,6 @@ export async function signIn(
   STORES.set(caller, store);
   return caller;
 }
-
-/** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
-export function storeOf(caller: object): ResourceStore | undefined {
-  return STORES.get(caller);
-}
-const STORES = new WeakMap<object, ResourceStore>();
 
 interface FoundMembership {
   readonly project: string;

@@ -4,11 +4,13 @@ import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
 import type { ResourceStore } from '../store/store.js';
+import { observerOf } from '../telemetry/observed-store.js';
+import type { Attributes } from '../telemetry/telemetry.js';
 import type { Dialect } from './dialect.js';
-import { errorCodeOf, type Documents, type PersistedDocument } from './documents/documents.js';
+import { errorCodeOf, isClosed, type Documents, type PersistedDocument } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
-import { executePlan } from './execute/execute-plan.js';
-import type { ReferenceResolver, RunOptions } from './execute/run.js';
+import { executePlan, type Outcome } from './execute/execute-plan.js';
+import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import type { DocumentNode } from './graphql-js.js';
 import { introspect, type IntrospectionOption } from './introspect/introspect.js';
@@ -91,29 +93,34 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
     throw new TypeError('executeFhirGraphql needs a context with a store');
   }
-  return audited(context.audit, context.caller, 'graphql', async (facts) => {
-    const tally: Tally = { calls: 0, types: new Set() };
-    let written: readonly AuditTarget[] = [];
-    const result = await answerOrErrors(query, context, tally, (targets) => {
-      written = targets;
-    });
+  return audited(context, 'graphql', async (facts) => {
+    const told: Told = { tally: { calls: 0, types: new Set() }, written: [] };
+    const result = await answerOrErrors(query, context, told);
+    const { tally, written } = told;
     const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
     facts.targets = [...written, ...read.map((type) => ({ type }))];
     facts.storeCalls = tally.calls;
+    facts.attributes = told.attributes;
     const failure = result.errors?.[0]?.extensions.code;
     facts.failure = failure === undefined ? undefined : errorCodeOf(failure);
     return result as FhirGraphqlResult<Data>;
   });
 }
 
+/** What becomes known of a request for those who watch it, even when it fails. */
+interface Told {
+  readonly tally: Tally;
+  written: readonly AuditTarget[];
+  attributes?: Attributes;
+}
+
 async function answerOrErrors(
   query: RequestedDocument,
   context: FhirGraphqlContext,
-  tally: Tally,
-  onWrites: RunOptions['onWrites'],
+  told: Told,
 ): Promise<FhirGraphqlResult> {
   try {
-    return await answer(query, context, tally, onWrites);
+    return await answer(query, context, told);
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     return { errors: [requestError(maskError(error))] };
@@ -121,27 +128,46 @@ async function answerOrErrors(
 }
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(
-  query: RequestedDocument,
-  context: FhirGraphqlContext,
-  tally: Tally,
-  onWrites: RunOptions['onWrites'],
-): Promise<FhirGraphqlResult> {
-  const request = await prepareRequest(query, context);
-  const plan = planFor(request.document, request.operation, request.variables, request.limits);
+async function answer(query: RequestedDocument, context: FhirGraphqlContext, told: Told): Promise<FhirGraphqlResult> {
+  const observer = observerOf(context.store);
+  const request = await prepareRequest(query, context, observer);
+  const plan = planFor(request.document, request.operation, request.variables, request.limits, observer);
+  if (observer !== undefined) told.attributes = operationAttributes(request, plan, isClosed(context.documents));
   const store = guardStore(context.store, context.caller);
-  const watched = context.audit === undefined ? store : talliedStore(store, tally);
-  const runOptions = runOptionsOf(request, context, watched, onWrites);
-  const told = introspections(plan, request, context);
+  const watched = context.audit === undefined ? store : talliedStore(store, told.tally);
+  const runOptions = runOptionsOf(request, context, watched, (targets) => {
+    told.written = targets;
+  });
+  const about = introspections(plan, request, context);
   const estimated = estimateCost(plan, request.variables, request.focus !== undefined);
   assertAffordable(estimated, request.limits);
   const outcome = await executePlan(plan, request.focus, runOptions);
+  if (observer !== undefined) told.attributes = { ...told.attributes, ...outcomeAttributes(outcome) };
   const { data, errors } = outcome;
-  if (data !== null) for (const [key, value] of told) data[key] = value;
+  if (data !== null) for (const [key, value] of about) data[key] = value;
   return {
     ...(data === null ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
     ...(context.tellCost === true ? { extensions: { cost: requestCost(estimated, outcome) } } : {}),
+  };
+}
+
+/** Names of operations are text of clients, and are told only where the host has chosen all documents itself. */
+function operationAttributes({ operation }: PreparedRequest, plan: OperationPlan, closed: boolean): Attributes {
+  const name = closed ? operation.name?.value : undefined;
+  return {
+    'graphql.operation.type': operation.operation,
+    ...(name === undefined ? {} : { 'graphql.operation.name': name }),
+    'fhirgraph.depth': plan.depth,
+  };
+}
+
+function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attributes {
+  return {
+    'fhirgraph.store.calls': storeCalls,
+    'fhirgraph.store.rows': rows,
+    'fhirgraph.cost': Math.ceil(cost),
+    'fhirgraph.errors': errors.length,
   };
 }
 

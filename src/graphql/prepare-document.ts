@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
+import { inSpan, type Observer } from '../telemetry/observer.js';
 import {
   GraphQLError,
   Kind,
@@ -36,6 +37,8 @@ export interface PreparedDocument {
 
 /** A document that cannot be executed: what is wrong with it. */
 export class DocumentErrors extends Error {
+  readonly code = 'invalid';
+
   constructor(readonly errors: readonly GraphQLError[]) {
     super('The document is not valid');
   }
@@ -84,13 +87,16 @@ export function prepareDocument(
   limits: Limits,
   dialect: Dialect = DEFAULT_DIALECT,
   root: string = QUERY,
+  observer?: Observer,
 ): PreparedDocument {
-  if (typeof query !== 'string') return prepareParsed(query, limits, dialect, root);
+  if (typeof query !== 'string') return prepareParsed(query, limits, dialect, root, observer);
   assertQueryLength(query, limits);
   const key = `${dialect} ${root}\n${query}`;
   let prepared = BY_TEXT.get(key);
+  countLookup(observer, 'documents', prepared !== undefined);
   if (prepared === undefined) {
-    prepared = checkDocument(parseQuery(query, limits), limits, dialect, root);
+    const parsed = inSpan(observer, 'fhirgraph.parse', () => parseQuery(query, limits));
+    prepared = inSpan(observer, 'fhirgraph.validate', () => checkDocument(parsed, limits, dialect, root));
     BY_TEXT.set(key, prepared);
   }
   // Another caller may have been allowed more.
@@ -108,6 +114,7 @@ export function planFor(
   operation: OperationDefinitionNode,
   variables: { readonly [name: string]: unknown },
   limits: Limits,
+  observer?: Observer,
 ): OperationPlan {
   // A plan grows while it runs, within the limits it was made for; so others have one of their own.
   const key = [
@@ -118,7 +125,11 @@ export function planFor(
     limits.fields,
   ].join(' ');
   let plan = PLANS.get(key);
-  if (plan === undefined) PLANS.set(key, (plan = makePlan(document, operation, variables, limits)));
+  countLookup(observer, 'plans', plan !== undefined);
+  if (plan === undefined) {
+    plan = inSpan(observer, 'fhirgraph.plan', () => makePlan(document, operation, variables, limits));
+    PLANS.set(key, plan);
+  }
   return plan;
 }
 
@@ -143,12 +154,22 @@ function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNo
   return operation === 'mutation' ? MUTATION : root;
 }
 
-function prepareParsed(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
+function prepareParsed(
+  document: DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+  observer: Observer | undefined,
+): PreparedDocument {
   let byRoot = BY_DOCUMENT.get(document);
   if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
   const key = `${dialect} ${root}`;
   let prepared = byRoot.get(key);
-  if (prepared === undefined) byRoot.set(key, (prepared = checkForeign(document, limits, dialect, root)));
+  countLookup(observer, 'documents', prepared !== undefined);
+  if (prepared === undefined) {
+    prepared = inSpan(observer, 'fhirgraph.validate', () => checkForeign(document, limits, dialect, root));
+    byRoot.set(key, prepared);
+  }
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
 }
@@ -211,6 +232,10 @@ function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect,
 
 function tooManyTokens({ tokens }: Limits): LimitError {
   return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
+}
+
+function countLookup(observer: Observer | undefined, cache: 'documents' | 'plans', hit: boolean): void {
+  observer?.instruments?.lookups.add(1, { 'fhirgraph.cache': cache, 'fhirgraph.hit': hit });
 }
 
 function conditionVariables(

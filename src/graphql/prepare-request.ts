@@ -4,6 +4,7 @@ import { isResourceType } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget } from '../store/store.js';
+import type { Observer } from '../telemetry/observer.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './execute-fhir-graphql.js';
@@ -35,13 +36,17 @@ export interface PreparedRequest {
  * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
  * @throws LimitError
  */
-export async function prepareRequest(query: RequestedDocument, context: FhirGraphqlContext): Promise<PreparedRequest> {
+export async function prepareRequest(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+  observer?: Observer,
+): Promise<PreparedRequest> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.focus);
   const found = await findDocument(query, context.documents, limits, { signal: context.signal });
-  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY);
+  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY, observer);
   await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
   assertCarriedOut(operation, focus, context);

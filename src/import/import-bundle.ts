@@ -1,3 +1,4 @@
+import { observed } from '../telemetry/observed.js';
 import { runBatch } from './batch.js';
 import { readBundle } from './bundle-entries.js';
 import type { ImportResult } from './entry-outcome.js';
@@ -31,7 +32,12 @@ import { runTransaction } from './transaction.js';
  * @example
  * const { created } = await importBundle(JSON.parse(text), { store, caller: systemCaller('clinic') });
  */
-export async function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
+export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
+  return observed(context.store, 'import', {}, () => runBundle(bundle, context));
+}
+
+/** {@link importBundle} as a part of something else. */
+export async function runBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
   const session = openSession(context);
   const content = readBundle(bundle, session.baseUrl);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);

@@ -1,3 +1,4 @@
+import { observed } from '../telemetry/observed.js';
 import { byteChunks, type NdjsonSource } from './byte-chunks.js';
 import { NdjsonRun } from './ndjson-run.js';
 import type { NdjsonContext, NdjsonResult } from './ndjson-types.js';
@@ -20,7 +21,11 @@ export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
  * @example
  * await importNdjson(createReadStream('Patient.ndjson'), { store, caller: systemCaller('clinic') });
  */
-export async function importNdjson(source: NdjsonSource, context: NdjsonContext): Promise<NdjsonResult> {
+export function importNdjson(source: NdjsonSource, context: NdjsonContext): Promise<NdjsonResult> {
+  return observed(context.store, 'import', {}, () => runNdjson(source, context));
+}
+
+async function runNdjson(source: NdjsonSource, context: NdjsonContext): Promise<NdjsonResult> {
   const run = new NdjsonRun(context);
   for await (const chunk of byteChunks(source, context.signal)) {
     run.bytes += chunk.length;

@@ -49,7 +49,7 @@ export function createClient(
   body: ProgramBody,
   context: ProjectContext,
 ): Promise<CreatedClient> {
-  return audited(context.audit, context.caller, 'create-program', async (facts) => {
+  return audited(context, 'create-program', async (facts) => {
     const desk = openDesk(project, context, 'create');
     const request = parseProgramBody(body);
     const secret = createSecret();
@@ -72,7 +72,7 @@ export function createClient(
  * @throws FhirError as {@link createClient}
  */
 export function createBot(project: ResourceName, body: ProgramBody, context: ProjectContext): Promise<CreatedBot> {
-  return audited(context.audit, context.caller, 'create-program', async (facts) => {
+  return audited(context, 'create-program', async (facts) => {
     const desk = openDesk(project, context, 'create');
     const request = parseProgramBody(body);
     const resource: Bot = { resourceType: 'Bot', id: randomUUID(), ...request.described };

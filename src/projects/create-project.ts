@@ -28,7 +28,7 @@ export type ProjectBody = Omit<Project, 'name' | 'superAdmin'> & { name: string 
  */
 export function createProject(body: ProjectBody, context: ProjectContext): Promise<Project> {
   const { store, caller, signal } = context;
-  return audited(context.audit, caller, 'create-project', async (facts) => {
+  return audited(context, 'create-project', async (facts) => {
     assertCaller(caller);
     if (!mayCreateProjects(caller)) throw new FhirError('forbidden', 'Only super administrators may create projects');
     const project = parseProject(body);

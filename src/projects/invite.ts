@@ -43,7 +43,7 @@ export interface InviteResult {
  * }, { store, caller, mailer });
  */
 export function invite(project: ResourceName, body: InviteBody, context: InviteContext): Promise<InviteResult> {
-  return audited(context.audit, context.caller, 'invite', async (facts) => {
+  return audited(context, 'invite', async (facts) => {
     const desk = openDesk(project, context, 'create');
     const result = await carryOut(desk, parseInviteBody(body), context);
     const { user, profile, membership } = result;

@@ -16,7 +16,7 @@ import { commitPlanned, type PlannedWrites } from './retry-conflicts.js';
  * await removeMember(membership, { store, caller });
  */
 export function removeMember(membership: ResourceName, context: ProjectContext): Promise<void> {
-  return audited(context.audit, context.caller, 'remove-member', async (facts) => {
+  return audited(context, 'remove-member', async (facts) => {
     const { desk, id } = await openMemberDesk(membership, context, 'delete');
     facts.targets = [{ type: 'ProjectMembership', id }];
     await commitPlanned(desk.guard, () => planRemoval(desk, id), desk.options);

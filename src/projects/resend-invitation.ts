@@ -14,7 +14,7 @@ import { openMemberDesk, readMembership } from './project-desk.js';
  * @throws FhirError `conflict` - the member is no person, or its User or profile is gone
  */
 export function resendInvitation(membership: ResourceName, context: InviteContext): Promise<EmailOutcome> {
-  return audited(context.audit, context.caller, 'invite', async (facts) => {
+  return audited(context, 'invite', async (facts) => {
     const { desk, id } = await openMemberDesk(membership, context, 'create');
     facts.targets = [{ type: 'ProjectMembership', id }];
     const member = await readMembership(desk, id);

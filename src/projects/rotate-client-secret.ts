@@ -26,7 +26,7 @@ export function rotateClientSecret(
   context: ProjectContext,
   options: RotationOptions = {},
 ): Promise<{ readonly secret: string }> {
-  return audited(context.audit, context.caller, 'rotate-secret', async (facts) => {
+  return audited(context, 'rotate-secret', async (facts) => {
     const desk = openDesk(project, context, 'update');
     const id = nameToId(client, 'ClientApplication');
     if (id === undefined) {

@@ -36,7 +36,7 @@ export function searchMembers(
   query: SearchInput | undefined,
   context: ProjectContext,
 ): Promise<Bundle<ProjectMembership>> {
-  return audited(context.audit, context.caller, 'search-members', async (facts) => {
+  return audited(context, 'search-members', async (facts) => {
     const desk = openDesk(project, context, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
     const pairs = pairsOf(query);

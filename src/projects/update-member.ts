@@ -48,7 +48,7 @@ export function updateMember(
   changes: MemberChanges,
   context: ProjectContext,
 ): Promise<ProjectMembership> {
-  return audited(context.audit, context.caller, 'update-member', async (facts) => {
+  return audited(context, 'update-member', async (facts) => {
     const { desk, id } = await openMemberDesk(membership, context, 'update');
     facts.targets = [{ type: 'ProjectMembership', id }];
     const settings = parseChanges(changes);

@@ -3,13 +3,13 @@ import type { AuditTarget, RestInteraction } from '../access/audit.js';
 import { parseReference } from '../fhir/reference.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { parseEntryRequest, type EntryRequest } from '../import/entry-request.js';
-import { importBundle } from '../import/import-bundle.js';
+import { runBundle } from '../import/import-bundle.js';
 import type { RepositoryContext } from './repository-context.js';
 
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
 export async function carryOutBundle(bundle: Bundle, context: RepositoryContext): Promise<Bundle> {
   const { store, caller, signal, baseUrl } = context;
-  return (await importBundle(bundle, { store, caller, signal, baseUrl, ids: 'assigned' })).bundle;
+  return (await runBundle(bundle, { store, caller, signal, baseUrl, ids: 'assigned' })).bundle;
 }
 
 /**

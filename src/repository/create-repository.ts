@@ -22,7 +22,7 @@ import { auditedParameters } from './search-query.js';
  * const patient = await repository.create({ resourceType: 'Patient', name: [{ family: 'Kulas' }] });
  */
 export function createRepository(context: RepositoryContext): Repository {
-  const { store, caller, audit, signal } = context;
+  const { store, caller, signal } = context;
   const session: RepositorySession = {
     store: guardStore(store, caller),
     options: { signal },
@@ -33,7 +33,7 @@ export function createRepository(context: RepositoryContext): Repository {
     target: AuditTarget,
     work: (facts: AuditFacts) => Promise<Result>,
   ): Promise<Result> =>
-    audited(audit, caller, interaction, (facts) => {
+    audited(context, interaction, (facts) => {
       facts.targets = [target];
       return work(facts);
     });
@@ -88,7 +88,7 @@ export function createRepository(context: RepositoryContext): Repository {
         return bundle(versions);
       }),
     transaction: (request) =>
-      audited(audit, caller, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
+      audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
         facts.targets = bundleTargets(request, undefined, session.baseUrl);
         const response = await carryOutBundle(request, context);
         facts.targets = bundleTargets(request, response, session.baseUrl);

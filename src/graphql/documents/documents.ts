@@ -19,6 +19,11 @@ export interface Documents {
   add?(id: string, text: string, options?: CallOptions): void | Promise<void>;
 }
 
+/** True where nothing but the host's own documents is executed. */
+export function isClosed(documents: Documents | undefined): documents is Documents & { readonly add?: undefined } {
+  return documents !== undefined && documents.add === undefined;
+}
+
 /** A document as text, or parsed. */
 export type DocumentText = string | DocumentNode;
 

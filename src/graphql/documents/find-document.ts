@@ -3,7 +3,13 @@ import type { CallOptions } from '../../store/store.js';
 import { print, type DocumentNode } from '../graphql-js.js';
 import { assertQueryLength, type Limits } from '../limits.js';
 import { documentIdOf, sha256Of } from './document-id.js';
-import { type Documents, type DocumentText, type PersistedDocument, PersistedQueryError } from './documents.js';
+import {
+  isClosed,
+  type Documents,
+  type DocumentText,
+  type PersistedDocument,
+  PersistedQueryError,
+} from './documents.js';
 
 /** What a request may bring as its document. */
 export type RequestedDocument = DocumentText | PersistedDocument;
@@ -33,15 +39,13 @@ export async function findDocument(
 ): Promise<FoundDocument> {
   if (!isPersisted(requested)) {
     const document = assertDocument(requested);
-    return documents === undefined || documents.add !== undefined
-      ? { document }
-      : { document: await findText(document, documents, limits, options) };
+    return isClosed(documents) ? { document: await findText(document, documents, limits, options) } : { document };
   }
   const id = documentIdOf(requested.documentId);
   const { query } = requested;
   if (query === undefined) return { document: await findId(id, documents, options) };
   assertQueryLength(assertText(query), limits);
-  if (documents !== undefined && documents.add === undefined) {
+  if (isClosed(documents)) {
     const document = await findId(id, documents, options);
     if (document !== query) assertHash(query, id);
     return { document };

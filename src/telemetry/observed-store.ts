@@ -1,0 +1,154 @@
+import type {
+  CallOptions,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  StoreCall,
+  Write,
+  WriteResult,
+} from '../store/store.js';
+import { CLIENT, codeOf, Observer } from './observer.js';
+import type { Attributes, Telemetry } from './telemetry.js';
+
+/**
+ * A store whose use is told to a tracer and a meter. Everything that works on it is told of: its own calls, and the
+ * interactions, queries and sign-ins that lead to them. A store that is not observed costs a query one look into a map.
+ *
+ * Spans of calls follow https://opentelemetry.io/docs/specs/semconv/database/database-spans/: the operation, the resource
+ * type, and how many resources went in and came out. No ids, no values, no content.
+ *
+ * @returns a store that ends with the one given: closing either closes both
+ *
+ * @example
+ * const store = observedStore(new SqliteStore('clinic.db'), {
+ *   tracer: trace.getTracer('fhirgraph'), meter: metrics.getMeter('fhirgraph'), system: 'sqlite',
+ * });
+ */
+export function observedStore(store: ResourceStore, telemetry: Telemetry): ResourceStore {
+  const observer = new Observer(telemetry);
+  const observed = new ObservedStore(store, observer);
+  // What a store cannot do, it does not seem to do.
+  if (store.explain === undefined) Object.defineProperty(observed, 'explain', { value: undefined });
+  OBSERVERS.set(observed, observer);
+  return observed;
+}
+
+/** @returns who watches a store; undefined for a store that nobody watches */
+export function observerOf(store: ResourceStore): Observer | undefined {
+  return OBSERVERS.get(store);
+}
+
+const OBSERVERS = new WeakMap<ResourceStore, Observer>();
+
+class ObservedStore implements ResourceStore {
+  constructor(
+    private readonly store: ResourceStore,
+    private readonly observer: Observer,
+  ) {}
+
+  read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return this.#call('read', typeOf(keys), keys.length, () => this.store.read(keys, options), countFound);
+  }
+
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return this.#call('search', query.type, undefined, () => this.store.search(query, options), countMatches);
+  }
+
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    return this.#call(
+      'search-by-reference',
+      query.type,
+      targets.length,
+      () => this.store.searchByReference(query, parameter, targets, options),
+      (pages) => pages.reduce((sum, page) => sum + countMatches(page), 0),
+    );
+  }
+
+  commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    const types = writes.map((write) => (write.kind === 'unmatched' ? write.query : write.key));
+    return this.#call(
+      'commit',
+      typeOf(types),
+      writes.length,
+      () => this.store.commit(writes, options),
+      (results) => results.filter(({ kind }) => kind === 'put').length,
+    );
+  }
+
+  history(...call: Parameters<ResourceStore['history']>): ReturnType<ResourceStore['history']> {
+    return this.#call(
+      'history',
+      call[0].type,
+      undefined,
+      () => this.store.history(...call),
+      ({ entries }) => entries.length,
+    );
+  }
+
+  subscribe(...call: Parameters<ResourceStore['subscribe']>): ReturnType<ResourceStore['subscribe']> {
+    return this.store.subscribe(...call);
+  }
+
+  explain(call: StoreCall, options?: CallOptions): ReturnType<NonNullable<ResourceStore['explain']>> {
+    return this.store.explain!(call, options);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  #call<Result>(
+    operation: string,
+    type: string | undefined,
+    batch: number | undefined,
+    work: () => Promise<Result>,
+    rowsOf: (result: Result) => number,
+  ): Promise<Result> {
+    const { observer } = this;
+    const facts: Attributes = {
+      'db.operation.name': operation,
+      ...(type === undefined ? {} : { 'db.collection.name': type }),
+    };
+    const attributes: Attributes = {
+      ...observer.storeAttributes,
+      ...facts,
+      ...(batch === undefined ? {} : { 'db.operation.batch.size': batch }),
+    };
+    const name = type === undefined ? operation : `${operation} ${type}`;
+    return observer.span({ name, kind: CLIENT, attributes }, async (span) => {
+      try {
+        const result = await work();
+        const rows = rowsOf(result);
+        span.setAttribute('db.response.returned_rows', rows);
+        observer.instruments?.storeCalls.add(1, { ...facts });
+        observer.instruments?.storeRows.add(rows, { ...facts });
+        return result;
+      } catch (error) {
+        observer.instruments?.storeCalls.add(1, { ...facts, 'error.type': codeOf(error) });
+        throw error;
+      }
+    });
+  }
+}
+
+/** The type of all, if they are of one. */
+function typeOf(things: readonly { readonly type: string }[]): string | undefined {
+  const type = things[0]?.type;
+  return things.every((thing) => thing.type === type) ? type : undefined;
+}
+
+function countFound(results: readonly ReadResult[]): number {
+  return results.filter(({ status }) => status === 'found').length;
+}
+
+function countMatches(page: SearchPage): number {
+  return page.matches.length;
+}
