@@ -2,6 +2,7 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
+import { createSubject, matches } from 'fhirgraph/store';
 import { storeConformance } from 'fhirgraph/testing';
 
 const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
@@ -21,6 +22,9 @@ for (const store of stores) {
   // @ts-expect-error a caller is required
   await executeFhirGraphql('{ PatientList { id } }', { store });
 }
+
+const world = { find: () => undefined, referencing: () => [] };
+console.log(matches({ kind: 'all' }, createSubject(patient, 0), world));
 
 storeConformance({ test: (name, run) => void [name, run] }, () => new MemoryStore());
 

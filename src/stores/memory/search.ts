@@ -1,8 +1,7 @@
 import type { Criteria } from '../../search/criteria.js';
 import { matches } from '../../search/match.js';
 import type { SearchSubject } from '../../search/search-subject.js';
-import { compareSubjects, compareToPosition } from '../../search/sort.js';
-import { pageEdgeOf, pageOf } from '../../store/guards.js';
+import { compareSubjects } from '../../search/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import type { ProjectData } from './project-data.js';
 
@@ -24,19 +23,6 @@ export function searchReferring(
   target: ReferenceTarget,
 ): readonly SearchSubject[] {
   return select(data.referencing(type, parameter, target), data, criteria).sort(compareSubjects(sort));
-}
-
-/** The part of the matches, given in order, that the query asks for. */
-export function cutPage(matching: readonly SearchSubject[], query: SearchQuery): readonly SearchSubject[] {
-  const { offset, limit } = pageOf(query);
-  const edge = pageEdgeOf(query);
-  const order = edge === undefined ? undefined : compareToPosition(query.sort, edge.position);
-  if (edge?.before === true) {
-    const earlier = matching.filter((subject) => order!(subject) < 0);
-    return earlier.slice(limit === undefined ? 0 : Math.max(0, earlier.length - limit));
-  }
-  const later = order === undefined ? matching : matching.filter((subject) => order(subject) > 0);
-  return later.slice(offset, limit === undefined ? undefined : offset + limit);
 }
 
 function select(from: Iterable<SearchSubject>, data: ProjectData, criteria: Criteria): SearchSubject[] {

@@ -15,10 +15,11 @@ import type {
   WriteResult,
 } from '../../store/store.js';
 import type { SearchSubject } from '../../search/search-subject.js';
+import { cutPage } from '../cut-page.js';
 import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, ProjectData } from './project-data.js';
-import { cutPage, searchReferring, searchSubjects } from './search.js';
+import { searchReferring, searchSubjects } from './search.js';
 
 /**
  * A store that lives with the process: for tests, demonstrations and as the twin that other stores are compared with.

@@ -1,0 +1,29 @@
+// What a store is written with: the one meaning of searches, and what all stores would otherwise repeat. The contract
+// itself stands in the main entry, its proof in `fhirgraph/testing`.
+
+export { collationKey, fold } from './search/fold.js';
+export { indexEntries } from './search/index-resource.js';
+export { matches } from './search/match.js';
+export { createSubject, type SearchSubject, type SearchWorld } from './search/search-subject.js';
+export {
+  compareSubjects,
+  compareToPosition,
+  endOf,
+  positionOf,
+  sortValue,
+  type SearchPosition,
+} from './search/sort.js';
+export { ChangeFeed } from './store/change-feed.js';
+export { expectationFailed, uniqueKeyTaken, unmatchedFound } from './store/conflicts.js';
+export { deepFreeze } from './store/deep-freeze.js';
+export {
+  assertNotAborted,
+  assertPutMatchesKey,
+  pageEdgeOf,
+  pageOf,
+  storeClosed,
+  type PageEdge,
+} from './store/guards.js';
+export { jsonText } from './store/json-text.js';
+export { nextInstant, withVersion } from './store/versioned.js';
+export { cutPage } from './stores/cut-page.js';

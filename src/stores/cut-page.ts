@@ -1,0 +1,22 @@
+import type { SearchSubject } from '../search/search-subject.js';
+import { compareToPosition } from '../search/sort.js';
+import { pageEdgeOf, pageOf } from '../store/guards.js';
+import type { SearchQuery } from '../store/store.js';
+
+/**
+ * The part of the matches that the query asks for: its offset, limit and position.
+ *
+ * @param matching all matches, in the order of `compareSubjects(query.sort)`
+ * @throws FhirError `invalid` - the page is none
+ */
+export function cutPage(matching: readonly SearchSubject[], query: SearchQuery): readonly SearchSubject[] {
+  const { offset, limit } = pageOf(query);
+  const edge = pageEdgeOf(query);
+  const order = edge === undefined ? undefined : compareToPosition(query.sort, edge.position);
+  if (edge?.before === true) {
+    const earlier = matching.filter((subject) => order!(subject) < 0);
+    return earlier.slice(limit === undefined ? 0 : Math.max(0, earlier.length - limit));
+  }
+  const later = order === undefined ? matching : matching.filter((subject) => order(subject) > 0);
+  return later.slice(offset, limit === undefined ? undefined : offset + limit);
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import type { Patient } from '@medplum/fhirtypes';
+import { expect, test } from 'vitest';
+import { indexEntries } from '../../src/store.js';
+
+const GUIDE = readFileSync(new URL('../../docs/writing-a-store.md', import.meta.url), 'utf8');
+
+test('the index entries that the guide shows are those that are made', () => {
+  const patient: Patient = { resourceType: 'Patient', birthDate: '1970-05', name: [{ family: 'Müller' }] };
+  const entries = indexEntries(patient);
+  for (const shown of [
+    { parameter: 'birthdate', group: 0, value: { kind: 'date', low: 10368000000, high: 13046400000 } },
+    { parameter: 'family', group: 0, value: { kind: 'string', text: 'Müller', folded: 'muller' } },
+  ]) {
+    expect(entries).toContainEqual(shown);
+    const { parameter, value } = shown;
+    const fields = Object.entries(value).map(
+      ([name, one]) => `${name}: ${typeof one === 'string' ? `'${one}'` : String(one)}`,
+    );
+    expect(GUIDE).toContain(`{ parameter: '${parameter}', group: 0, value: { ${fields.join(', ')} } }`);
+  }
+});
