@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { OWN_NAME } from './vitest.config.js';
 
@@ -6,15 +9,19 @@ const RANDOM = 'test/**/*{property,properties,differential,non-interference,nati
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';
 
+// Both the workers and the printing at the end find it here.
+process.env.FHIRGRAPH_LONG_REPORT = join(mkdtempSync(join(tmpdir(), 'fhirgraph-')), 'report.jsonl');
+
 console.log(`FHIRGRAPH_SEED=${seed} FHIRGRAPH_EFFORT=${effort}`);
 
-/** `npm run test:long`: what takes minutes, and the tests of random cases with more of them, from another seed each time. */
+/** `npm run test:long`: what takes minutes, and the tests of random cases with more of them, from another seed each time. Ends with a table of trials, faults and violations. */
 export default defineConfig({
   resolve: { alias: OWN_NAME },
   test: {
     include: ['test/long/**/*.test.ts', RANDOM],
     env: { FHIRGRAPH_SEED: seed, FHIRGRAPH_EFFORT: effort, GRAPHQL_MAJOR: '17' },
     setupFiles: ['test/support/setup.ts'],
+    globalSetup: ['test/support/print-long-report.ts'],
     testTimeout: 1_800_000,
   },
 });
