@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, queryOf } from '../../../src/testing/conformance-case.js';
+import { below, createRandom } from '../../../src/testing/random.js';
+import type { Tally } from '../long-report.js';
+import { MARKED_TYPES, type MarkedWrite, markedResource, type WriterLine } from './transactions.js';
+
+/** How one file is tried. */
+export interface CrashOptions {
+  readonly file: string;
+  readonly kills: number;
+  readonly seed: number;
+  readonly tally: Tally;
+}
+
+/**
+ * Lets writers write to one file and kills each at a random moment; after each kill the file must hold every commit that
+ * was acknowledged, whole, and at most the one that was under way beyond.
+ *
+ * @returns how many commits were acknowledged, and how many beyond them were found
+ */
+export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions): Promise<{
+  readonly acknowledged: number;
+  readonly beyond: number;
+}> {
+  const random = createRandom(seed);
+  const model = new Model();
+  let [acknowledged, beyond] = [0, 0];
+  for (let kill = 1; kill <= kills; kill++) {
+    await tally.trial(async () => {
+      // One in six dies while it opens the file: what the last one left is recovered twice.
+      const phase = random() < 1 / 6 ? 'opening' : 'try';
+      const lines = await runAndKill(file, `w${kill}`, below(2 ** 31, random), phase, random() * 150);
+      tally.addFaults();
+      const { pending, commits } = model.apply(lines);
+      acknowledged += commits;
+      const store = new SqliteStore(file);
+      try {
+        if (await model.adopt(store, pending)) beyond += 1;
+        await assertHolds(store, model);
+      } catch (error) {
+        throw new Error(`After kill ${kill} of seed ${seed}`, { cause: error });
+      } finally {
+        await store.close();
+      }
+    });
+  }
+  return { acknowledged, beyond };
+}
+
+/** @param phase the line that starts the clock. @returns what the writer said before it died */
+async function runAndKill(
+  file: string,
+  name: string,
+  seed: number,
+  phase: WriterLine['kind'],
+  milliseconds: number,
+): Promise<readonly WriterLine[]> {
+  const child = spawn(process.execPath, ['--import', 'tsx', WRITER, file, name, String(seed)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once('close', (_, signal) => resolve(signal)));
+  const lines: WriterLine[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  for await (const text of createInterface({ input: child.stdout })) {
+    // The last line may have been cut.
+    const line = parsed(text);
+    if (line === undefined) continue;
+    lines.push(line);
+    if (line.kind === phase) timer ??= setTimeout(() => child.kill('SIGKILL'), milliseconds);
+  }
+  expect(await ended).toBe('SIGKILL');
+  return lines;
+}
+
+function parsed(text: string): WriterLine | undefined {
+  try {
+    return JSON.parse(text) as WriterLine;
+  } catch {
+    return undefined;
+  }
+}
+
+const WRITER = fileURLToPath(new URL('writer.ts', import.meta.url));
+
+/** What the file must hold. */
+class Model {
+  /** Newest version and mark by `Type/id`. */
+  readonly current = new Map<string, { readonly write: MarkedWrite; readonly version: number }>();
+  /** Every version ever acknowledged. */
+  readonly versions: { readonly write: MarkedWrite; readonly version: number }[] = [];
+
+  /** Takes in what a writer said. @returns the commit that it did not live to acknowledge */
+  apply(lines: readonly WriterLine[]): {
+    readonly pending: readonly MarkedWrite[] | undefined;
+    readonly commits: number;
+  } {
+    let pending: readonly MarkedWrite[] | undefined;
+    let commits = 0;
+    for (const line of lines) {
+      if (line.kind === 'try') pending = line.writes;
+      if (line.kind !== 'done') continue;
+      const versions = this.#add(pending!);
+      expect(line.versions).toEqual(versions.map(String));
+      pending = undefined;
+      commits += 1;
+    }
+    return { pending, commits };
+  }
+
+  /** Takes in the commit under way if the file shows its ledger. @returns whether it does */
+  async adopt(store: SqliteStore, pending: readonly MarkedWrite[] | undefined): Promise<boolean> {
+    if (pending === undefined) return false;
+    const [ledger] = await store.read([keyOf('Patient', 'ledger')]);
+    const version = ledger?.status === 'found' ? Number(ledger.versionId) : 0;
+    if (version === (this.current.get('Patient/ledger')?.version ?? 0)) return false;
+    this.#add(pending);
+    return true;
+  }
+
+  #add(writes: readonly MarkedWrite[]): readonly number[] {
+    return writes.map((write) => {
+      const name = `${write.type}/${write.id}`;
+      const entry = { write, version: (this.current.get(name)?.version ?? 0) + 1 };
+      this.current.set(name, entry);
+      this.versions.push(entry);
+      return entry.version;
+    });
+  }
+}
+
+async function assertHolds(store: SqliteStore, model: Model): Promise<void> {
+  for (const type of MARKED_TYPES) {
+    const { matches } = await store.search(queryOf(type));
+    const found = matches.map(({ resource }) => withoutMeta(resource));
+    const wanted = [...model.current.values()]
+      .filter(({ write }) => write.type === type && write.mark !== null)
+      .sort((one, other) => (one.write.id < other.write.id ? -1 : 1))
+      .map(({ write }) => markedResource(write));
+    expect(found).toEqual(wanted);
+  }
+  const states = await store.read(
+    model.versions.map(({ write, version }) => ({ ...keyOf(write.type, write.id), version: String(version) })),
+  );
+  states.forEach((state, index) => {
+    const { write, version } = model.versions[index]!;
+    if (write.mark === null) expect(state).toMatchObject({ status: 'gone', versionId: String(version) });
+    else expect(state.status === 'found' && withoutMeta(state.resource)).toEqual(markedResource(write));
+  });
+  const total = [...model.current.values()].filter(({ write }) => write.mark !== null).length;
+  expect(await store.verify()).toEqual({ resources: total, problems: [] });
+}
+
+function withoutMeta(resource: object): object {
+  const { meta: _meta, ...rest } = resource as { meta?: unknown };
+  return rest;
+}

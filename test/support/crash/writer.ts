@@ -1,0 +1,41 @@
+// A process that writes to a SQLite store until it is killed: `node --import tsx writer.ts FILE NAME SEED`.
+// It tells on its standard output what it is about to commit and what was committed; see WriterLine.
+
+import Database from 'better-sqlite3';
+import { writeSync } from 'node:fs';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, put, queryOf } from '../../../src/testing/conformance-case.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { type MarkedWrite, markedResource, nextTransaction, type WriterLine } from './transactions.js';
+
+const [file, name, seed] = process.argv.slice(2) as [string, string, string];
+const random = createRandom(Number(seed));
+
+say({ kind: 'opening' });
+const database = new Database(file);
+const store = new SqliteStore(database);
+// Half of the writers move the log into the file every few commits and spill pages that are not committed yet, as they
+// otherwise would with much more data only.
+if (random() < 0.5) {
+  database.pragma('wal_autocheckpoint = 40');
+  database.pragma('cache_size = 20');
+}
+const { matches } = await store.search(queryOf('Observation'));
+const living = matches.map(({ resource }) => resource.id!);
+
+for (let count = 1; ; count++) {
+  const writes = nextTransaction(living, `${name}-${count}`, random);
+  say({ kind: 'try', writes });
+  const results = await store.commit(writes.map(toWrite));
+  say({ kind: 'done', versions: results.map((result) => ('versionId' in result ? (result.versionId ?? '') : '')) });
+}
+
+function toWrite(write: MarkedWrite): Parameters<SqliteStore['commit']>[0][number] {
+  if (write.mark === null) return { kind: 'delete', key: keyOf(write.type, write.id) };
+  return put(markedResource(write));
+}
+
+/** Not through a stream: what was said must have left the process before anything else happens. */
+function say(line: WriterLine): void {
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
