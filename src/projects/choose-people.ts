@@ -10,7 +10,8 @@ import {
   readProfile,
   readUser,
   userByExternalId,
-  usersByEmail,
+  usersLikeEmail,
+  withEmail,
 } from './find-people.js';
 import type { InviteRequest } from './invite-body.js';
 import { type ProjectDesk, splitReference } from './project-desk.js';
@@ -21,6 +22,10 @@ export interface ChosenPeople {
   readonly profile: PersonProfile | undefined;
   /** The membership to update. */
   readonly membership: ProjectMembership | undefined;
+  /** The User with the same e-mail at the other scope, who was no member. */
+  readonly twin: User | undefined;
+  /** Ids of every User that the e-mail was found by. */
+  readonly seen: readonly string[];
 }
 
 /**
@@ -29,7 +34,7 @@ export interface ChosenPeople {
  * @throws FhirError `conflict` - a member already (`details.memberships`), or somebody else holds what was asked for
  */
 export async function choosePeople(desk: ProjectDesk, request: InviteRequest, hint?: string): Promise<ChosenPeople> {
-  const { user, twin } = await findUser(desk, request, hint);
+  const { user, twin, seen } = await findUser(desk, request, hint);
   if (twin !== undefined && request.mode !== 'another') {
     const memberships = await membershipsOf(desk, [twin.id!]);
     if (memberships.length > 0) throw alreadyMember(memberships, 'with a User of another scope');
@@ -41,7 +46,7 @@ export async function choosePeople(desk: ProjectDesk, request: InviteRequest, hi
     membership === undefined
       ? await chooseProfile(desk, request, user)
       : await keptProfile(desk, request, user, membership);
-  return { user, profile, membership };
+  return { user, profile, membership, twin, seen };
 }
 
 /** The User at the scope asked for, and the one with the same e-mail at the other scope. */
@@ -49,16 +54,18 @@ async function findUser(
   desk: ProjectDesk,
   { email, externalId, scope }: InviteRequest,
   hint: string | undefined,
-): Promise<{ readonly user: User | undefined; readonly twin: User | undefined }> {
+): Promise<Pick<ChosenPeople, 'user' | 'twin' | 'seen'>> {
   if (email === undefined) {
     const member = await membershipByExternalId(desk, externalId!);
     const user = member && (await readUser(desk, member.user.reference ?? ''));
-    return { user: user ?? (await userByExternalId(desk, externalId!)), twin: undefined };
+    return { user: user ?? (await userByExternalId(desk, externalId!)), twin: undefined, seen: [] };
   }
-  const users = await usersByEmail(desk, email, hint);
+  const found = await usersLikeEmail(desk, email, hint);
+  const seen = found.map(({ id }) => id!);
+  const users = withEmail(found, email);
   const ofServer = users.find((one) => livesIn(one, undefined));
   const ofProject = users.find((one) => livesIn(one, desk.project));
-  return scope === 'project' ? { user: ofProject, twin: ofServer } : { user: ofServer, twin: ofProject };
+  return scope === 'project' ? { user: ofProject, twin: ofServer, seen } : { user: ofServer, twin: ofProject, seen };
 }
 
 /** An external id names one member of a project. */

@@ -1,7 +1,7 @@
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { normalizeEmail } from '../access/unique-keys.js';
 import { FhirError } from '../fhir/error.js';
-import { and, type Criteria, or } from '../search/criteria.js';
+import { and, type Criteria, not, or } from '../search/criteria.js';
 import { fold } from '../search/fold.js';
 import type { InviteRequest, PersonType } from './invite-body.js';
 import { type ProjectDesk, splitReference } from './project-desk.js';
@@ -15,15 +15,30 @@ export type PersonProfile = Patient | Practitioner | RelatedPerson;
  * @param hint a User that is known to hold it, as `User/id`
  */
 export async function usersByEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
-  const test = { kind: 'string', comparator: 'equals', text: fold(email) } as const;
-  const byText = { kind: 'match', parameter: 'email', test } as const;
+  return withEmail(await usersLikeEmail(desk, email, hint), email);
+}
+
+/** The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone. */
+export async function usersLikeEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
   const hinted = splitReference(hint ?? '');
+  const byText = likeEmail(email);
   const criteria = hinted.type === 'User' ? or([byText, { kind: 'id', ids: [hinted.id] }]) : byText;
   const { matches } = await desk.guard.search({ type: 'User', criteria }, desk.options);
-  // Folding takes away more than the normal form of an address does.
-  return matches
-    .map(({ resource }) => resource as User)
-    .filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
+  return matches.map(({ resource }) => resource as User);
+}
+
+/** Those who have the e-mail address. Folding, by which they were found, takes away more than its normal form does. */
+export function withEmail(users: readonly User[], email: string): readonly User[] {
+  return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
+}
+
+/** Users of the server or of this project found by an e-mail address, but for those with these ids. */
+export function otherUsersLikeEmail(desk: ProjectDesk, email: string, ids: readonly string[]): Criteria {
+  const here = or([
+    { kind: 'missing', parameter: 'project', missing: true },
+    references('project', 'Project', desk.project),
+  ]);
+  return and([likeEmail(email), here, not({ kind: 'id', ids })]);
 }
 
 /** The User of this project with an external id. */
@@ -97,6 +112,10 @@ export async function readUser(desk: ProjectDesk, user: string): Promise<User | 
 
 export function isPersonType(type: string): type is PersonType {
   return type === 'Patient' || type === 'Practitioner' || type === 'RelatedPerson';
+}
+
+function likeEmail(email: string): Criteria {
+  return { kind: 'match', parameter: 'email', test: { kind: 'string', comparator: 'equals', text: fold(email) } };
 }
 
 async function findMemberships(desk: ProjectDesk, criteria: Criteria): Promise<readonly ProjectMembership[]> {

@@ -2,9 +2,9 @@ import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/f
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import { keepAnAdministrator } from './administrators.js';
-import { choosePeople } from './choose-people.js';
+import { type ChosenPeople, choosePeople } from './choose-people.js';
 import { defaultPolicies } from './default-policies.js';
-import { type PersonProfile, profileCriteria } from './find-people.js';
+import { otherUsersLikeEmail, type PersonProfile, profileCriteria } from './find-people.js';
 import type { InviteRequest } from './invite-body.js';
 import { inviterReference } from './inviter.js';
 import { type MembershipSettings, policiesOf, withSettings } from './membership-settings.js';
@@ -57,7 +57,8 @@ export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint
   const criteria = people.profile === undefined ? profileCriteria(request) : undefined;
   if (criteria !== undefined) writes.add({ kind: 'unmatched', query: { type: request.resourceType, criteria } });
   const profileAt = people.profile === undefined ? writes.create(profile) : undefined;
-  const membershipAt = await writeMembership(desk, request, writes, before, membership);
+  if (before === undefined && request.mode !== 'another') writes.add(...noMemberYet(desk, request, user, people));
+  const membershipAt = await writeMembership(desk, writes, before, membership);
   if (membershipAt !== undefined) writes.add(...referencesStillThere(membership, settings, profile));
   return {
     user: { resource: user, created: userAt !== undefined, write: userAt },
@@ -115,22 +116,30 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
   return { ...before, profile: { reference } };
 }
 
+/**
+ * Checks that whoever is about to become a member has not become one meanwhile: through this User, through that of the
+ * other scope, or through a User whom another invite has just made there. The e-mail of a User is unique per scope only.
+ */
+function noMemberYet(desk: ProjectDesk, { email }: InviteRequest, user: User, people: ChosenPeople): GuardedWrite[] {
+  const checks = [user, people.twin].flatMap((one): GuardedWrite[] => {
+    if (one === undefined) return [];
+    const test = { kind: 'reference', types: ['User'], id: one.id! } as const;
+    const criteria = { kind: 'match', parameter: 'user', test } as const;
+    return [{ kind: 'unmatched', query: { type: 'ProjectMembership', criteria } }];
+  });
+  if (email === undefined) return checks;
+  const criteria = otherUsersLikeEmail(desk, email, [...people.seen, user.id!]);
+  return [...checks, { kind: 'unmatched', query: { type: 'User', criteria } }];
+}
+
 /** @returns the position of its write; undefined where nothing changes */
 async function writeMembership(
   desk: ProjectDesk,
-  request: InviteRequest,
   writes: Writes,
   before: ProjectMembership | undefined,
   after: ProjectMembership,
 ): Promise<number | undefined> {
-  if (before === undefined) {
-    if (request.mode !== 'another') {
-      const test = { kind: 'reference', types: ['User'], id: splitReference(after.user.reference ?? '').id } as const;
-      const criteria = { kind: 'match', parameter: 'user', test } as const;
-      writes.add({ kind: 'unmatched', query: { type: 'ProjectMembership', criteria } });
-    }
-    return writes.create(after);
-  }
+  if (before === undefined) return writes.create(after);
   if (sameJson(before, after)) return undefined;
   writes.add(...(await keepAnAdministrator(desk, before, after)));
   const key = { type: 'ProjectMembership', id: before.id! };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { createProject } from '../../src/projects/create-project.js';
 import { initialize } from '../../src/projects/initialize.js';
 import { invite, type InviteResult } from '../../src/projects/invite.js';
 import { removeMember } from '../../src/projects/remove-member.js';
@@ -45,6 +46,49 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(new Set(results.map(({ membership }) => membership.id)).size).toBe(1);
     expect(results.filter(({ created }) => created.membership)).toHaveLength(1);
     expect(await countOf(store, '', 'User')).toBe(2);
+  });
+
+  test('invites at both scopes make one membership, whoever of the two Users comes first', async () => {
+    const bodies = [person('Practitioner', 'Ann', { scope: 'server' }), person('Patient', 'Ann', { scope: 'project' })];
+    for (const before of ['nobody', 'server', 'project'] as const) {
+      const { store, project, admin } = await openClinic(makeStore());
+      if (before !== 'nobody') {
+        const { membership } = await invite(project, bodies[before === 'server' ? 0 : 1]!, { store, caller: admin });
+        await removeMember(membership.id!, { store, caller: admin });
+      }
+      const { results, codes } = await atOnce(
+        Array.from({ length: TIMES }, (_, turn) => invite(project, bodies[turn % 2]!, { store, caller: admin })),
+      );
+      expect([before, results.length, new Set(codes)]).toEqual([before, 1, new Set(['conflict'])]);
+      expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
+    }
+  });
+
+  test('upserts at both scopes make one membership', async () => {
+    const { store, project, admin } = await openClinic(makeStore());
+    const send = (turn: number): Promise<InviteResult> => {
+      const scope = turn % 2 === 0 ? 'server' : 'project';
+      return invite(project, person('Practitioner', 'Ann', { scope, upsert: true }), { store, caller: admin });
+    };
+    const { results, codes } = await atOnce(Array.from({ length: TIMES }, (_, turn) => send(turn)));
+    expect([results.length, codes.length, new Set(codes)]).toEqual([TIMES / 2, TIMES / 2, new Set(['conflict'])]);
+    expect(new Set(results.map(({ membership }) => membership.id)).size).toBe(1);
+    expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
+  });
+
+  test('invites of one person into many projects make one User and a membership in each', async () => {
+    const { store, superAdmin } = await openClinic(makeStore());
+    const projects = await Promise.all(
+      Array.from({ length: 60 }, (_, number) =>
+        createProject({ resourceType: 'Project', name: `p${number}` }, { store, caller: superAdmin }),
+      ),
+    );
+    const { results, codes } = await atOnce(
+      projects.map(({ id }) => invite(id!, person('Practitioner', 'Ann'), { store, caller: superAdmin })),
+    );
+    expect(codes).toEqual([]);
+    expect(new Set(results.map(({ user }) => user.id)).size).toBe(1);
+    for (const { id } of projects) expect(await countOf(store, id!, 'ProjectMembership')).toBe(1);
   });
 
   test('invites that force memberships make one User, one profile, and a membership each', async () => {
