@@ -6,7 +6,7 @@ import { dirname, relative, resolve, sep } from 'node:path';
  * Options: `[{ source, layers }]`, where `source` is the absolute path of src and `layers` names, per folder, the folders
  * it may import values from besides itself. Imports of types may point anywhere. Reported are
  * - `upward`: a value imported from a layer that the matrix does not name;
- * - `sibling`: a store that imports from another store;
+ * - `sibling`: a store that imports from another store, or what stores share (`stores/sql`) from one of them;
  * - `facade`: anything of src imported from one of its top files (index.ts …), which only gather public names;
  * - `directory`: a relative import that names no file.
  *
@@ -46,7 +46,7 @@ export const importLayers = {
         return context.report({ node, messageId: 'upward', data: { from, to } });
       }
       const [fromStore, toStore] = [own.folders[1], target.folders[1]];
-      if (from === 'stores' && to === 'stores' && toStore !== undefined && fromStore !== toStore) {
+      if (from === 'stores' && to === 'stores' && toStore !== undefined && fromStore !== toStore && toStore !== 'sql') {
         context.report({ node, messageId: 'sibling', data: { from: fromStore, to: toStore } });
       }
     }

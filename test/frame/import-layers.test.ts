@@ -41,6 +41,13 @@ test('nobody imports the public entry files, not even a type', async () => {
   expect(await brokenRules('src/search/fold.ts', text)).toEqual(['local/import-layers']);
 });
 
+test('a store may import what stores share, and no other store', async () => {
+  const text = (from: string): string => `export { one } from '../${from}/config.js';\n`;
+  expect(await brokenRules('src/stores/memory/config.ts', text('sql'))).toEqual([]);
+  expect(await brokenRules('src/stores/memory/config.ts', text('sqlite'))).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/stores/sql/texts.ts', text('sqlite'))).toEqual(['local/import-layers']);
+});
+
 test('a directory cannot be imported', async () => {
   expect(await brokenRules('src/search/fold.ts', `export * from '../fhir';\n`)).toEqual(['local/import-layers']);
 });

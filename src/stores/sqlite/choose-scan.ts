@@ -1,5 +1,5 @@
-import type { ChooseScan, PlannedScan } from './plan.js';
-import { type Sql, sql } from './sql.js';
+import type { ChooseScan, PlannedScan } from '../sql/plan.js';
+import { type Sql, sql } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
 /**

@@ -1,31 +1,24 @@
-import type { AnyResource } from '../../fhir/resource.js';
 import type { IndexEntry } from '../../search/index-entry.js';
 import { indexEntries } from '../../search/index-resource.js';
-import { expectationFailed, uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
+import { uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import type {
   Change,
   DeleteWrite,
-  Expectation,
   PutWrite,
   ResourceKey,
   UnmatchedCheck,
   Write,
   WriteResult,
 } from '../../store/store.js';
+import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { IndexWriter } from './index-writer.js';
 import type { Searches } from './search.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
-import { type NewVersion, type ResourceState, Versions } from './versions.js';
-
-/** What a commit did. */
-export interface Committed {
-  readonly results: readonly WriteResult[];
-  readonly changes: readonly Change[];
-}
+import { Versions } from './versions.js';
 
 /** Applies writes, each list in one transaction. */
 export class Commits {
@@ -137,32 +130,3 @@ const NO_ENTRIES: readonly IndexEntry[] = [];
 const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource) VALUES (?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource
   CROSS JOIN collection c ON c.key = r.collection WHERE u.project = ? AND u.text = ?`;
-
-function assertExpected(
-  key: ResourceKey,
-  expect: Expectation | undefined,
-  { version, exists }: ResourceState,
-  index: number,
-): void {
-  if (expect === undefined) return;
-  const current = exists ? String(version) : null;
-  if (current !== expect.version) throw expectationFailed(index, key, expect, current);
-}
-
-function changeOf(kind: Change['kind'], { project, type, id }: ResourceKey, { versionId }: NewVersion): Change {
-  return { kind, key: { project, type, id }, versionId };
-}
-
-/** The caller's own copy, made when it looks. PERF: most callers of a large commit never do. */
-function putResult(created: boolean, { versionId, lastUpdated, text }: NewVersion): WriteResult {
-  let resource: AnyResource | undefined;
-  return {
-    kind: 'put',
-    created,
-    versionId,
-    lastUpdated,
-    get resource() {
-      return (resource ??= JSON.parse(text!) as AnyResource);
-    },
-  };
-}

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
-import { type AnyResource } from '../../fhir/resource.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { type StoredResource } from '../../store/store.js';
+import { parseStored } from '../sql/parse-stored.js';
 import { type Statements } from './statements.js';
 
 /**
@@ -66,21 +66,6 @@ export class Contents {
 /** Texts of versions by their keys, a JSON list. */
 export const TEXTS = `SELECT j.key, v.text FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
-
-/** A version's text as a resource with the facts that its `meta` holds. @throws FhirError `corrupt` */
-export function parseStored(text: string): StoredResource {
-  let resource: AnyResource;
-  try {
-    resource = JSON.parse(text) as AnyResource;
-  } catch (cause) {
-    throw new FhirError('corrupt', 'The database holds a resource that is no JSON', { cause });
-  }
-  const { versionId, lastUpdated } = resource.meta ?? {};
-  if (versionId === undefined || lastUpdated === undefined) {
-    throw new FhirError('corrupt', 'The database holds a resource without a version');
-  }
-  return { versionId, lastUpdated, resource };
-}
 
 /** Which keys were asked for lately: the last 32,768 for sure, up to twice as many. */
 class RecentKeys {

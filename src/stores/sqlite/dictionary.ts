@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from './driver.js';
-import type { SqlValue } from './sql.js';
+import type { SqlValue } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
 /** The tables that give numbers to names, within an owner. See schema.ts. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { FhirError } from '../../fhir/error.js';
-import { type SqlValue } from './sql.js';
+import { type SqlValue } from '../sql/sql.js';
 
 /** The part of a better-sqlite3 `Database` that the store uses. Any version and build that has it serves. */
 export interface SqliteDatabase {

@@ -2,7 +2,7 @@ import type { StatementPlan, StoreCall } from '../../store/store.js';
 import { TEXTS } from './contents.js';
 import type { Reads } from './reads.js';
 import type { Searches } from './search.js';
-import { Sql } from './sql.js';
+import { Sql } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
 /**

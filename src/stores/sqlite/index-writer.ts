@@ -1,8 +1,8 @@
 import { collationKey } from '../../search/fold.js';
 import type { IndexEntry } from '../../search/index-entry.js';
 import type { Dictionaries } from './dictionary.js';
-import { INDEX_TABLES } from './index-tables.js';
-import { type IndexTable, NO_SYSTEM } from './operators.js';
+import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
+import { NO_SYSTEM } from './dialect.js';
 import { RowBuffer } from './row-buffer.js';
 import type { Statements } from './statements.js';
 
@@ -21,10 +21,10 @@ export interface IndexOwner {
 export class IndexWriter {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
-  readonly #rows: { readonly [Table in IndexTable]: RowBuffer };
+  readonly #rows: { readonly [Table in ValueTable]: RowBuffer };
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
-    const buffer = (table: IndexTable, ...values: string[]): RowBuffer =>
+    const buffer = (table: ValueTable, ...values: string[]): RowBuffer =>
       new RowBuffer(statements, table, ['resource', 'parameter', 'grp', 'ordinal', ...values]);
     this.#statements = statements;
     this.#dictionaries = dictionaries;
@@ -108,7 +108,7 @@ export class IndexWriter {
   }
 }
 
-const REMOVE: { readonly [Table in IndexTable]: string } = {
+const REMOVE: { readonly [Table in ValueTable]: string } = {
   token: 'DELETE FROM token WHERE resource = ?',
   string: 'DELETE FROM string WHERE resource = ?',
   date: 'DELETE FROM date WHERE resource = ?',

@@ -1,11 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import { indexEntries } from '../../search/index-resource.js';
-import { parseStored } from './contents.js';
+import { parseStored } from '../sql/parse-stored.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
-import { INDEX_TABLES } from './index-tables.js';
+import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
 import { IndexWriter } from './index-writer.js';
-import type { IndexTable } from './operators.js';
 import { INDEX_VERSION } from './schema.js';
 import type { Row, Statements } from './statements.js';
 import { inTransaction, withoutTrace } from './transaction.js';
@@ -155,8 +154,8 @@ const NEXT_RESOURCES = `SELECT r.key, r.collection, r.id, r.version, c.project, 
   WHERE r.key > ? AND r.content IS NOT NULL ORDER BY r.key LIMIT 500`;
 
 /** One statement per index table. */
-function forEachTable(text: (table: IndexTable) => string): { readonly [Table in IndexTable]: string } {
-  return Object.fromEntries(INDEX_TABLES.map((table) => [table, text(table)])) as { [Table in IndexTable]: string };
+function forEachTable(text: (table: ValueTable) => string): { readonly [Table in ValueTable]: string } {
+  return Object.fromEntries(INDEX_TABLES.map((table) => [table, text(table)])) as { [Table in ValueTable]: string };
 }
 
 const CLEAR = forEachTable((table) => `DELETE FROM ${table}`);

@@ -1,8 +1,9 @@
 import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
-import { type Contents, parseStored, TEXTS } from './contents.js';
+import { parseStored } from '../sql/parse-stored.js';
+import { Sql } from '../sql/sql.js';
+import { type Contents, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
-import { Sql } from './sql.js';
 import type { Statements } from './statements.js';
 
 /** Answers what is asked for by key. */

@@ -1,5 +1,5 @@
 import type { SqliteStatement } from './driver.js';
-import type { SqlValue } from './sql.js';
+import type { SqlValue } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
 /**

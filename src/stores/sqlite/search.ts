@@ -1,12 +1,14 @@
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
-import { rowCondition } from './conditions.js';
+import { rowCondition } from '../sql/conditions.js';
+import type { SqlDialect } from '../sql/dialect.js';
+import { pageOfMatches } from '../sql/page.js';
+import { planRows } from '../sql/plan.js';
+import { inPlan, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
+import { FALSE, type Sql, sql } from '../sql/sql.js';
+import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
-import { beyond, orderBy, orderTerms } from './order.js';
-import { planRows } from './plan.js';
-import { inPlan, parameterKey, rowScope, type RowScope } from './rows.js';
-import { FALSE, list, Sql, sql } from './sql.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -19,10 +21,12 @@ export interface KeyPage {
 export class Searches {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
+  readonly #dialect: SqlDialect;
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
+    this.#dialect = sqliteDialect(dictionaries);
   }
 
   /** One page of the matches. */
@@ -102,38 +106,10 @@ export class Searches {
   }
 
   #scope({ project, type }: SearchQuery): RowScope {
-    return rowScope({ project, dictionaries: this.#dictionaries }, type);
+    return rowScope({ project, dialect: this.#dialect }, type);
   }
 
   #where({ criteria }: SearchQuery, scope: RowScope): Sql {
     return inPlan(planRows(criteria, scope, chooseScan(this.#statements)), scope);
   }
-}
-
-/** What SQLite takes for a LIMIT that is none. */
-const NO_LIMIT = -1;
-
-/**
- * The version keys of one page, in order; from the page's end backwards where it ends at a position.
- *
- * @param matching FROM and WHERE of all matches, with `r0` for the resource
- */
-function pageOfMatches(query: SearchQuery, matching: Sql, scope: RowScope): Sql {
-  const { offset, limit = NO_LIMIT } = pageOf(query);
-  const edge = pageEdgeOf(query);
-  const terms = orderTerms(query.sort, scope);
-  const page = sql`LIMIT ${limit} OFFSET ${offset}`;
-  const id = sql`r0.id`;
-  if (edge === undefined) return sql`SELECT r0.content AS content ${matching} ORDER BY ${orderBy(terms, id)} ${page}`;
-  const { before } = edge;
-  if (terms.length === 0) {
-    return sql`SELECT r0.content AS content ${matching} AND ${beyond(terms, id, edge)}
-      ORDER BY ${orderBy(terms, id, before)} ${page}`;
-  }
-  // PERF: a LIMIT inside keeps SQLite from working out the values of the order anew wherever they are compared.
-  const named = terms.map((term, index) => ({ ...term, value: new Sql(`s.k${index}`, []) }));
-  const values = list(terms.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`));
-  return sql`SELECT s.content AS content
-    FROM (SELECT r0.content AS content, r0.id AS id, ${values} ${matching} LIMIT ${NO_LIMIT}) s
-    WHERE ${beyond(named, sql`s.id`, edge)} ORDER BY ${orderBy(named, sql`s.id`, before)} ${page}`;
 }

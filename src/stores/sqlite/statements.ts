@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type SqliteDatabase, type SqliteStatement } from './driver.js';
-import { type Sql, type SqlValue } from './sql.js';
+import { type Sql, type SqlValue } from '../sql/sql.js';
 
 /** One result row: the values of its columns in order. */
 export type Row = readonly SqlValue[];

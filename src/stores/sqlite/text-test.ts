@@ -1,9 +1,9 @@
 import type { Criteria } from '../../search/criteria.js';
 import { matches } from '../../search/match.js';
 import { createSubject, type SearchWorld } from '../../search/search-subject.js';
-import { parseStored } from './contents.js';
 import type { SqliteDatabase } from './driver.js';
-import { type Sql, sql } from './sql.js';
+import { parseStored } from '../sql/parse-stored.js';
+import { type Sql, sql } from '../sql/sql.js';
 
 /**
  * A test that no index table can answer (`:text`): the criteria are evaluated on the stored resource.

@@ -2,6 +2,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { jsonText } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
+import type { WrittenVersion } from '../sql/commit-results.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
 
@@ -18,15 +19,10 @@ export interface ResourceState {
 }
 
 /** A version just written. */
-export interface NewVersion {
+export interface NewVersion extends WrittenVersion {
   /** Key of the `resource` row. */
   readonly owner: number;
   readonly collection: number;
-  readonly versionId: string;
-  /** ISO 8601 instant, UTC. */
-  readonly lastUpdated: string;
-  /** The resource as it is kept; null: a deletion. */
-  readonly text: string | null;
 }
 
 /** Writes the tables `resource` and `version`. Only inside a transaction, which starts with {@link begin}. */

@@ -1,4 +1,4 @@
-/** What SQLite columns and parameters hold here. */
+/** What columns and parameters hold here. */
 export type SqlValue = string | number | null;
 
 /**
@@ -37,8 +37,8 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | Sql
   return new Sql(text, values);
 }
 
-export const TRUE = sql`1`;
-export const FALSE = sql`0`;
+export const TRUE = sql`TRUE`;
+export const FALSE = sql`FALSE`;
 
 /** Conjunction in parentheses; true if there is nothing to hold. */
 export function allOf(conditions: readonly Sql[]): Sql {
@@ -63,13 +63,13 @@ export function list(pieces: readonly Sql[]): Sql {
   return join(pieces, ', ');
 }
 
-/** All rows of the selects, repeated ones included. Any number may be given: SQLite's own limit is 500. */
+/** All rows of the selects, repeated ones included. Any number may be given: SQLite's own limit is 500 at once. */
 export function unionAll(selects: readonly Sql[]): Sql {
   if (selects.length <= TERMS_PER_UNION) return join(selects, ' UNION ALL ');
   const groups: Sql[] = [];
   for (let start = 0; start < selects.length; start += TERMS_PER_UNION) {
     const group = join(selects.slice(start, start + TERMS_PER_UNION), ' UNION ALL ');
-    groups.push(sql`SELECT * FROM (${group})`);
+    groups.push(sql`SELECT * FROM (${group}) AS u`);
   }
   return unionAll(groups);
 }

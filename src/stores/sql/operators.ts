@@ -1,9 +1,16 @@
-import type { QuantityTest, ReferenceTest, StringTest, TokenTest, UriTest, ValueTest } from '../../search/criteria.js';
+import type {
+  QuantityTest,
+  ReferenceTest,
+  StringTest,
+  TextTest,
+  TokenTest,
+  UriTest,
+  ValueTest,
+} from '../../search/criteria.js';
 import { fold } from '../../search/fold.js';
-import type { Dictionaries } from './dictionary.js';
+import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './spans.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
-import { contains, endsWith, startsWith } from './texts.js';
 
 /**
  * Where and how a test looks at index values.
@@ -17,16 +24,10 @@ export interface Lookup {
   readonly scans?: readonly Sql[];
 }
 
-export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri';
+export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri' | 'display';
 
-/** What the operators need to know of the query around them. */
-export interface OperatorScope {
-  readonly project: string;
-  readonly dictionaries: Dictionaries;
-}
-
-/** Tests that SQL can express, sets of alike ones included. `text` tests are not: their texts are not indexed. */
-export type IndexedTest = Exclude<ValueTest, { readonly kind: 'text' }> | TokenSet | ReferenceSet;
+/** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */
+export type IndexedTest = ValueTest | TokenSet | ReferenceSet;
 
 /** Any of the codes, with what else the test says. */
 export interface TokenSet {
@@ -48,14 +49,16 @@ export interface ReferenceSet {
  *
  * @param x the name of the index table's row in the conditions.
  */
-export function lookupsFor(test: IndexedTest, x: Sql, scope: OperatorScope): readonly Lookup[] {
+export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): readonly Lookup[] {
   switch (test.kind) {
     case 'token':
       return tokenLookups(test, test.code === undefined ? undefined : [test.code], x, scope);
     case 'token-set':
       return tokenLookups(test.test, test.codes, x, scope);
+    case 'text':
+      return [textLookup(test, x, scope)];
     case 'string':
-      return [stringLookup(test, x)];
+      return [stringLookup(test, x, scope)];
     case 'date':
       return [dateLookup(test, x)];
     case 'number':
@@ -65,64 +68,60 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: OperatorScope): rea
     case 'reference':
       return test.url === undefined
         ? localReferenceLookups(test, test.id === undefined ? undefined : [test.id], x, scope)
-        : urlReferenceLookups(test.url, test.negated ?? false, x);
+        : urlReferenceLookups(test.url, test.negated ?? false, x, scope);
     case 'reference-set':
       return localReferenceLookups(test.test, test.ids, x, scope);
     case 'uri':
-      return [uriLookup(test, x)];
+      return [uriLookup(test, x, scope)];
   }
-}
-
-/** Equal to the only one of the texts, or to any of them. */
-export function isOneOf(column: Sql, texts: readonly string[]): Sql {
-  if (texts.length === 1) return sql`${column} = ${texts[0]!}`;
-  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(texts)}))`;
 }
 
 function tokenLookups(
   { system, noSystem, negated }: TokenTest,
   codes: readonly string[] | undefined,
   x: Sql,
-  { project, dictionaries }: OperatorScope,
+  { project, dialect }: SearchScope,
 ): readonly Lookup[] {
-  const ofCode = codes === undefined ? TRUE : isOneOf(sql`${x}.code`, codes);
-  const key =
-    noSystem === true ? NO_SYSTEM : system === undefined ? undefined : dictionaries.systems.find(project, system);
+  const ofCode = codes === undefined ? TRUE : dialect.indexed.isOneOf(sql`${x}.code`, codes);
+  const key = noSystem === true ? dialect.noSystem : system === undefined ? undefined : dialect.system(project, system);
   const ofSystem = key !== undefined ? sql`${x}.system = ${key}` : system === undefined ? TRUE : FALSE;
   const condition = allOf([ofCode, ofSystem]);
-  if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT 1` }];
+  if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT TRUE` }];
   if (condition === FALSE) return [];
   return [{ table: 'token', condition, ...(codes === undefined ? {} : { scans: [condition] }) }];
 }
 
-/** `token.system` and `quantity.system` of values without one. */
-export const NO_SYSTEM = 0;
+/** A display or text of the token holds the text. */
+function textLookup({ text }: TextTest, x: Sql, { dialect }: SearchScope): Lookup {
+  return { table: 'display', condition: dialect.contains(sql`${x}.folded`, sql`${text}`) };
+}
 
-function stringLookup({ comparator, text }: StringTest, x: Sql): Lookup {
+function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: SearchScope): Lookup {
+  const { indexed } = dialect;
   const folded = sql`${x}.folded`;
   switch (comparator) {
     case 'starts-with':
-      return ranged('string', startsWith(folded, text));
+      return ranged('string', indexed.startsWith(folded, text));
     case 'equals':
-      return ranged('string', sql`${folded} = ${text}`);
+      return ranged('string', indexed.isOneOf(folded, [text]));
     case 'exact':
-      return ranged('string', sql`${folded} = ${fold(text)} AND ${x}.text = ${text}`);
+      return ranged('string', sql`${indexed.isOneOf(folded, [fold(text)])} AND ${x}.text = ${text}`);
     case 'ends-with':
-      return { table: 'string', condition: endsWith(folded, text) };
+      return { table: 'string', condition: dialect.endsWith(folded, text) };
     case 'contains':
-      return { table: 'string', condition: contains(folded, text) };
+      return { table: 'string', condition: dialect.contains(folded, sql`${text}`) };
     case 'not-equals':
       return { table: 'string', condition: sql`${folded} <> ${text}` };
   }
 }
 
-function quantityLookups(test: QuantityTest, x: Sql, { project, dictionaries }: OperatorScope): readonly Lookup[] {
+function quantityLookups(test: QuantityTest, x: Sql, { project, dialect }: SearchScope): readonly Lookup[] {
   const { system, code } = test;
   if (system === undefined) {
     const named = code === undefined ? TRUE : sql`(${x}.code = ${code} OR ${x}.unit = ${code})`;
     return [numberLookup(test, x, allOf([sql`${x}.system IS NOT NULL`, named]))];
   }
-  const key = dictionaries.systems.find(project, system);
+  const key = dialect.system(project, system);
   if (key === undefined) return [];
   const ofSystem = sql`${x}.system = ${key}`;
   return [numberLookup(test, x, code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${code}`)];
@@ -132,10 +131,9 @@ function localReferenceLookups(
   { types, negated }: ReferenceTest,
   ids: readonly string[] | undefined,
   x: Sql,
-  scope: OperatorScope,
+  { project, dialect }: SearchScope,
 ): readonly Lookup[] {
-  const targets = targetKeys(types, ids, scope);
-  const condition = targets === TRUE || targets === FALSE ? targets : sql`${x}.target IN (${targets})`;
+  const condition = dialect.pointsTo(x, project, types, ids);
   if (negated) {
     return [
       { table: 'reference', condition: negation(condition) },
@@ -146,30 +144,16 @@ function localReferenceLookups(
   return [{ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition] }) }];
 }
 
-/** Keys of the resources of these types, with these ids; undefined: of any. TRUE: all there are, FALSE: none. */
-function targetKeys(
-  types: readonly string[] | undefined,
-  ids: readonly string[] | undefined,
-  { project, dictionaries }: OperatorScope,
-): Sql {
-  if (types === undefined) {
-    if (ids === undefined) return TRUE;
-    return sql`SELECT t.key FROM collection c CROSS JOIN resource t ON t.collection = c.key
-      WHERE c.project = ${project} AND ${isOneOf(sql`t.id`, ids)}`;
-  }
-  const collections = types.flatMap((type) => dictionaries.collections.find(project, type) ?? []);
-  if (collections.length === 0) return FALSE;
-  const ofType =
-    collections.length === 1
-      ? sql`t.collection = ${collections[0]!}`
-      : sql`t.collection IN (SELECT value FROM json_each(${JSON.stringify(collections)}))`;
-  return sql`SELECT t.key FROM resource t WHERE ${ofType} AND ${ids === undefined ? TRUE : isOneOf(sql`t.id`, ids)}`;
-}
-
 /** A canonical without version also names every version of it. */
-function urlReferenceLookups(url: string, negated: boolean, x: Sql): readonly Lookup[] {
+function urlReferenceLookups(
+  url: string,
+  negated: boolean,
+  x: Sql,
+  { dialect: { indexed } }: SearchScope,
+): readonly Lookup[] {
   const value = sql`${x}.value`;
-  const scans = [sql`${value} = ${url}`, ...(url.includes('|') ? [] : [startsWith(value, `${url}|`)])];
+  const whole = indexed.isOneOf(value, [url]);
+  const scans = url.includes('|') ? [whole] : [whole, indexed.startsWith(value, `${url}|`)];
   const condition = anyOf(scans);
   if (!negated) return [{ table: 'uri', condition, scans }];
   return [
@@ -178,28 +162,32 @@ function urlReferenceLookups(url: string, negated: boolean, x: Sql): readonly Lo
   ];
 }
 
-function uriLookup({ comparator, value: searched }: UriTest, x: Sql): Lookup {
+function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }: SearchScope): Lookup {
+  const { indexed } = dialect;
   const value = sql`${x}.value`;
   switch (comparator) {
     case 'equals':
-      return ranged('uri', sql`${value} = ${searched}`);
+      return ranged('uri', indexed.isOneOf(value, [searched]));
     case 'starts-with':
-      return ranged('uri', startsWith(value, searched));
+      return ranged('uri', indexed.startsWith(value, searched));
     case 'below': {
       const scans = [
-        sql`${value} = ${searched}`,
-        startsWith(value, searched.endsWith('/') ? searched : `${searched}/`),
+        indexed.isOneOf(value, [searched]),
+        indexed.startsWith(value, searched.endsWith('/') ? searched : `${searched}/`),
       ];
       return { table: 'uri', condition: anyOf(scans), scans };
     }
     case 'above': {
-      const asPath = sql`CASE WHEN substr(${value}, -1) = '/' THEN ${value} ELSE ${value} || '/' END`;
-      return { table: 'uri', condition: sql`(${value} = ${searched} OR instr(${searched}, ${asPath}) = 1)` };
+      const asPath = sql`CASE WHEN ${dialect.endsWith(value, '/')} THEN ${value} ELSE ${value} || '/' END`;
+      return {
+        table: 'uri',
+        condition: sql`(${value} = ${searched} OR ${dialect.beginsWith(sql`${searched}`, asPath)})`,
+      };
     }
     case 'ends-with':
-      return { table: 'uri', condition: endsWith(value, searched) };
+      return { table: 'uri', condition: dialect.endsWith(value, searched) };
     case 'contains':
-      return { table: 'uri', condition: contains(value, searched) };
+      return { table: 'uri', condition: dialect.contains(value, sql`${searched}`) };
     case 'not-equals':
       return { table: 'uri', condition: sql`${value} <> ${searched}` };
   }

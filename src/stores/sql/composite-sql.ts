@@ -1,21 +1,21 @@
-import type { CompositeCriteria, ValueTest } from '../../search/criteria.js';
+import type { CompositeCriteria } from '../../search/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
-import { parameterKey, type RowScope } from './rows.js';
-import { allOf, anyOf, FALSE, Sql, sql, TRUE } from './sql.js';
-import { textCondition } from './text-test.js';
+import { ofParameter, parameterKey, type RowScope } from './rows.js';
+import { allOf, anyOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** One group of component values passes all tests. */
 export function compositeCondition(criteria: CompositeCriteria, scope: RowScope): Sql {
   if (criteria.tests.length === 0) return FALSE;
-  if (!criteria.tests.every(isIndexed)) return textCondition(criteria, scope.row);
+  const { evaluate } = scope.dialect;
+  if (evaluate !== undefined && hasText(criteria)) return evaluate(criteria, scope.row);
   const resource = sql`${scope.row}.key`;
   return componentCondition(componentsOf(criteria, scope), resource, undefined, scope);
 }
 
 /** The selects of all rows with such a group, found by one of the components; undefined where no index helps. */
 export function compositeScans(criteria: CompositeCriteria, scope: RowScope): readonly Sql[] | undefined {
-  if (!criteria.tests.every(isIndexed)) return undefined;
+  if (scope.dialect.evaluate !== undefined && hasText(criteria)) return undefined;
   const components = componentsOf(criteria, scope);
   for (const [index, component] of components.entries()) {
     const lookups = lookupsFor(component.test, component.x, scope);
@@ -28,7 +28,7 @@ export function compositeScans(criteria: CompositeCriteria, scope: RowScope): re
     return lookups.flatMap(({ table, scans }) =>
       scans!.map(
         (scan) => sql`SELECT ${x}.resource FROM ${TABLE_NAMES[table]} ${x}
-          WHERE ${x}.parameter = ${component.key!} AND ${scan} AND ${others}`,
+          WHERE ${ofParameter(x, component.key!, scope)} AND ${scan} AND ${others}`,
       ),
     );
   }
@@ -38,14 +38,14 @@ export function compositeScans(criteria: CompositeCriteria, scope: RowScope): re
 interface Component {
   readonly test: IndexedTest;
   /** Key of the component's own parameter. */
-  readonly key: number | undefined;
+  readonly key: SqlValue | undefined;
   /** The name of its row. */
   readonly x: Sql;
 }
 
 function componentsOf({ parameter, tests }: CompositeCriteria, scope: RowScope): readonly Component[] {
   return tests.map((test, index) => ({
-    test: test as IndexedTest,
+    test,
     key: parameterKey(scope, `${parameter}$${index}`),
     x: new Sql(`x${index}`, []),
   }));
@@ -66,12 +66,12 @@ function componentCondition(
   return anyOf(
     lookupsFor(test, x, scope).map(
       ({ table, condition }) =>
-        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} ${x} WHERE ${x}.resource = ${resource} AND ${x}.parameter = ${key}
+        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} ${x} WHERE ${x}.resource = ${resource} AND ${ofParameter(x, key, scope)}
           AND ${allOf([inGroup, condition, rest])})`,
     ),
   );
 }
 
-function isIndexed(test: ValueTest): test is Exclude<ValueTest, { readonly kind: 'text' }> {
-  return test.kind !== 'text';
+function hasText({ tests }: CompositeCriteria): boolean {
+  return tests.some(({ kind }) => kind === 'text');
 }

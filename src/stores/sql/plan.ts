@@ -2,12 +2,23 @@ import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } fr
 import { compositeScans } from './composite-sql.js';
 import { rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
-import { isOneOf } from './operators.js';
-import { inPlan, innerScope, isCurrent, parameterKey, type RowPlan, type RowScope } from './rows.js';
+import {
+  inPlan,
+  innerScope,
+  isCurrent,
+  isFound,
+  ofParameter,
+  parameterKey,
+  type RowPlan,
+  type RowScope,
+} from './rows.js';
 import { allOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
 
 /** Picks the scan that gives few rows: its position. Of two or more. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
+
+/** How conjunctions begin: from one chosen scan, or from whichever the database's own planner likes. */
+export type ScanChoice = ChooseScan | 'planner';
 
 export interface PlannedScan {
   readonly scan: Sql;
@@ -16,7 +27,7 @@ export interface PlannedScan {
 }
 
 /** Plans a search that starts from an index where one helps, and tests everything else row by row. */
-export function planRows(criteria: Criteria, scope: RowScope, choose: ChooseScan): RowPlan {
+export function planRows(criteria: Criteria, scope: RowScope, choose: ScanChoice): RowPlan {
   switch (criteria.kind) {
     case 'and':
       return planConjunction(criteria, scope, choose);
@@ -42,12 +53,18 @@ export function planRows(criteria: Criteria, scope: RowScope, choose: ChooseScan
 }
 
 /** Starts from the conjunct that finds fewest and tests the others on what it finds. */
-function planConjunction({ of }: AndCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+function planConjunction({ of }: AndCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
   const plans = of.map((criteria) => ({ criteria, plan: planRows(criteria, scope, choose) }));
+  if (choose === 'planner') return { residual: allOf(plans.map(({ plan }) => narrowed(plan, scope))) };
   const withScan = plans.filter(({ plan }) => plan.scan !== undefined);
   const start = withScan.length < 2 ? withScan[0] : withScan[choose(withScan.map(plannedScan))];
   const residuals = plans.map((one) => (one === start ? one.plan.residual : rowCondition(one.criteria, scope)));
   return start === undefined ? { residual: allOf(residuals) } : { scan: start.plan.scan!, residual: allOf(residuals) };
+}
+
+/** What a plan says of current rows. */
+function narrowed({ scan, residual }: RowPlan, { row }: RowScope): Sql {
+  return scan === undefined ? residual : allOf([sql`${row}.key IN (${scan})`, residual]);
 }
 
 function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly plan: RowPlan }): PlannedScan {
@@ -58,7 +75,7 @@ function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly
 const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite']);
 
 /** Joins the scans of all alternatives, if each has one. */
-function planDisjunction(criteria: OrCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+function planDisjunction(criteria: OrCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
   const selects: Sql[] = [];
   for (const [parameter, group] of matchesByParameter(criteria.of)) {
     const scans = matchScans(parameter, group, scope);
@@ -79,22 +96,25 @@ function fromScans(scans: readonly Sql[] | undefined, criteria: Criteria, scope:
   return scans.length === 0 ? { residual: FALSE } : { scan: unionAll(scans), residual: TRUE };
 }
 
+const X = sql`x`;
+
 function idScan(ids: readonly string[], scope: RowScope): Sql {
-  const { row } = scope;
-  return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), isOneOf(sql`${row}.id`, ids)])}`;
+  const { row, dialect } = scope;
+  return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), dialect.isOneOf(sql`${row}.id`, ids)])}`;
 }
 
-function chainPlan(criteria: ChainCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+function chainPlan(criteria: ChainCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
   const key = parameterKey(scope, criteria.parameter);
   const target = innerScope(scope, criteria.type);
   if (key === undefined || target.collection === undefined) return { residual: FALSE };
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };
-  const scan = sql`SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target IN (${keysOf(targets, target)})`;
+  const scan = sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)}
+    AND x.target IN (${keysOf(targets, target)})`;
   return { scan, residual: TRUE };
 }
 
-function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ChooseScan): RowPlan {
+function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
   const source = innerScope(scope, criteria.type);
   const key = parameterKey(source, criteria.parameter);
   if (key === undefined || scope.collection === undefined) return { residual: FALSE };
@@ -103,9 +123,10 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ChooseScan): Ro
   const { row } = scope;
   const targets =
     sources.scan === undefined
-      ? sql`SELECT x.target FROM reference x CROSS JOIN resource ${source.row} ON ${source.row}.key = x.resource
-          WHERE x.parameter = ${key} AND ${sources.residual}`
-      : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)}) AND x.parameter = ${key}`;
+      ? sql`SELECT x.target FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
+          WHERE ${ofParameter(X, key, source)} AND ${allOf([isFound(source), sources.residual])}`
+      : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)})
+          AND ${ofParameter(X, key, source)}`;
   // What is pointed to may be of another type, deleted or never there.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
   return { scan, residual: TRUE };

@@ -1,8 +1,7 @@
 import type { SortKey } from '../../search/criteria.js';
 import type { PageEdge } from '../../store/guards.js';
-import { TABLE_NAMES, tablesOf } from './index-tables.js';
-import type { IndexTable } from './operators.js';
-import { parameterKey, type RowScope } from './rows.js';
+import { TABLE_NAMES, tablesOf, type ValueTable } from './index-tables.js';
+import { ofParameter, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, list, type Sql, sql, unionAll } from './sql.js';
 
 /** One thing that a search is ordered by. */
@@ -15,7 +14,7 @@ export interface OrderTerm {
  * What a search is ordered by: one term per key of the sort. Ties are in order of the ids.
  *
  * Equal to `compareSubjects` of search/sort.ts, but for strings with characters outside the Basic Multilingual Plane:
- * SQLite orders by code point, so these come after, not before, the characters from U+E000 to U+FFFF.
+ * databases order by code point, so these come after, not before, the characters from U+E000 to U+FFFF.
  */
 export function orderTerms(sort: readonly SortKey[] | undefined, scope: RowScope): readonly OrderTerm[] {
   const keys = sort ?? [];
@@ -61,30 +60,28 @@ const NULL = sql`NULL`;
 /** Undefined where no resource has a value, so that the key decides nothing. */
 function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | undefined {
   const { row, type } = scope;
+  const { targetText } = scope.dialect;
   if (parameter === '_id') return sql`${row}.id`;
   if (parameter === '_lastUpdated') return sql`${row}.updated`;
   const key = parameterKey(scope, parameter);
   if (key === undefined) return undefined;
   const values = tablesOf(type, parameter).map(
-    (table) => sql`SELECT ${ORDER_VALUES[table]} AS value FROM ${TABLE_NAMES[table]} x ${JOINS[table] ?? NOTHING}
-      WHERE x.resource = ${row}.key AND x.parameter = ${key}`,
+    (table) => sql`SELECT ${table === 'reference' ? targetText.value : ORDER_VALUES[table]} AS value
+      FROM ${TABLE_NAMES[table]} x ${table === 'reference' ? targetText.join : NOTHING}
+      WHERE x.resource = ${row}.key AND ${ofParameter(X, key, scope)}`,
   );
   if (values.length === 0) return undefined;
   const extreme = descending ? sql`max(value)` : sql`min(value)`;
-  return sql`(SELECT ${extreme} FROM (${unionAll(values)}))`;
+  return sql`(SELECT ${extreme} FROM (${unionAll(values)}) AS v)`;
 }
 
+const X = sql`x`;
 const NOTHING = sql``;
 
-const ORDER_VALUES: { readonly [Table in IndexTable]: Sql } = {
+const ORDER_VALUES: { readonly [Table in Exclude<ValueTable, 'reference'>]: Sql } = {
   token: sql`x.code`,
   string: sql`coalesce(x.collation, x.folded)`,
   date: sql`x.low`,
   quantity: sql`x.low`,
-  reference: sql`c.type || '/' || t.id`,
   uri: sql`x.value`,
-};
-
-const JOINS: { readonly [Table in IndexTable]?: Sql } = {
-  reference: sql`CROSS JOIN resource t ON t.key = x.target CROSS JOIN collection c ON c.key = t.collection`,
 };

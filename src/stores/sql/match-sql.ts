@@ -2,9 +2,8 @@ import type { Criteria, MatchCriteria } from '../../search/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, type Lookup, lookupsFor } from './operators.js';
-import { parameterKey, type RowScope } from './rows.js';
+import { ofParameter, parameterKey, type RowScope } from './rows.js';
 import { anyOf, FALSE, type Sql, sql } from './sql.js';
-import { textCondition } from './text-test.js';
 
 const X = sql`x`;
 
@@ -26,11 +25,12 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   if (key === undefined) return FALSE;
   const conditions = lookupsByTable(matches, scope).map(
     ([table, lookups]) =>
-      sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND x.parameter = ${key}
+      sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
         AND ${anyOf(lookups.map(({ condition }) => condition))})`,
   );
-  const texts = matches.filter(({ test }) => test.kind === 'text');
-  return anyOf([...conditions, ...texts.map((one) => textCondition(one, scope.row))]);
+  const { evaluate } = scope.dialect;
+  const texts = evaluate === undefined ? [] : matches.filter(({ test }) => test.kind === 'text');
+  return anyOf([...conditions, ...texts.map((one) => evaluate!(one, scope.row))]);
 }
 
 /** The selects that together give the key of every row with a value that passes; undefined where no index helps. */
@@ -49,7 +49,8 @@ export function matchScans(
       if (scans === undefined) return undefined;
       for (const scan of scans) {
         selects.push(
-          sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x WHERE x.parameter = ${key} AND x.grp = 0 AND ${scan}`,
+          sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x
+            WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND ${scan}`,
         );
       }
     }
@@ -61,7 +62,9 @@ function lookupsByTable(
   matches: readonly MatchCriteria[],
   scope: RowScope,
 ): readonly (readonly [Lookup['table'], readonly Lookup[]])[] {
-  const indexed = matches.map(({ test }) => test).filter((test) => test.kind !== 'text') as readonly IndexedTest[];
+  const { evaluate } = scope.dialect;
+  const tests: readonly IndexedTest[] = matches.map(({ test }) => test);
+  const indexed = evaluate === undefined ? tests : tests.filter(({ kind }) => kind !== 'text');
   const groups = new Map<Lookup['table'], Lookup[]>();
   for (const test of mergeTests(indexed)) {
     for (const lookup of lookupsFor(test, X, scope)) {

@@ -11,13 +11,16 @@ export const TABLE_NAMES: { readonly [Table in IndexTable]: Sql } = {
   quantity: sql`quantity`,
   reference: sql`reference`,
   uri: sql`uri`,
+  display: sql`display`,
 };
 
-/** All tables that hold index values. */
-export const INDEX_TABLES = Object.keys(TABLE_NAMES) as readonly IndexTable[];
+/** The tables that hold index values: all but `display`, whose rows belong to those of `token`. */
+export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference', 'uri'] as const;
+
+export type ValueTable = (typeof INDEX_TABLES)[number];
 
 /** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
-export function tablesOf(type: string, parameter: string): readonly IndexTable[] {
+export function tablesOf(type: string, parameter: string): readonly ValueTable[] {
   // Identifiers of references are tokens; see index-entry.ts for the forms of codes.
   if (parameter.endsWith(':identifier')) return ['token'];
   const [code, component] = parameter.split('$') as [string, string | undefined];
@@ -26,7 +29,7 @@ export function tablesOf(type: string, parameter: string): readonly IndexTable[]
   return kind === undefined ? INDEX_TABLES : TABLES_BY_TYPE[kind];
 }
 
-const TABLES_BY_TYPE: { readonly [Type in SearchParameterType]: readonly IndexTable[] } = {
+const TABLES_BY_TYPE: { readonly [Type in SearchParameterType]: readonly ValueTable[] } = {
   string: ['string'],
   token: ['token'],
   date: ['date'],

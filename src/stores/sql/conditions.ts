@@ -2,8 +2,7 @@ import type { ChainCriteria, Criteria, DateTest, HasCriteria, MissingCriteria } 
 import { compositeCondition } from './composite-sql.js';
 import { TABLE_NAMES, tablesOf } from './index-tables.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';
-import { isOneOf } from './operators.js';
-import { innerScope, isCurrent, parameterKey, type RowScope } from './rows.js';
+import { innerScope, isCurrent, isFound, ofParameter, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 
 /** Whether the row at hand matches, by point lookups under its own key. Never NULL. */
@@ -23,7 +22,7 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
     case 'not':
       return negation(rowCondition(criteria.of, scope));
     case 'id':
-      return criteria.ids.length === 0 ? FALSE : isOneOf(sql`${scope.row}.id`, criteria.ids);
+      return criteria.ids.length === 0 ? FALSE : scope.dialect.isOneOf(sql`${scope.row}.id`, criteria.ids);
     case 'last-updated':
       return updatedCondition(criteria.test, scope);
     case 'match':
@@ -38,6 +37,8 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
       return hasCondition(criteria, scope);
   }
 }
+
+const X = sql`x`;
 
 /** An instant is kept to the millisecond and lasts one, so every prefix is a range of whole milliseconds. */
 function updatedCondition({ prefix, low, high }: DateTest, { row }: RowScope): Sql {
@@ -70,7 +71,8 @@ function missingCondition({ parameter, missing }: MissingCriteria, scope: RowSco
   const present = anyOf(
     tablesOf(scope.type, parameter).map(
       (table) =>
-        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND x.parameter = ${key})`,
+        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x
+          WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)})`,
     ),
   );
   return missing ? negation(present) : present;
@@ -80,14 +82,16 @@ function chainCondition({ parameter, type, of }: ChainCriteria, scope: RowScope)
   const key = parameterKey(scope, parameter);
   const target = innerScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
-  return sql`EXISTS (SELECT 1 FROM reference x CROSS JOIN resource ${target.row} ON ${target.row}.key = x.target
-    WHERE x.resource = ${scope.row}.key AND x.parameter = ${key} AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
+  return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${target.row} ON ${target.row}.key = x.target
+    WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
+      AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
 }
 
 function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sql {
   const source = innerScope(scope, type);
   const key = parameterKey(source, parameter);
   if (key === undefined) return FALSE;
-  return sql`EXISTS (SELECT 1 FROM reference x CROSS JOIN resource ${source.row} ON ${source.row}.key = x.resource
-    WHERE x.parameter = ${key} AND x.target = ${scope.row}.key AND ${rowCondition(of, source)})`;
+  return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
+    WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key
+      AND ${allOf([isFound(source), rowCondition(of, source)])})`;
 }

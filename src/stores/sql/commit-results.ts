@@ -1,0 +1,53 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { expectationFailed } from '../../store/conflicts.js';
+import type { Change, Expectation, ResourceKey, WriteResult } from '../../store/store.js';
+
+/** What a commit did. */
+export interface Committed {
+  readonly results: readonly WriteResult[];
+  readonly changes: readonly Change[];
+}
+
+/** A version just written. */
+export interface WrittenVersion {
+  readonly versionId: string;
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  /** The resource as it is kept; null: a deletion. */
+  readonly text: string | null;
+}
+
+/** @throws FhirError `precondition-failed` */
+export function assertExpected(
+  key: ResourceKey,
+  expect: Expectation | undefined,
+  { version, exists }: { readonly version: number; readonly exists: boolean },
+  index: number,
+): void {
+  if (expect === undefined) return;
+  const current = exists ? String(version) : null;
+  if (current !== expect.version) throw expectationFailed(index, key, expect, current);
+}
+
+/** The change that listeners hear of. */
+export function changeOf(
+  kind: Change['kind'],
+  { project, type, id }: ResourceKey,
+  { versionId }: WrittenVersion,
+): Change {
+  return { kind, key: { project, type, id }, versionId };
+}
+
+/** The caller's own copy, made when it looks. PERF: most callers of a large commit never do. */
+export function putResult(created: boolean, { versionId, lastUpdated, text }: WrittenVersion): WriteResult {
+  let resource: AnyResource | undefined;
+  return {
+    kind: 'put',
+    created,
+    versionId,
+    lastUpdated,
+    get resource() {
+      return (resource ??= JSON.parse(text!) as AnyResource);
+    },
+  };
+}

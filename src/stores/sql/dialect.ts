@@ -1,0 +1,60 @@
+import type { CompositeCriteria, MatchCriteria } from '../../search/criteria.js';
+import type { Sql, SqlValue } from './sql.js';
+
+/**
+ * What differs between the databases that speak SQL: how they name things in their rows, and the few expressions that they
+ * spell differently. Everything else of a search is the same text for all of them.
+ *
+ * ```text
+ *                     SQLite                              PostgreSQL
+ * collection          a number, looked up                 the type itself
+ * parameter           a number, looked up                 a number made of type and code
+ * system              a number, looked up                 the uri itself
+ * rows of a project   follow from the numbers             say so: the project is the shard
+ * ```
+ */
+export interface SqlDialect {
+  /** What stands for a type of a project; undefined while there is none of it, so that nothing can match. */
+  collection(project: string, type: string): SqlValue | undefined;
+  /** What stands for a search parameter of a collection; undefined while no resource has had a value of it. */
+  parameter(collection: SqlValue, code: string): SqlValue | undefined;
+  /** What stands for a system; undefined while there is none of it. */
+  system(project: string, uri: string): SqlValue | undefined;
+  /** `token.system` and `quantity.system` of values without one. */
+  readonly noSystem: SqlValue;
+
+  /** The row of `resource` is there now: neither deleted nor only referred to. */
+  isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
+  /** What to say of a row that was found by an index, which is current for sure. */
+  isFound(row: Sql, project: string, collection: SqlValue): Sql;
+  /** The row of an index table holds a value of the parameter. */
+  ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
+  /**
+   * The row of `reference` points to one of these types and ids; undefined: to any. TRUE and FALSE where that is certain.
+   * With ids, it is a range of the index by value.
+   */
+  pointsTo(x: Sql, project: string, types: readonly string[] | undefined, ids: readonly string[] | undefined): Sql;
+  /** `Type/id` of what the row `x` of `reference` points to, and the joins it needs. */
+  readonly targetText: { readonly value: Sql; readonly join: Sql };
+
+  /** Equal to the only one of the texts, or to any of them. For ids. */
+  isOneOf(column: Sql, texts: readonly string[]): Sql;
+  /** Texts of any length that stand in an index by value. */
+  readonly indexed: {
+    isOneOf(column: Sql, texts: readonly string[]): Sql;
+    startsWith(column: Sql, prefix: string): Sql;
+  };
+  endsWith(column: Sql, suffix: string): Sql;
+  /** The text has the part in it. The parts of both may be columns or values. */
+  contains(text: Sql, part: Sql): Sql;
+  /** The text begins with the part, which may be a column. No index helps. */
+  beginsWith(text: Sql, part: Sql): Sql;
+
+  /** Tests `:text` on the stored resource. Left out where the texts of tokens are in the table `display`. */
+  readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, row: Sql) => Sql;
+
+  /** A join that starts from its left side, where that can be said. */
+  readonly join: Sql;
+  /** The value of a LIMIT that is none. */
+  readonly noLimit: SqlValue;
+}

@@ -1,0 +1,18 @@
+import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { StoredResource } from '../../store/store.js';
+
+/** A version's text as a resource with the facts that its `meta` holds. @throws FhirError `corrupt` */
+export function parseStored(text: string): StoredResource {
+  let resource: AnyResource;
+  try {
+    resource = JSON.parse(text) as AnyResource;
+  } catch (cause) {
+    throw new FhirError('corrupt', 'The database holds a resource that is no JSON', { cause });
+  }
+  const { versionId, lastUpdated } = resource.meta ?? {};
+  if (versionId === undefined || lastUpdated === undefined) {
+    throw new FhirError('corrupt', 'The database holds a resource without a version');
+  }
+  return { versionId, lastUpdated, resource };
+}

@@ -1,0 +1,66 @@
+import type { SqlDialect } from './dialect.js';
+import { allOf, FALSE, Sql, sql, type SqlValue } from './sql.js';
+
+/** What criteria are translated for. */
+export interface SearchScope {
+  readonly project: string;
+  readonly dialect: SqlDialect;
+}
+
+/** The rows of `resource` that criteria speak of. */
+export interface RowScope extends SearchScope {
+  readonly type: string;
+  /** What stands for (project, type); undefined while the project has never had or referred to such a resource. */
+  readonly collection: SqlValue | undefined;
+  /** The name of the row in the statement. */
+  readonly row: Sql;
+  /** 0 for the resource searched, one more inside each chain and `_has`. */
+  readonly depth: number;
+}
+
+/** The rows of a type in a project. */
+export function rowScope({ project, dialect }: SearchScope, type: string, depth = 0): RowScope {
+  const collection = dialect.collection(project, type);
+  return { project, dialect, type, collection, row: new Sql(`r${depth}`, []), depth };
+}
+
+/** The same for the other end of a reference. */
+export function innerScope(outer: RowScope, type: string): RowScope {
+  return rowScope(outer, type, outer.depth + 1);
+}
+
+/** What stands for a parameter; undefined while no resource has had a value of it. */
+export function parameterKey({ collection, dialect }: RowScope, code: string): SqlValue | undefined {
+  return collection === undefined ? undefined : dialect.parameter(collection, code);
+}
+
+/** The row of an index table holds a value of the parameter. */
+export function ofParameter(x: Sql, key: SqlValue, { project, dialect }: SearchScope): Sql {
+  return dialect.ofParameter(x, project, key);
+}
+
+/** The row is there now: neither deleted nor only referred to. */
+export function isCurrent({ row, project, collection, dialect }: RowScope): Sql {
+  return collection === undefined ? FALSE : dialect.isCurrent(row, project, collection);
+}
+
+/** What is left to say of a row that an index table led to. */
+export function isFound({ row, project, collection, dialect }: RowScope): Sql {
+  return collection === undefined ? FALSE : dialect.isFound(row, project, collection);
+}
+
+/**
+ * How to find what matches: the rows whose key is in `scan`, narrowed by `residual`.
+ *
+ * Without a scan, they are all current rows of the collection. What a scan finds is always current.
+ */
+export interface RowPlan {
+  readonly scan?: Sql;
+  readonly residual: Sql;
+}
+
+/** The condition that is true for exactly the rows of a plan. */
+export function inPlan({ scan, residual }: RowPlan, scope: RowScope): Sql {
+  const start = scan === undefined ? isCurrent(scope) : allOf([isFound(scope), sql`${scope.row}.key IN (${scan})`]);
+  return allOf([start, residual]);
+}

@@ -1,0 +1,12 @@
+/** The smallest text above all that begin with the prefix, by code point; undefined where there is none. */
+export function prefixEnd(prefix: string): string | undefined {
+  const points = [...prefix].map((character) => character.codePointAt(0)!);
+  while (points.length > 0) {
+    const last = points.pop()!;
+    if (last === 0x10ffff) continue;
+    // The surrogates in between are no characters.
+    const next = last + 1 >= 0xd800 && last + 1 <= 0xdfff ? 0xe000 : last + 1;
+    return String.fromCodePoint(...points, next);
+  }
+  return undefined;
+}

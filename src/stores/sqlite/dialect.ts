@@ -1,0 +1,79 @@
+import type { SqlDialect } from '../sql/dialect.js';
+import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
+import { prefixEnd } from '../sql/texts.js';
+import type { Dictionaries } from './dictionary.js';
+import { textCondition } from './text-test.js';
+
+/** `token.system` and `quantity.system` of values without one. */
+export const NO_SYSTEM = 0;
+
+/** SQLite's side of the translation. Texts are compared byte by byte in UTF-8, which is the order of code points. */
+export function sqliteDialect(dictionaries: Dictionaries): SqlDialect {
+  const { collections, parameters, systems } = dictionaries;
+  return {
+    collection: (project, type) => collections.find(project, type),
+    parameter: (collection, code) => parameters.find(collection as number, code),
+    system: (project, uri) => systems.find(project, uri),
+    noSystem: NO_SYSTEM,
+
+    isCurrent: (row, _, collection) => sql`${row}.collection = ${collection} AND ${row}.content IS NOT NULL`,
+    isFound: () => TRUE,
+    ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
+    pointsTo: (x, project, types, ids) => {
+      const targets = targetKeys(project, types, ids, dictionaries);
+      return targets === TRUE || targets === FALSE ? targets : sql`${x}.target IN (${targets})`;
+    },
+    targetText: {
+      value: sql`c.type || '/' || t.id`,
+      join: sql`CROSS JOIN resource t ON t.key = x.target CROSS JOIN collection c ON c.key = t.collection`,
+    },
+
+    isOneOf,
+    indexed: { isOneOf, startsWith },
+    endsWith,
+    contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
+    beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,
+    evaluate: textCondition,
+
+    // SQLite never reorders a CROSS JOIN.
+    join: sql`CROSS JOIN`,
+    noLimit: -1,
+  };
+}
+
+function isOneOf(column: Sql, texts: readonly string[]): Sql {
+  if (texts.length === 1) return sql`${column} = ${texts[0]!}`;
+  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(texts)}))`;
+}
+
+/** The column begins with the prefix, as one range. Everything begins with the empty prefix. */
+function startsWith(column: Sql, prefix: string): Sql {
+  const end = prefixEnd(prefix);
+  return end === undefined ? sql`${column} >= ${prefix}` : sql`${column} >= ${prefix} AND ${column} < ${end}`;
+}
+
+function endsWith(column: Sql, suffix: string): Sql {
+  const length = [...suffix].length;
+  return length === 0 ? sql`${column} >= ''` : sql`substr(${column}, ${-length}) = ${suffix}`;
+}
+
+/** Keys of the resources of these types, with these ids; undefined: of any. TRUE: all there are, FALSE: none. */
+function targetKeys(
+  project: string,
+  types: readonly string[] | undefined,
+  ids: readonly string[] | undefined,
+  { collections: names }: Dictionaries,
+): Sql {
+  if (types === undefined) {
+    if (ids === undefined) return TRUE;
+    return sql`SELECT t.key FROM collection c CROSS JOIN resource t ON t.collection = c.key
+      WHERE c.project = ${project} AND ${isOneOf(sql`t.id`, ids)}`;
+  }
+  const collections = types.flatMap((type) => names.find(project, type) ?? []);
+  if (collections.length === 0) return FALSE;
+  const ofType =
+    collections.length === 1
+      ? sql`t.collection = ${collections[0]!}`
+      : sql`t.collection IN (SELECT value FROM json_each(${JSON.stringify(collections)}))`;
+  return sql`SELECT t.key FROM resource t WHERE ${ofType} AND ${ids === undefined ? TRUE : isOneOf(sql`t.id`, ids)}`;
+}
