@@ -1,31 +1,8 @@
-import { codegen } from '@graphql-codegen/core';
-import * as typescript from '@graphql-codegen/typescript';
-import * as operations from '@graphql-codegen/typescript-operations';
-import { parse } from 'graphql';
 import { expect, test } from 'vitest';
 import { compile } from '../support/compile.js';
-import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
+import { generateTypes } from './generate-types.js';
 
-const PLUGINS = { typescript, operations };
-/** Scalars of the schema that codegen does not know; left alone they are `unknown`. */
-const SCALARS = { JSON: 'unknown', ResourceInput: 'object', ResourceTypeName: 'string', SearchParameterName: 'string' };
-
-/** One output file of codegen. Two, since its two plugins both write input types, whatever the schema. */
-async function generate(plugin: keyof typeof PLUGINS, documents: readonly string[]): Promise<string> {
-  return codegen({
-    filename: `${plugin}.ts`,
-    schema: parse(SDL),
-    documents: documents.map((text, index) => ({ location: `${index}.graphql`, document: parse(text) })),
-    config: { scalars: SCALARS, useTypeImports: true },
-    plugins: [{ [plugin]: {} }],
-    pluginMap: { [plugin]: PLUGINS[plugin] },
-  });
-}
-
-const generated = new Map([
-  ['test/tools/generated-schema.ts', await generate('typescript', [])],
-  ['test/tools/generated-operations.ts', await generate('operations', [CHART, PAGE, ADD])],
-]);
+const generated = await generateTypes();
 
 function compileClient(lines: string): string[] {
   const client = `

@@ -1,0 +1,79 @@
+import { cacheExchange, Client, CombinedError, fetchExchange } from '@urql/core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { HOSTS, openHost, type OpenHost } from '../hosts/open-host.js';
+import { compile } from '../support/compile.js';
+import { generateTypes } from '../tools/generate-types.js';
+import { ADD, CHART, PAGE } from '../tools/tool-schema.js';
+
+// urql as an application would use it, with types by graphql-codegen, against a host over loopback.
+
+let host: OpenHost;
+let client: Client;
+const requests: Request[] = [];
+beforeAll(async () => {
+  host = await openHost(HOSTS[0]![1]);
+  client = new Client({
+    url: `${host.url}/fhir/R4/$graphql`,
+    exchanges: [cacheExchange, fetchExchange],
+    preferGetMethod: true,
+    fetchOptions: () => ({ headers: { authorization: `Bearer ${host.administrator}` } }),
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      requests.push(request);
+      return fetch(request);
+    },
+  });
+});
+afterAll(() => host.stop());
+
+test('writes by POST, reads by GET, from its cache the second time', async () => {
+  const patient = { birthDate: '1970-05-17', name: [{ use: 'official', family: 'Brook' }] };
+  const added = await client.mutation(ADD, { patient }).toPromise();
+  expect([added.error, added.data.PatientCreate.birthDate]).toEqual([undefined, '1970-05-17']);
+  const { id } = added.data.PatientCreate as { id: string };
+  const chart = await client.query(CHART, { id }).toPromise();
+  expect(chart.error).toBeUndefined();
+  // urql asks for the type of every object, by which it knows what to ask anew.
+  expect(chart.data.Patient).toMatchObject({
+    __typename: 'Patient',
+    birthDate: '1970-05-17',
+    official: [{ __typename: 'HumanName', family: 'Brook', given: null }],
+    ObservationList: [],
+  });
+  expect((await client.query(CHART, { id }).toPromise()).data).toEqual(chart.data);
+  const page = await client.query(PAGE, {}).toPromise();
+  expect(page.data.PatientConnection).toMatchObject({ count: 1, next: null, edges: [{ resource: { id } }] });
+  expect(requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
+});
+
+test('gets errors with their codes', async () => {
+  const wrong = await client.query('{ PatientList { nothing } }', {}).toPromise();
+  expect(wrong.error).toBeInstanceOf(CombinedError);
+  expect(wrong.error?.response).toMatchObject({ status: 400 });
+  expect(wrong.error?.graphQLErrors).toMatchObject([
+    { message: 'Cannot query field "nothing" on type "Patient".', extensions: { code: 'invalid' } },
+  ]);
+  const missing = await client.query(CHART, { id: 'nobody' }).toPromise();
+  expect(missing.data).toEqual({ Patient: null });
+  expect(missing.error?.graphQLErrors).toMatchObject([{ path: ['Patient'], extensions: { code: 'not-found' } }]);
+});
+
+test('its results have the generated types, and only those', async () => {
+  const application = `
+    import type { Client, TypedDocumentNode } from '@urql/core';
+    import type * as ops from '../tools/generated-operations.js';
+    declare const client: Client;
+    declare const chart: TypedDocumentNode<ops.ChartQuery, ops.ChartQueryVariables>;
+    const { data } = await client.query(chart, { id: '1' });
+    export const birthDate: string | null | undefined = data?.Patient?.birthDate;
+    export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
+    // @ts-expect-error the query selects no such field
+    void data?.Patient?.gender;
+    // @ts-expect-error the id is required
+    await client.query(chart, { code: 'x' });
+    // @ts-expect-error the id is a text or a number
+    await client.query(chart, { id: true });
+  `;
+  const texts = new Map([...(await generateTypes()), ['test/clients/urql-application.ts', application]]);
+  expect(compile(texts).map(({ file, line, message }) => `${file}:${line}: ${message}`)).toEqual([]);
+}, 60_000);
