@@ -1,0 +1,25 @@
+// Runs the packed package behind GraphQL servers that take graphql 16 alone and so are no development dependency here:
+// installs each with it into an empty project and asks the example host of this repository. Run `npm run build` first.
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createProject, install, pack, ROOT, run, temporaryFolder } from './package/temporary-project.mjs';
+
+const SERVERS = [
+  { name: 'apollo-server', packages: ['@apollo/server@5'] },
+  { name: 'mercurius', packages: ['mercurius@16', 'fastify@5'] },
+];
+const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
+
+const temporary = temporaryFolder();
+const { tarball } = pack(temporary);
+for (const { name, packages } of SERVERS) {
+  const project = join(temporary, name);
+  mkdirSync(project);
+  createProject(project);
+  for (const folder of SOURCES) {
+    for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(project, file));
+  }
+  install(project, [tarball, 'graphql@16', ...packages]);
+  const output = run(process.execPath, ['exercise.mjs', name], { cwd: project });
+  console.log(`${packages.join(' and ')}: ${output.trim()}`);
+}
