@@ -36,7 +36,7 @@ export async function registerFhirGraphql(app, { store, callerOf, types, path })
 
 /** Fastify with mercurius over a store, listening at the URL that it returns. */
 export async function startMercurius({ port = 4000, path = '/graphql', ...options }) {
-  const app = fastify({ bodyLimit: 5_000_000 });
+  const app = fastify({ bodyLimit: 5_000_000, forceCloseConnections: true });
   await registerFhirGraphql(app, { path, ...options });
   const address = await app.listen({ port, host: '127.0.0.1' });
   return { app, url: address + path };

@@ -7,8 +7,7 @@ const TYPES = ['Patient', 'Practitioner'];
 const SERVERS = {
   async 'apollo-server'(options) {
     const { startApolloServer } = await import('./apollo-server.mjs');
-    const { server, url } = await startApolloServer(options);
-    return { url, stop: () => server.stop() };
+    return startApolloServer(options);
   },
   async mercurius(options) {
     const { startMercurius } = await import('./mercurius.mjs');
@@ -19,7 +18,15 @@ const SERVERS = {
 
 const name = process.argv[2];
 const { store, token, callerOf } = await openClinic();
-const { url, stop } = await SERVERS[name]({ store, callerOf, types: TYPES, port: 0 });
+/** Calls that a check has put in the place of the store's own. */
+const replaced = new Map();
+const replaceable = new Proxy(store, {
+  get(target, key) {
+    const own = replaced.get(key) ?? target[key];
+    return typeof own === 'function' ? own.bind(target) : own;
+  },
+});
+const { url, stop } = await SERVERS[name]({ store: replaceable, callerOf, types: TYPES, port: 0 });
 try {
   await answersUnderThePolicy();
   await tellsErrorsWithTheirCodes();
@@ -28,6 +35,8 @@ try {
   await runsTheOperationThatIsNamed();
   await tellsTheSchema();
   await takesWhatOnlyTheEngineTakes();
+  await stopsWhenTheClientGoes();
+  await tellsNothingOfBodiesItCannotRead();
   if (name === 'apollo-server') await keepsWhatIsApollos();
 } finally {
   await stop();
@@ -126,6 +135,31 @@ async function takesWhatOnlyTheEngineTakes() {
   }
 }
 
+async function stopsWhenTheClientGoes() {
+  const client = new AbortController();
+  const stopped = new Promise((resolve) => {
+    const search = (_query, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason);
+          resolve();
+        });
+        client.abort();
+      });
+    replaced.set('search', search);
+  });
+  await assert.rejects(post({ query: '{ PatientList { id } }' }, { signal: client.signal }), { name: 'AbortError' });
+  await stopped;
+  replaced.clear();
+}
+
+async function tellsNothingOfBodiesItCannotRead() {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const response = await fetch(url, { method: 'POST', headers, body: '{ "query": Brook' });
+  assert.equal(response.status, 400);
+  assert.doesNotMatch(await response.text(), /Brook|at JSON/);
+}
+
 async function keepsWhatIsApollos() {
   const query = '{ PatientList(family: "brook") { gender } }';
   const answer = { data: { PatientList: [{ gender: 'female' }] } };
@@ -153,9 +187,9 @@ function withoutOutcome({ message, locations, extensions: { code, resource, ...o
   return { message, locations, code };
 }
 
-async function post(body, { authorization = `Bearer ${token}` } = {}) {
+async function post(body, { authorization = `Bearer ${token}`, signal } = {}) {
   const headers = { 'content-type': 'application/json', authorization };
-  return read(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }));
+  return read(await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal }));
 }
 
 async function get(parameters) {
