@@ -2,7 +2,8 @@ import Database from 'better-sqlite3';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria.js';
-import { INDEX_VERSION, SCHEMA_VERSION } from '../../src/stores/sqlite/schema.js';
+import { SCHEMA_VERSION } from '../../src/stores/sqlite/prepare-schema.js';
+import { INDEX_VERSION } from '../../src/stores/sqlite/schema.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
@@ -238,7 +239,8 @@ describe('damage', () => {
     );
     expect(await store.verify()).toEqual({ resources: 3, problems: [] });
     database.exec(
-      `UPDATE version SET text = 'no json' WHERE key = 1; UPDATE version SET text = NULL WHERE key = 2; DELETE FROM token`,
+      `UPDATE version SET text = replace(text, 'a', 'b') WHERE key = 1; UPDATE version SET text = NULL WHERE key = 2;
+       DELETE FROM token`,
     );
     for (const id of ['a', 'b']) {
       await expect(store.read([keyOf('Patient', id)])).rejects.toMatchObject({ code: 'corrupt' });
@@ -248,8 +250,10 @@ describe('damage', () => {
     }
     const { problems } = await store.verify();
     expect(problems).toEqual([
-      'Patient/a: The database holds a resource that is no JSON',
-      'Patient/b: The database holds a resource that is no JSON',
+      'resource: rows that are not as their newest version says: 1',
+      'version: damaged texts: 2',
+      'Patient/a: The database holds a resource that was damaged',
+      'Patient/b: The database has lost the text of a version',
       'Patient/c: its index rows are not what it says',
     ]);
   });
@@ -263,7 +267,7 @@ describe('damage', () => {
       INSERT INTO date VALUES (99999, 1, 0, 0, 1, 2)`);
     expect((await store.verify()).problems.toSorted()).toEqual([
       'Patient/p1: its index rows are not what it says',
-      'date: 1 rows of resources that are not there',
+      'date: rows of resources that are not there: 1',
     ]);
     expect(await store.reindex()).toBe(resources);
     expect(await store.verify()).toEqual({ resources, problems: [] });

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria.js';
+import { checksum } from '../../src/stores/sqlite/checksum.js';
 import { Contents } from '../../src/stores/sqlite/contents.js';
 import { MAX_STATEMENTS, Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
@@ -53,13 +54,13 @@ test('many targets and many keys are one list, not one parameter each', async ()
 
 test('a version is shared frozen from the second look on, and never without a cache', () => {
   const database = new Database(':memory:');
-  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT)');
+  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT, sum INTEGER)');
   const text = JSON.stringify({
     resourceType: 'Patient',
     id: 'a',
     meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' },
   });
-  database.prepare('INSERT INTO version VALUES (1, ?)').run(text);
+  database.prepare('INSERT INTO version VALUES (1, ?, ?)').run(text, checksum(text));
   const cached = new Contents(new Statements(database), 10_000);
   const looks = [1, 2, 3, 4].map(() => cached.load([1])[0]!.resource);
   expect(looks.map((one) => Object.isFrozen(one))).toEqual([false, true, true, true]);
@@ -73,11 +74,12 @@ test('a version is shared frozen from the second look on, and never without a ca
 
 test('the cache keeps within its bytes', () => {
   const database = new Database(':memory:');
-  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT)');
+  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT, sum INTEGER)');
   const meta = { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' };
   const text = (id: number): string =>
     JSON.stringify({ resourceType: 'Patient', id: `${id}`, meta, language: 'x'.repeat(900) });
-  for (let key = 1; key <= 20; key++) database.prepare('INSERT INTO version VALUES (?, ?)').run(key, text(key));
+  const insert = database.prepare('INSERT INTO version VALUES (?, ?, ?)');
+  for (let key = 1; key <= 20; key++) insert.run(key, text(key), checksum(text(key)));
   const contents = new Contents(new Statements(database), 5_000);
   const keys = Array.from({ length: 20 }, (_, index) => index + 1);
   for (let round = 0; round < 3; round++) {

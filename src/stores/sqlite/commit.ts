@@ -15,6 +15,7 @@ import { assertExpected, changeOf, type Committed, putResult } from '../sql/comm
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { IndexWriter } from './index-writer.js';
+import { assertNotOvertaken } from './prepare-schema.js';
 import type { Searches } from './search.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
@@ -55,6 +56,7 @@ export class Commits {
     });
     const changes: Change[] = [];
     const apply = (): readonly WriteResult[] => {
+      assertNotOvertaken(this.#statements);
       this.#versions.begin(this.#clock().getTime());
       const results = writes.map((write, index) => this.#apply(write, index, entries[index]!, changes));
       this.#index.flush();

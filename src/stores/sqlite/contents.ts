@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { FhirError } from '../../fhir/error.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { type StoredResource } from '../../store/store.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { type KeptText, parseKept } from './kept-text.js';
 import { type Statements } from './statements.js';
 
 /**
@@ -41,31 +40,36 @@ export class Contents {
   }
 
   /** The resource of a version whose text is at hand. */
-  fromText(key: number, text: string): StoredResource {
-    return this.#shared?.get(key) ?? this.#parse(key, text);
+  fromText(key: number, kept: KeptText): StoredResource {
+    return this.#shared?.get(key) ?? this.#parse(key, kept);
   }
 
-  #parse(key: number, text: string | undefined): StoredResource {
-    if (text === undefined) throw new FhirError('corrupt', 'The database has lost the text of a version');
-    const stored = parseStored(text);
+  #parse(key: number, kept: KeptText = LOST): StoredResource {
+    const stored = parseKept(kept);
     if (this.#shared !== undefined && this.#seen.saw(key)) {
-      this.#shared.set(key, deepFreeze(stored), { size: Math.max(text.length, 1) });
+      this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
     }
     return stored;
   }
 
   /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */
-  #textsOf(keys: readonly number[]): readonly (string | undefined)[] {
-    const texts: (string | undefined)[] = new Array<undefined>(keys.length);
-    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly (readonly [number, string])[];
-    for (const [position, text] of rows) texts[position] = text;
+  #textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
+    const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
+    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly (readonly [
+      number,
+      string,
+      number | null,
+    ])[];
+    for (const [position, text, sum] of rows) texts[position] = { text, sum };
     return texts;
   }
 }
 
 /** Texts of versions by their keys, a JSON list. */
-export const TEXTS = `SELECT j.key, v.text FROM json_each(?) j CROSS JOIN version v
+export const TEXTS = `SELECT j.key, v.text, v.sum FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
+
+const LOST: KeptText = { text: null, sum: null };
 
 /** Which keys were asked for lately: the last 32,768 for sure, up to twice as many. */
 class RecentKeys {

@@ -29,6 +29,11 @@ export function settleAll(dictionaries: Dictionaries, committed: boolean): void 
   for (const dictionary of [collections, parameters, resources, systems]) dictionary.settle(committed);
 }
 
+/** Forgets everything, when the tables were mended. */
+export function forgetAll({ collections, parameters, resources, systems }: Dictionaries): void {
+  for (const dictionary of [collections, parameters, resources, systems]) dictionary.forget();
+}
+
 /**
  * One table of names and their numbers.
  *
@@ -69,6 +74,13 @@ export class Dictionary<Owner extends string | number> {
   settle(committed: boolean): void {
     if (!committed) for (const [owner, name] of this.#unsettled) this.#known.get(owner)?.delete(name);
     if (this.#unsettled.length > 0) this.#unsettled = [];
+  }
+
+  /** Learns all names anew. */
+  forget(): void {
+    this.#known.clear();
+    this.#size = 0;
+    this.#unsettled = [];
   }
 
   /** Makes a row that begins with the name. */

@@ -1,6 +1,6 @@
 import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { parseKept } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
@@ -56,9 +56,9 @@ export class Reads {
     const collection = this.#dictionaries.collections.find(project, type);
     const row = collection === undefined ? undefined : this.#statements.read(ONE_RESOURCE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
-    const [version, updated, content, text] = row as [...StateRow, string | null];
+    const [version, updated, content, text, sum] = row as [...StateRow, string | null, number | null];
     if (content === null) return goneResult({ version, updated, content });
-    return foundResult(this.#contents.fromText(content, text ?? ''));
+    return foundResult(this.#contents.fromText(content, { text, sum }));
   }
 
   /** What each key stands for now, or stood for at its version; undefined where nothing ever did. */
@@ -102,9 +102,9 @@ interface State {
 
 type StateRow = [version: number, updated: number, content: number | null];
 
-type VersionRow = readonly [version: number, updated: number, text: string | null];
+type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
 
-const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, v.text FROM resource r LEFT JOIN version v ON v.key = r.content
+const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
 const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
@@ -112,7 +112,7 @@ const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THE
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
 const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
 const LIST_VERSIONS =
-  'SELECT version, updated, text FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
+  'SELECT version, updated, text, sum FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
 
 function goneResult({ version, updated }: State): ReadResult {
   return { status: 'gone', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
@@ -122,7 +122,7 @@ function foundResult({ versionId, lastUpdated, resource }: StoredResource): Read
   return { status: 'found', versionId, lastUpdated, resource };
 }
 
-function historyEntry([version, updated, text]: VersionRow): HistoryEntry {
-  if (text !== null) return { kind: 'put', ...parseStored(text) };
+function historyEntry([version, updated, text, sum]: VersionRow): HistoryEntry {
+  if (text !== null) return { kind: 'put', ...parseKept({ text, sum }) };
   return { kind: 'delete', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
 }

@@ -1,6 +1,3 @@
-import { FhirError } from '../../fhir/error.js';
-import { type SqliteDatabase } from './driver.js';
-
 /**
  * The tables, as they stand in the file.
  *
@@ -12,7 +9,8 @@ import { type SqliteDatabase } from './driver.js';
  * resource      (collection, id)             also for what is only referred to (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never there
- * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then,
+ *                                            else sum is its checksum (see checksum.ts)
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
@@ -23,7 +21,7 @@ import { type SqliteDatabase } from './driver.js';
  * `date` and `quantity` hold spans. Finding by their start is one range scan; so that finding by their end is too, the
  * few long spans are in an index of their own (see operators.ts).
  */
-const SCHEMA = `
+export const SCHEMA = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE collection (key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, UNIQUE (project, type));
 CREATE TABLE parameter (
@@ -34,7 +32,8 @@ CREATE TABLE resource (
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER, UNIQUE (collection, id));
 CREATE INDEX resource_by_updated ON resource (collection, updated) WHERE content IS NOT NULL;
 CREATE TABLE version (
-  key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT);
+  key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,
+  sum INTEGER);
 CREATE UNIQUE INDEX version_by_resource ON version (resource, version);
 CREATE TABLE token (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
@@ -73,57 +72,11 @@ CREATE TABLE unique_key (
 CREATE INDEX unique_key_by_resource ON unique_key (resource);
 `;
 
-/** The form of the tables, kept in `PRAGMA user_version`. Raised when {@link SCHEMA} changes. */
-export const SCHEMA_VERSION = 1;
-
 /**
- * What is extracted from resources into the index tables, kept in `meta`. Raised when `indexEntries` changes for the same
- * resource; a file with a lower number is indexed anew when it is opened.
+ * What is extracted from resources into the index tables, kept in `meta`. Raised when the rows made for the same resource
+ * change, which a test over fixed resources finds out; a file with a lower number is indexed anew when it is opened.
  */
 export const INDEX_VERSION = 1;
 
 /** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
 export const APPLICATION_ID = 0x66686972;
-
-/**
- * Makes the tables in a new file, or checks that those of an old one are ours.
- *
- * @throws FhirError `unavailable` - a newer version of this library wrote the file.
- * @throws FhirError `conflict` - the file belongs to another application.
- */
-export function prepareSchema(database: SqliteDatabase): void {
-  if (checkedVersion(database) === SCHEMA_VERSION) return;
-  // Another process may be at the same point: whoever gets the lock first makes the tables.
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    if (checkedVersion(database) === 0) {
-      database.exec(SCHEMA);
-      database.prepare("INSERT INTO meta (name, value) VALUES ('index_version', ?)").run(String(INDEX_VERSION));
-      database.pragma(`user_version = ${SCHEMA_VERSION}`);
-      database.pragma(`application_id = ${APPLICATION_ID}`);
-    }
-    database.exec('COMMIT');
-  } catch (error) {
-    if (database.inTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
-}
-
-/** The schema version of the file; 0 for an empty one. */
-function checkedVersion(database: SqliteDatabase): number {
-  // A host's database may be set to hand out big integers.
-  const version = Number(database.pragma('user_version', { simple: true }));
-  const application = Number(database.pragma('application_id', { simple: true }));
-  const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());
-  if (tables === 0) return 0;
-  if (application !== APPLICATION_ID) {
-    throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
-  }
-  if (version > SCHEMA_VERSION) {
-    const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
-    throw new FhirError('unavailable', message);
-  }
-  return version;
-}
-
-const COUNT_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";

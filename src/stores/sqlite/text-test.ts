@@ -2,7 +2,7 @@ import type { Criteria } from '../../search/criteria.js';
 import { matches } from '../../search/match.js';
 import { createSubject, type SearchWorld } from '../../search/search-subject.js';
 import type { SqliteDatabase } from './driver.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { parseKept } from './kept-text.js';
 import { type Sql, sql } from '../sql/sql.js';
 
 /**
@@ -11,8 +11,8 @@ import { type Sql, sql } from '../sql/sql.js';
  * @param row the row of `resource`.
  */
 export function textCondition(criteria: Criteria, row: Sql): Sql {
-  const text = sql`SELECT text FROM version WHERE key = ${row}.content`;
-  return sql`fhirgraph_matches((${text}), ${JSON.stringify(criteria)})`;
+  const test = sql`SELECT fhirgraph_matches(text, sum, ${JSON.stringify(criteria)}) FROM version`;
+  return sql`(${test} WHERE key = ${row}.content)`;
 }
 
 /** Gives SQLite the function behind {@link textCondition}. */
@@ -20,8 +20,8 @@ export function registerTextTest(database: SqliteDatabase): void {
   database.function('fhirgraph_matches', { deterministic: true, directOnly: true }, matchesText);
 }
 
-function matchesText(text: string, criteriaText: string): number {
-  const { resource, lastUpdated } = parseStored(text);
+function matchesText(text: string | null, sum: number | null, criteriaText: string): number {
+  const { resource, lastUpdated } = parseKept({ text, sum });
   const criteria = JSON.parse(criteriaText) as Criteria;
   return matches(criteria, createSubject(resource, lastUpdated), NOTHING_ELSE) ? 1 : 0;
 }

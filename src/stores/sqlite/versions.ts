@@ -3,6 +3,7 @@ import { jsonText } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
+import { checksum } from './checksum.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
 
@@ -65,10 +66,12 @@ export class Versions {
     const content = text === null ? null : versionKey;
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, version, updated, content);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
-    this.#statements.write(ADD_VERSION).run(versionKey, owner, version, updated, text);
+    this.#statements
+      .write(ADD_VERSION)
+      .run(versionKey, owner, version, updated, text, text === null ? null : checksum(text));
     return { owner, collection, versionId, lastUpdated, text };
   }
 }
 
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ? WHERE key = ?';
-const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text) VALUES (?, ?, ?, ?, ?)';
+const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';

@@ -1,0 +1,14 @@
+import type { SqliteDatabase } from './driver.js';
+
+/** Brings the tables of a file from one schema version to the next. Only inside a transaction; our functions are there. */
+type Migration = (database: SqliteDatabase) => void;
+
+/** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
+export const MIGRATIONS: readonly Migration[] = [addChecksums];
+
+/** 2: `version.sum`. */
+function addChecksums(database: SqliteDatabase): void {
+  database.exec(`
+    ALTER TABLE version ADD COLUMN sum INTEGER;
+    UPDATE version SET sum = fhirgraph_sum(text) WHERE text IS NOT NULL;`);
+}
