@@ -1,5 +1,7 @@
+import { searchParameter } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
+import type { SortKey } from '../search/criteria.js';
 import type { SearchPosition } from '../search/sort.js';
 import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
 
@@ -38,7 +40,7 @@ export interface PageEdge {
  *
  * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the sort
  */
-export function pageEdgeOf({ sort, offset, after, before }: SearchQuery): PageEdge | undefined {
+export function pageEdgeOf({ type, sort = [], offset, after, before }: SearchQuery): PageEdge | undefined {
   const position = after ?? before;
   if (position === undefined) return undefined;
   if (after !== undefined && before !== undefined)
@@ -50,16 +52,20 @@ export function pageEdgeOf({ sort, offset, after, before }: SearchQuery): PageEd
   if (
     typeof id !== 'string' ||
     !Array.isArray(values) ||
-    values.length !== (sort ?? []).length ||
-    !values.every(isValue)
+    values.length !== sort.length ||
+    !values.every((value, index) => isSortValue(type, sort[index]!, value))
   ) {
-    throw new FhirError('invalid', 'A position holds an id, and a text, number or null for each key of the sort');
+    throw new FhirError('invalid', 'A position holds an id, and for each key of the sort a value of its kind or null');
   }
   return { position, before: after === undefined };
 }
 
-function isValue(value: unknown): boolean {
-  return value === null || typeof value === 'string' || Number.isFinite(value);
+/** Texts and numbers have no order among each other that every store shares, so a value must be of its key's kind. */
+function isSortValue(type: string, { parameter }: SortKey, value: unknown): boolean {
+  if (value === null) return true;
+  const kind = searchParameter(type, parameter)?.type;
+  const numeric = parameter === '_lastUpdated' || kind === 'date' || kind === 'number' || kind === 'quantity';
+  return numeric ? Number.isFinite(value) : typeof value === 'string';
 }
 
 /** @throws FhirError `invalid` - the resource is no JSON object or its type and id are not those of its key. */
