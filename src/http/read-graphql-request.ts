@@ -30,7 +30,7 @@ const TEXT_TYPE = 'application/graphql';
  *
  * How long a body may be is for the framework's body parser to say; 5 MB are plenty.
  *
- * @throws FhirError `invalid` - the body or a parameter is malformed, or there is no query
+ * @throws FhirError `invalid` - the URL, the body or a parameter is malformed, or there is no query
  * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies
  *
  * @example
@@ -46,7 +46,8 @@ export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
   if (method !== 'POST' && method !== 'GET') {
     throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });
   }
-  const url = new URL(request.url ?? '', 'http://localhost');
+  const url = URL.parse(request.url ?? '', 'http://localhost');
+  if (url === null) throw new FhirError('invalid', 'The URL of the request is none');
   const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
   assertObject(parameters, 'extensions');
   const query = requestedDocument(parameters);
