@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 import { OWN_NAME } from './vitest.config.js';
 
 /** Tests of random cases, by what their files are called. */
-const RANDOM = 'test/**/*{property,properties,differential,non-interference,native,mutations}*.test.ts';
+const RANDOM = 'test/**/*{property,properties,differential,non-interference,native,mutations,fuzz}*.test.ts';
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';
 

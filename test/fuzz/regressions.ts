@@ -1,0 +1,26 @@
+import { forged } from './cursors.js';
+
+/** Inputs that once brought something to fall, by the surface that they came through; they are sent before others. */
+export const REGRESSIONS: { readonly [surface: string]: readonly unknown[] } = {
+  // Positions whose values are not of the kind of their key: the stores went on from different places.
+  cursors: [["'", 'dale'], ['dale', 502156800001], [true, 'dale'], [502156800001]].map((values) =>
+    forged(
+      JSON.stringify([
+        1,
+        'Patient',
+        { parameters: [], sort: ['-birthdate,name'], count: 1 },
+        null,
+        { values, id: 'bob' },
+        null,
+        1,
+      ]),
+    ),
+  ),
+  // No URLs: a TypeError of the engine.
+  requests: ['//', '//?=Q', 'http://', 'http://a:b/$graphql'].map((url) => ({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: { query: '{ PatientList { id } }' },
+  })),
+};

@@ -1,0 +1,64 @@
+import { ERROR_CODES, FhirError } from '../../src/fhir/error.js';
+import type { FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
+
+/** Stands in the resources of these tests where a person's name does; no error may hold it. */
+export const CANARY = 'Kanarienvogel';
+
+/** What errors of the engine, the driver and the database sound like. */
+const INTERNAL =
+  /\\n\s+at |node_modules|\.[cm]?[jt]s:\d|(?:Type|Range|Reference|Syntax|Sqlite)Error|SQLITE|[Cc]annot read prop|is not a function|is not iterable|call stack|no such (?:table|column)|constraint failed|in JSON at/;
+
+/** What automatic persisted queries say on the wire. */
+const WIRE_CODES: ReadonlySet<string> = new Set(['PERSISTED_QUERY_NOT_FOUND', 'PERSISTED_QUERY_NOT_SUPPORTED']);
+
+/** Codes that no input may bring about: they are our fault, or the disk's. */
+const OUR_FAULT: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable']);
+
+/**
+ * What becomes of a call: its result, or the code of its error.
+ *
+ * @throws Error - the error is none that a client may see
+ */
+export async function outcomeOf<Result>(call: () => Result | Promise<Result>): Promise<Result | { code: string }> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof FhirError)) throw new Error('Rejected with what is no FhirError', { cause: error });
+    assertSafe(error.code, [error.toJSON(), error.outcome], error.cause ?? error);
+    return { code: error.code };
+  }
+}
+
+/**
+ * The data of an answer, and where which code failed.
+ *
+ * @throws Error - an error is none that a client may see
+ */
+export function answerOf({ data, errors = [] }: FhirGraphqlResult): object {
+  return {
+    data,
+    errors: errors.map(({ extensions, path, locations, message }) => {
+      assertSafe(extensions.code, [message, extensions]);
+      return { code: extensions.code, path, locations };
+    }),
+  };
+}
+
+/**
+ * @param told everything that the client gets
+ * @param cause what a person who mends it wants to see
+ */
+export function assertSafe(code: string, told: unknown, cause?: unknown): void {
+  const text = JSON.stringify(told);
+  const fault =
+    !Object.hasOwn(ERROR_CODES, code) && !WIRE_CODES.has(code)
+      ? 'A code that is none'
+      : OUR_FAULT.has(code)
+        ? 'Our fault'
+        : INTERNAL.test(text)
+          ? 'An internal message'
+          : text.includes(CANARY)
+            ? 'A clinical value in an error'
+            : undefined;
+  if (fault !== undefined) throw new Error(`${fault}: ${code} ${text}`, { cause });
+}

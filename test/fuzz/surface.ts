@@ -1,0 +1,25 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import type fc from 'fast-check';
+import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/graphql/execute-fhir-graphql.js';
+import { answerOf } from './safe-outcome.js';
+import type { World } from './world.js';
+
+/** A way into the library, and what comes that way. */
+export interface Surface<Input> {
+  readonly inputs: fc.Arbitrary<Input>;
+  /**
+   * @returns what came of it, the same on every store
+   * @throws Error - what came of it is none of a client's business
+   */
+  send(input: Input, world: World): Promise<unknown>;
+}
+
+export async function ask(query: string, world: World, more: Partial<FhirGraphqlContext> = {}): Promise<object> {
+  const { store, caller } = world;
+  return answerOf(await executeFhirGraphql(query, { store, caller, ...more }));
+}
+
+export async function search(type: string, query: string, { repository }: World): Promise<object> {
+  const { total, entry = [], link } = await repository.search(type as ResourceType, query);
+  return { total, found: entry.map(({ resource }) => `${resource!.resourceType}/${resource!.id!}`), link };
+}
