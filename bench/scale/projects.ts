@@ -1,0 +1,67 @@
+import { executeFhirGraphql, signIn, type ResourceStore, type Write } from 'fhirgraph';
+import { type Quantiles, quantilesOf } from './time-queries.js';
+
+const PATIENTS = 5;
+
+/** Adds projects with one member and a few patients each, numbered from `from` to before `to`. */
+export async function addProjects(store: ResourceStore, from: number, to: number): Promise<void> {
+  for (let number = from; number < to; number++) await store.commit(projectWrites(number));
+}
+
+/** Signs in to projects in turn and reads a page of each: what every request of a host does. */
+export async function timeProjects(
+  store: ResourceStore,
+  projects: number,
+  runs: number,
+): Promise<{ readonly signIn: Quantiles; readonly search: Quantiles }> {
+  const signIns: number[] = [];
+  const searches: number[] = [];
+  for (let run = -20; run < runs; run++) {
+    // Far from each other, so that nothing is near what was read before.
+    const number = Math.abs(run * 7919) % projects;
+    const start = performance.now();
+    const caller = await signIn(store, { project: `p${number}`, user: `User/u${number}` });
+    const signedIn = performance.now();
+    const { data } = await executeFhirGraphql<{ PatientList: unknown[] }>('{ PatientList(gender: "female") { id } }', {
+      store,
+      caller,
+    });
+    const end = performance.now();
+    if (data?.PatientList.length !== PATIENTS) throw new Error(`Project p${number} answers otherwise than it should`);
+    if (run < 0) continue;
+    signIns.push((signedIn - start) * 1000);
+    searches.push((end - signedIn) * 1000);
+  }
+  return { signIn: quantilesOf(signIns), search: quantilesOf(searches) };
+}
+
+function projectWrites(number: number): Write[] {
+  const project = `p${number}`;
+  const user = `User/u${number}`;
+  const practitioner = 'Practitioner/ann';
+  const put = (home: string, resource: { readonly resourceType: string; readonly id: string }): Write => ({
+    kind: 'put',
+    key: { project: home, type: resource.resourceType, id: resource.id },
+    resource,
+  });
+  const membership = {
+    resourceType: 'ProjectMembership',
+    id: `m${number}`,
+    active: true,
+    project: { reference: `Project/${project}` },
+    user: { reference: user },
+    profile: { reference: practitioner },
+  };
+  const patients = Array.from({ length: PATIENTS }, (_, index) => ({
+    resourceType: 'Patient',
+    id: `patient${index}`,
+    gender: 'female',
+  }));
+  return [
+    put('', { resourceType: 'Project', id: project, ...{ name: project, active: true } }),
+    put('', { resourceType: 'User', id: `u${number}`, ...{ email: `u${number}@example.org` } }),
+    put(project, { resourceType: 'Practitioner', id: 'ann', ...{ name: [{ family: 'Lee' }] } }),
+    put(project, membership),
+    ...patients.map((patient) => put(project, patient)),
+  ];
+}

@@ -1,0 +1,36 @@
+import { type Caller, executeFhirGraphql, type ResourceStore } from 'fhirgraph';
+import type { Known } from './lines.js';
+import type { ScaleQuery } from './queries.js';
+
+/** In microseconds. */
+export interface Quantiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+/** Times one query over the known patients in turn, each answer as a JSON text. */
+export async function timeQuery(
+  { text, variables, name }: ScaleQuery,
+  known: readonly Known[],
+  context: { readonly store: ResourceStore; readonly caller: Caller },
+  runs: number,
+): Promise<Quantiles> {
+  const times: number[] = [];
+  for (let run = -known.length; run < runs; run++) {
+    const values = variables(known.at(run % known.length)!);
+    const start = performance.now();
+    const result = await executeFhirGraphql(text, { ...context, variables: values });
+    JSON.stringify(result);
+    // The first round over all patients warms up.
+    if (run >= 0) times.push((performance.now() - start) * 1000);
+    if (result.errors !== undefined)
+      throw new AggregateError(result.errors, `${name} failed: ${result.errors[0]?.message}`);
+  }
+  return quantilesOf(times);
+}
+
+export function quantilesOf(times: readonly number[]): Quantiles {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (fraction: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))]!;
+  return { p50: at(0.5), p95: at(0.95) };
+}
