@@ -1,106 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { importBundle } from '../../src/import/import-bundle.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { afterAll } from 'vitest';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { hasShared, sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
-import { countCalls } from './counting-store.js';
-import { difference, subsetDifference, unorderedKeys, withoutPages, type Order } from './compare-corpus.js';
-
-interface CorpusQuery {
-  readonly name: string;
-  readonly variables?: { readonly [name: string]: unknown };
-  readonly operationName?: string;
-  readonly focus?: string;
-  readonly order: Order;
-  readonly expect: 'data' | 'error';
-  readonly bubbleOk?: boolean;
-}
+import { corpusSuite } from './corpus-suite.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-corpus-'));
-const stores: readonly [string, () => ResourceStore][] = [
-  ['MemoryStore', () => new MemoryStore()],
-  ['SqliteStore', () => new SqliteStore(join(folder, 'corpus.db'), { synchronous: 'off' })],
-];
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-if (!hasShared) console.warn('The shared corpus is not beside the repository: its queries are skipped.');
-
-describe.skipIf(!hasShared).each(stores)('the shared corpus on %s', (_, createStore) => {
-  const caller = systemCaller('corpus');
-  const queries = hasShared ? sharedJson<CorpusQuery[]>('corpus/index.json') : [];
-  let store: ResourceStore;
-
-  beforeAll(async () => {
-    store = createStore();
-    const bundles = [...syntheaBundles(20), sharedJson<TransactionBundle>('corpus/supplement.json')];
-    for (const bundle of bundles) await importBundle(bundle, { store, caller });
-  }, 120_000);
-  afterAll(() => store.close());
-
-  test.each(queries)('$name', async (entry) => {
-    const text = sharedText(`corpus/${entry.name}.graphql`);
-    const expected = sharedJson<{ data?: unknown; errors: boolean }>(`corpus/expected/${entry.name}.json`);
-    const context = {
-      store,
-      caller,
-      variables: entry.variables,
-      operationName: entry.operationName,
-      focus: entry.focus,
-    };
-    const actual = await executeFhirGraphql(text, context);
-    if (entry.expect === 'error') {
-      expect(actual.errors?.length).toBeGreaterThan(0);
-      expect(actual.data ?? null).toBeNull();
-      return;
-    }
-    expect(actual.errors !== undefined, JSON.stringify(actual.errors)).toBe(expected.errors);
-    const unordered = entry.order === 'exact' ? new Set<string>() : unorderedKeys(text);
-    if (entry.order === 'subset') {
-      const all = await executeFhirGraphql(withoutPages(text), context);
-      expect(subsetDifference(expected.data, actual.data, all.data, unordered)).toBeUndefined();
-    } else {
-      expect(difference(expected.data, actual.data, unordered)).toBeUndefined();
-    }
-  });
-
-  test.each(queries.filter(({ expect: outcome }) => outcome === 'data'))(
-    '$name makes the calls that are explained',
-    async (entry) => {
-      const text = sharedText(`corpus/${entry.name}.graphql`);
-      const counting = countCalls(store);
-      const context = {
-        store: counting.store,
-        caller,
-        variables: entry.variables,
-        operationName: entry.operationName,
-        focus: entry.focus,
-      };
-      const { calls, cut } = (await explainFhirGraphql(text, context)).plan;
-      expect(counting.takeCalls()).toEqual([]);
-      await executeFhirGraphql(text, context);
-      const unexplained = counting.takeCalls().filter((call) => {
-        const [method, type] = call.split(/[ ./]/) as [string, string];
-        return !calls.some(
-          ({ kind, types, asked }) => asked && METHODS[kind] === method && (types.length === 0 || types.includes(type)),
-        );
-      });
-      expect({ cut, unexplained }).toEqual({ cut: false, unexplained: [] });
-    },
-  );
-});
-
-const METHODS = {
-  read: 'read',
-  reference: 'read',
-  search: 'search',
-  canonical: 'search',
-  identifier: 'search',
-  reverse: 'reverse',
-} as const;
+corpusSuite('MemoryStore', () => new MemoryStore());
+corpusSuite('SqliteStore', () => new SqliteStore(join(folder, 'corpus.db'), { synchronous: 'off' }));

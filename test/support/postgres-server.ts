@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A real PostgreSQL server over a folder of its own. */
+export interface PostgresServer {
+  /** For `new pg.Pool(…)`. */
+  readonly connection: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly database: string;
+  };
+  /** Ends every process of the server at once, without a word to any of them: a power cut. */
+  kill(): Promise<void>;
+  /** Starts it again over the same folder, and waits until it answers. */
+  start(): Promise<void>;
+  /** Ends it and removes its folder. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The folder of this machine's PostgreSQL programs: what `FHIRGRAPH_POSTGRES_BIN` names, the path, or the usual places.
+ *
+ * @returns undefined where there is no server
+ */
+export function findPostgres(): string | undefined {
+  const installed = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : [];
+  const named = process.env['FHIRGRAPH_POSTGRES_BIN'];
+  const folders = [
+    ...(named === undefined ? [] : [named]),
+    // The programs there are whole; those on the path may be wrappers that want to know a cluster.
+    ...installed.map((version) => join(DEBIAN, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'postgres')) && existsSync(join(folder, 'initdb')));
+}
+
+/**
+ * Makes a new server and starts it.
+ *
+ * @param settings of postgresql.conf, beside the defaults: a commit waits until it is on disk
+ */
+export async function startPostgres(
+  programs: string,
+  settings: { readonly [name: string]: string } = {},
+): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-postgres-'));
+  const owner = ownerOfServers();
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale'],
+    {
+      ...owner,
+      encoding: 'utf8',
+      cwd: folder,
+    },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`);
+  const connection = { host: '127.0.0.1', port: await freePort(), user: USER, database: 'postgres' };
+  const options = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, ...settings };
+  const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let server: ChildProcess | undefined;
+  const kill = async (): Promise<void> => {
+    if (server?.pid === undefined || server.exitCode !== null) return;
+    const ended = once(server, 'exit');
+    // The first one last: as long as it lives it starts others in place of those that die.
+    const pids = [server.pid, ...childrenOf(server.pid)];
+    for (const pid of pids) signal(pid);
+    await ended;
+    while (pids.some(isAlive)) await sleep(5);
+  };
+  const start = async (): Promise<void> => {
+    server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(connection.port), ...args], {
+      ...owner,
+      cwd: folder,
+      stdio: 'ignore',
+    });
+    await untilAnswering(connection);
+  };
+  await start();
+  return {
+    connection,
+    kill,
+    start,
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const DEBIAN = '/usr/lib/postgresql';
+const USER = 'fhirgraph';
+/** For a busy machine that recovers from a crash. */
+const PATIENCE = 60_000;
+
+/** PostgreSQL does not run as root; then another user of the machine does it. */
+function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const user = ['postgres', 'nobody'].flatMap((name) => users.find((one) => one.startsWith(`${name}:`)) ?? [])[0];
+  const [, , uid, gid] = user?.split(':') ?? [];
+  if (uid === undefined || gid === undefined) throw new Error('No user to run PostgreSQL as');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+async function untilAnswering(connection: PostgresServer['connection']): Promise<void> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const client = new pg.Client({ ...connection, connectionTimeoutMillis: 2_000 });
+    // A connection that breaks later is told to whoever waits for it, and nobody does.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+      return;
+    } catch (error) {
+      if (Date.now() > end) throw new Error('PostgreSQL did not start', { cause: error });
+      await sleep(50);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  if (!existsSync('/proc/self/stat')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => parentOf(pid) === parent)
+    .map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    // `pid (name) state parent …`, and the name may hold anything.
+    return Number(/.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self/stat') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
