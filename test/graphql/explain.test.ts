@@ -151,7 +151,7 @@ describe('the text of an explanation', () => {
 
 1. Patient: read Patient/ann
    by trusted code: everything
-   SELECT r.version, r.updated, r.content, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content WHERE r.collection = ? AND r.id = ? AND r.version > 0
+   SELECT r.version, r.updated, r.content, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content WHERE r.collection = ? AND r.id = ? AND r.version > 0
      SEARCH r USING INDEX sqlite_autoindex_resource_1 (collection=? AND id=?)
      SEARCH v USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
 
@@ -167,7 +167,7 @@ describe('the text of an explanation', () => {
          SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)
          USE TEMP B-TREE FOR ORDER BY
        SCAN (subquery-1)
-   SELECT j.key, v.text, v.sum FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
+   SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
      SCAN j VIRTUAL TABLE INDEX 1:
      SEARCH v USING INTEGER PRIMARY KEY (rowid=?)
 `);

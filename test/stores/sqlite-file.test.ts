@@ -212,6 +212,10 @@ describe("a host's database", () => {
     await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }));
     expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['a']);
     expect(await store.search(queryOf('Patient', MALE, { limit: 0, total: true }))).toEqual({ matches: [], total: 1 });
+    await putAll(store, resourceOf('Observation', 'o', { code: { text: 'Blood' } }));
+    const blood: Criteria = { kind: 'match', parameter: 'code', test: { kind: 'text', text: 'blood' } };
+    expect(await idsOf(store, queryOf('Observation', blood))).toEqual(['o']);
+    expect(await store.verify()).toEqual({ resources: 2, problems: [] });
   });
 
   test('that may not be written answers reads and refuses writes', async () => {
@@ -251,9 +255,9 @@ describe('damage', () => {
     const { problems } = await store.verify();
     expect(problems).toEqual([
       'resource: rows that are not as their newest version says: 1',
-      'version: damaged texts: 2',
-      'Patient/a: The database holds a resource that was damaged',
-      'Patient/b: The database has lost the text of a version',
+      'version: damaged rows: 2',
+      'Patient/a: The database holds a version that was damaged',
+      'Patient/b: The database holds a version that was damaged',
       'Patient/c: its index rows are not what it says',
     ]);
   });

@@ -52,15 +52,23 @@ test('many targets and many keys are one list, not one parameter each', async ()
   expect((await store.search(queryOf('Patient', { kind: 'id', ids }))).matches).toEqual([]);
 });
 
+const VERSION_TABLE =
+  'CREATE TABLE version (key INTEGER PRIMARY KEY, resource, version, updated, text TEXT, sum INTEGER)';
+const INSERT_VERSION = 'INSERT INTO version VALUES (?, 1, 1, 0, ?, ?)';
+
+function sumOf(text: string): number {
+  return checksum({ resource: 1, version: 1, updated: 0, text });
+}
+
 test('a version is shared frozen from the second look on, and never without a cache', () => {
   const database = new Database(':memory:');
-  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT, sum INTEGER)');
+  database.exec(VERSION_TABLE);
   const text = JSON.stringify({
     resourceType: 'Patient',
     id: 'a',
     meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' },
   });
-  database.prepare('INSERT INTO version VALUES (1, ?, ?)').run(text, checksum(text));
+  database.prepare(INSERT_VERSION).run(1, text, sumOf(text));
   const cached = new Contents(new Statements(database), 10_000);
   const looks = [1, 2, 3, 4].map(() => cached.load([1])[0]!.resource);
   expect(looks.map((one) => Object.isFrozen(one))).toEqual([false, true, true, true]);
@@ -74,12 +82,12 @@ test('a version is shared frozen from the second look on, and never without a ca
 
 test('the cache keeps within its bytes', () => {
   const database = new Database(':memory:');
-  database.exec('CREATE TABLE version (key INTEGER PRIMARY KEY, text TEXT, sum INTEGER)');
+  database.exec(VERSION_TABLE);
   const meta = { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' };
   const text = (id: number): string =>
     JSON.stringify({ resourceType: 'Patient', id: `${id}`, meta, language: 'x'.repeat(900) });
-  const insert = database.prepare('INSERT INTO version VALUES (?, ?, ?)');
-  for (let key = 1; key <= 20; key++) insert.run(key, text(key), checksum(text(key)));
+  const insert = database.prepare(INSERT_VERSION);
+  for (let key = 1; key <= 20; key++) insert.run(key, text(key), sumOf(text(key)));
   const contents = new Contents(new Statements(database), 5_000);
   const keys = Array.from({ length: 20 }, (_, index) => index + 1);
   for (let round = 0; round < 3; round++) {

@@ -130,6 +130,12 @@ describe('verify finds what only a backup can mend', () => {
     ['a digit in an old version', `UPDATE version SET text = text || ' ' WHERE version = 1 AND resource = ${CURRENT}`],
     ['a lost text', `UPDATE version SET text = NULL WHERE version = 2 AND resource = ${CURRENT}`],
     ['a lost checksum', `UPDATE version SET sum = NULL WHERE version = 2 AND resource = ${CURRENT}`],
+    [
+      'another instant of an old version',
+      `UPDATE version SET updated = updated + 1 WHERE version = 1 AND resource = ${CURRENT}`,
+    ],
+    ['another instant of a deletion', 'UPDATE version SET updated = updated + 1 WHERE text IS NULL'],
+    ['a deletion made of a version', `UPDATE version SET text = NULL WHERE version = 1 AND resource = ${CURRENT}`],
     ['a lost old version', `DELETE FROM version WHERE version = 1 AND resource = ${CURRENT}`],
     ['a lost current version', `DELETE FROM version WHERE version = 2 AND resource = ${CURRENT}`],
     ['a resource that points to another text', `UPDATE resource SET content = content + 1 WHERE key = ${CURRENT}`],

@@ -1,17 +1,34 @@
 import { crc32 } from 'node:zlib';
 import type { SqliteDatabase } from './driver.js';
 
+/** A row of the table `version`, but for its key and checksum. */
+export interface VersionContent {
+  /** Key of the `resource` row. */
+  readonly resource: number;
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly updated: number;
+  /** Null: a deletion. */
+  readonly text: string | null;
+}
+
 /**
- * The checksum of a version's text (CRC-32 of its UTF-8), kept beside it. SQLite has none of its own: a digit that a disk
- * turned into another would be read back as a value that nobody wrote.
+ * The checksum of a version: CRC-32 of its text in UTF-8, begun with what else the row says. SQLite has none of its own: a
+ * digit that a disk turned into another would be read back as a value that nobody wrote.
+ *
+ * No change of a single column goes unseen that leaves the text within 32 bits of the old one.
  *
  * PERF: half a microsecond per kilobyte, a tenth of what parsing takes.
  */
-export function checksum(text: string): number {
-  return crc32(text);
+export function checksum({ resource, version, updated, text }: VersionContent): number {
+  // Odd factors: other numbers give other products.
+  const start = Math.imul(resource, 0x9e3779b1) ^ Math.imul(version, 0x85ebca6b) ^ updated ^ (updated / 0x100000000);
+  return crc32(text ?? '\0', start >>> 0);
 }
 
-/** Gives SQLite {@link checksum} as `fhirgraph_sum`. */
+/** Gives SQLite {@link checksum} as `fhirgraph_sum(resource, version, updated, text)`. */
 export function registerChecksum(database: SqliteDatabase): void {
-  database.function('fhirgraph_sum', { deterministic: true, directOnly: true }, checksum);
+  const sum = (resource: number, version: number, updated: number, text: string | null): number =>
+    checksum({ resource, version, updated, text });
+  database.function('fhirgraph_sum', { deterministic: true, directOnly: true, safeIntegers: false }, sum);
 }

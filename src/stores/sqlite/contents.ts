@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { type StoredResource } from '../../store/store.js';
-import { type KeptText, parseKept } from './kept-text.js';
+import { type KeptText, parseKept, textLost } from './kept-text.js';
 import { type Statements } from './statements.js';
 
 /**
@@ -44,7 +44,8 @@ export class Contents {
     return this.#shared?.get(key) ?? this.#parse(key, kept);
   }
 
-  #parse(key: number, kept: KeptText = LOST): StoredResource {
+  #parse(key: number, kept: KeptText | undefined): StoredResource {
+    if (kept === undefined) throw textLost();
     const stored = parseKept(kept);
     if (this.#shared !== undefined && this.#seen.saw(key)) {
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
@@ -55,21 +56,27 @@ export class Contents {
   /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */
   #textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
-    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly (readonly [
-      number,
-      string,
-      number | null,
-    ])[];
-    for (const [position, text, sum] of rows) texts[position] = { text, sum };
+    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
+    for (const [position, resource, version, updated, text, sum] of rows) {
+      texts[position] = { resource, version, updated, text, sum };
+    }
     return texts;
   }
 }
 
 /** Texts of versions by their keys, a JSON list. */
-export const TEXTS = `SELECT j.key, v.text, v.sum FROM json_each(?) j CROSS JOIN version v
+export const TEXTS = `SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum
+  FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
 
-const LOST: KeptText = { text: null, sum: null };
+type TextRow = readonly [
+  position: number,
+  resource: number,
+  version: number,
+  updated: number,
+  text: string,
+  sum: number | null,
+];
 
 /** Which keys were asked for lately: the last 32,768 for sure, up to twice as many. */
 class RecentKeys {

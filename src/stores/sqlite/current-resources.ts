@@ -19,15 +19,16 @@ export function* currentResources(statements: Statements): Iterable<CurrentResou
   for (;;) {
     const rows = statements.read(NEXT_RESOURCES).all(last) as readonly CurrentRow[];
     if (rows.length === 0) return;
-    for (const [key, collection, id, version, project, type, text, sum] of rows) {
-      yield { key, collection, id, version, project, type, kept: { text, sum } };
+    for (const [key, collection, id, version, updated, project, type, text, sum] of rows) {
+      const kept = { resource: key, version, updated, text, sum };
+      yield { key, collection, id, version, project, type, kept };
       last = key;
     }
   }
 }
 
-type CurrentRow = readonly [number, number, string, number, string, string, string | null, number | null];
+type CurrentRow = readonly [number, number, string, number, number, string, string, string | null, number | null];
 
-const NEXT_RESOURCES = `SELECT r.key, r.collection, r.id, r.version, c.project, c.type, v.text, v.sum
+const NEXT_RESOURCES = `SELECT r.key, r.collection, r.id, r.version, r.updated, c.project, c.type, v.text, v.sum
   FROM resource r CROSS JOIN collection c ON c.key = r.collection LEFT JOIN version v ON v.key = r.content
   WHERE r.key > ? AND r.content IS NOT NULL ORDER BY r.key LIMIT 500`;

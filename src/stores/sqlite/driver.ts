@@ -11,7 +11,7 @@ export interface SqliteDatabase {
   pragma(text: string, options?: { readonly simple?: boolean }): unknown;
   function(
     name: string,
-    options: { readonly deterministic?: boolean; readonly directOnly?: boolean },
+    options: { readonly deterministic?: boolean; readonly directOnly?: boolean; readonly safeIntegers?: boolean },
     implementation: (...values: never[]) => unknown,
   ): unknown;
   close(): unknown;

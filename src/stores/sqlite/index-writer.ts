@@ -1,18 +1,9 @@
-import { collationKey } from '../../search/fold.js';
 import type { IndexEntry } from '../../search/index-entry.js';
-import type { Dictionaries } from './dictionary.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
-import { NO_SYSTEM } from './dialect.js';
+import type { Dictionaries } from './dictionary.js';
+import { addIndexRows, INDEX_COLUMNS, type IndexOwner } from './index-rows.js';
 import { RowBuffer } from './row-buffer.js';
 import type { Statements } from './statements.js';
-
-/** The resource that index rows belong to. */
-export interface IndexOwner {
-  readonly project: string;
-  readonly collection: number;
-  /** Key of the `resource` row. */
-  readonly resource: number;
-}
 
 /**
  * Keeps the index tables equal to what resources say. Only inside a transaction, at whose end stands {@link flush} or
@@ -24,26 +15,22 @@ export class IndexWriter {
   readonly #rows: { readonly [Table in ValueTable]: RowBuffer };
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
-    const buffer = (table: ValueTable, ...values: string[]): RowBuffer =>
-      new RowBuffer(statements, table, ['resource', 'parameter', 'grp', 'ordinal', ...values]);
+    const buffer = (table: ValueTable): RowBuffer => new RowBuffer(statements, table, INDEX_COLUMNS[table]);
     this.#statements = statements;
     this.#dictionaries = dictionaries;
     this.#rows = {
-      token: buffer('token', 'code', 'system'),
-      string: buffer('string', 'folded', 'text', 'collation'),
-      date: buffer('date', 'low', 'high'),
-      quantity: buffer('quantity', 'low', 'high', 'system', 'code', 'unit'),
-      reference: buffer('reference', 'target'),
-      uri: buffer('uri', 'value'),
+      token: buffer('token'),
+      string: buffer('string'),
+      date: buffer('date'),
+      quantity: buffer('quantity'),
+      reference: buffer('reference'),
+      uri: buffer('uri'),
     };
   }
 
   /** Adds a resource that is in no index. */
-  add({ project, collection, resource }: IndexOwner, entries: readonly IndexEntry[]): void {
-    const { parameters } = this.#dictionaries;
-    entries.forEach((entry, ordinal) => {
-      this.#addRow(project, resource, parameters.intern(collection, entry.parameter), ordinal, entry);
-    });
+  add(owner: IndexOwner, entries: readonly IndexEntry[]): void {
+    addIndexRows(owner, entries, this.#dictionaries, this.#rows);
   }
 
   /** Takes a resource out of every index. */
@@ -60,51 +47,6 @@ export class IndexWriter {
   /** Forgets what was added but not written, after a rollback. */
   clear(): void {
     for (const buffer of Object.values(this.#rows)) buffer.clear();
-  }
-
-  #addRow(project: string, resource: number, parameter: number, ordinal: number, { group, value }: IndexEntry): void {
-    const rows = this.#rows;
-    switch (value.kind) {
-      case 'token':
-        rows.token.push(resource, parameter, group, ordinal, value.code ?? null, this.#system(project, value.system));
-        return;
-      case 'string': {
-        const key = collationKey(value.text);
-        const collation = key === value.folded ? null : key;
-        rows.string.push(resource, parameter, group, ordinal, value.folded, value.text, collation);
-        return;
-      }
-      case 'date':
-        rows.date.push(resource, parameter, group, ordinal, value.low, value.high);
-        return;
-      case 'number':
-        rows.quantity.push(resource, parameter, group, ordinal, value.low, value.high, null, null, null);
-        return;
-      case 'quantity': {
-        const { low, high, code, unit } = value;
-        const system = this.#system(project, value.system);
-        rows.quantity.push(resource, parameter, group, ordinal, low, high, system, code ?? null, unit ?? null);
-        return;
-      }
-      case 'reference':
-        if ('url' in value) {
-          rows.uri.push(resource, parameter, group, ordinal, value.url);
-        } else {
-          rows.reference.push(resource, parameter, group, ordinal, this.#target(project, value.type, value.id));
-        }
-        return;
-      case 'uri':
-        rows.uri.push(resource, parameter, group, ordinal, value.value);
-    }
-  }
-
-  #system(project: string, uri: string | undefined): number {
-    return uri === undefined ? NO_SYSTEM : this.#dictionaries.systems.intern(project, uri);
-  }
-
-  /** What a reference points to has a number, whether it exists or not. */
-  #target(project: string, type: string, id: string): number {
-    return this.#dictionaries.resources.intern(this.#dictionaries.collections.intern(project, type), id);
   }
 }
 

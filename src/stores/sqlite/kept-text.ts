@@ -1,11 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import type { StoredResource } from '../../store/store.js';
 import { parseStored } from '../sql/parse-stored.js';
-import { checksum } from './checksum.js';
+import { checksum, type VersionContent } from './checksum.js';
 
-/** What the table `version` holds of a resource; nulls where it should not. */
-export interface KeptText {
-  readonly text: string | null;
+/** What the table `version` holds of a resource. */
+export interface KeptText extends VersionContent {
+  /** Null where it is lost. */
   readonly sum: number | null;
 }
 
@@ -14,8 +14,18 @@ export interface KeptText {
  *
  * @throws FhirError `corrupt` - it is not what was written
  */
-export function parseKept({ text, sum }: KeptText): StoredResource {
-  if (text === null) throw new FhirError('corrupt', 'The database has lost the text of a version');
-  if (checksum(text) !== sum) throw new FhirError('corrupt', 'The database holds a resource that was damaged');
-  return parseStored(text);
+export function parseKept(kept: KeptText): StoredResource {
+  assertWhole(kept);
+  if (kept.text === null) throw textLost();
+  return parseStored(kept.text);
+}
+
+/** @throws FhirError `corrupt` - the row is not what was written */
+export function assertWhole(kept: KeptText): void {
+  if (checksum(kept) !== kept.sum) throw new FhirError('corrupt', 'The database holds a version that was damaged');
+}
+
+/** A version that must be there is not. */
+export function textLost(): FhirError {
+  return new FhirError('corrupt', 'The database has lost the text of a version');
 }

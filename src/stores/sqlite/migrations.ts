@@ -10,5 +10,5 @@ export const MIGRATIONS: readonly Migration[] = [addChecksums];
 function addChecksums(database: SqliteDatabase): void {
   database.exec(`
     ALTER TABLE version ADD COLUMN sum INTEGER;
-    UPDATE version SET sum = fhirgraph_sum(text) WHERE text IS NOT NULL;`);
+    UPDATE version SET sum = fhirgraph_sum(resource, version, updated, text);`);
 }

@@ -1,6 +1,6 @@
 import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
-import { parseKept } from './kept-text.js';
+import { assertWhole, parseKept } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
@@ -48,7 +48,7 @@ export class Reads {
     if (resource === undefined) return { entries: [], total: 0 };
     const [total] = this.#statements.read(COUNT_VERSIONS).get(resource) as [number];
     const rows = this.#statements.read(LIST_VERSIONS).all(resource, limit, offset) as readonly VersionRow[];
-    return { entries: rows.map(historyEntry), total };
+    return { entries: rows.map((row) => historyEntry(resource, row)), total };
   }
 
   /** PERF: the usual read of one current resource is one statement, its text included. */
@@ -56,9 +56,9 @@ export class Reads {
     const collection = this.#dictionaries.collections.find(project, type);
     const row = collection === undefined ? undefined : this.#statements.read(ONE_RESOURCE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
-    const [version, updated, content, text, sum] = row as [...StateRow, string | null, number | null];
+    const [version, updated, content, resource, text, sum] = row as OneRow;
     if (content === null) return goneResult({ version, updated, content });
-    return foundResult(this.#contents.fromText(content, { text, sum }));
+    return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }));
   }
 
   /** What each key stands for now, or stood for at its version; undefined where nothing ever did. */
@@ -102,9 +102,11 @@ interface State {
 
 type StateRow = [version: number, updated: number, content: number | null];
 
+type OneRow = [...StateRow, resource: number, text: string | null, sum: number | null];
+
 type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
 
-const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
+const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
 const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
@@ -122,7 +124,9 @@ function foundResult({ versionId, lastUpdated, resource }: StoredResource): Read
   return { status: 'found', versionId, lastUpdated, resource };
 }
 
-function historyEntry([version, updated, text, sum]: VersionRow): HistoryEntry {
-  if (text !== null) return { kind: 'put', ...parseKept({ text, sum }) };
+function historyEntry(resource: number, [version, updated, text, sum]: VersionRow): HistoryEntry {
+  const kept = { resource, version, updated, text, sum };
+  if (text !== null) return { kind: 'put', ...parseKept(kept) };
+  assertWhole(kept);
   return { kind: 'delete', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
 }

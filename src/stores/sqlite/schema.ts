@@ -9,8 +9,8 @@
  * resource      (collection, id)             also for what is only referred to (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never there
- * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then,
- *                                            else sum is its checksum (see checksum.ts)
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then.
+ *                                            sum: see checksum.ts
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and

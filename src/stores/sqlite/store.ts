@@ -131,9 +131,9 @@ export class SqliteStore implements ResourceStore {
 
   /**
    * Looks at the whole database: the file, the text of every version, how versions hang together, and the index rows of
-   * every current resource. It changes nothing; {@link SqliteStore.reindex} mends what is derived.
+   * every current resource. It only reads, from one moment's state; {@link SqliteStore.reindex} mends what is derived.
    *
-   * Takes about 150 µs per resource, in which others can read but not write, and this process does nothing else.
+   * Takes about 100 µs per resource, in which other processes can read and write, and this one does nothing else.
    */
   async verify(options?: CallOptions): Promise<Verification> {
     return this.#answer(options, () => this.#maintenance.verify());

@@ -11,17 +11,24 @@ import { type Sql, sql } from '../sql/sql.js';
  * @param row the row of `resource`.
  */
 export function textCondition(criteria: Criteria, row: Sql): Sql {
-  const test = sql`SELECT fhirgraph_matches(text, sum, ${JSON.stringify(criteria)}) FROM version`;
+  const test = sql`SELECT fhirgraph_matches(${JSON.stringify(criteria)}, resource, version, updated, text, sum) FROM version`;
   return sql`(${test} WHERE key = ${row}.content)`;
 }
 
 /** Gives SQLite the function behind {@link textCondition}. */
 export function registerTextTest(database: SqliteDatabase): void {
-  database.function('fhirgraph_matches', { deterministic: true, directOnly: true }, matchesText);
+  database.function('fhirgraph_matches', { deterministic: true, directOnly: true, safeIntegers: false }, matchesText);
 }
 
-function matchesText(text: string | null, sum: number | null, criteriaText: string): number {
-  const { resource, lastUpdated } = parseKept({ text, sum });
+function matchesText(
+  criteriaText: string,
+  owner: number,
+  version: number,
+  updated: number,
+  text: string | null,
+  sum: number | null,
+): number {
+  const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
   const criteria = JSON.parse(criteriaText) as Criteria;
   return matches(criteria, createSubject(resource, lastUpdated), NOTHING_ELSE) ? 1 : 0;
 }

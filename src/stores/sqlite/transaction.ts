@@ -14,7 +14,7 @@ export function inTransaction<Result>(
   action: () => Result,
   settle: (committed: boolean) => void = () => undefined,
 ): Result {
-  begin(database);
+  begin(database, 'BEGIN IMMEDIATE');
   try {
     const result = action();
     database.exec('COMMIT');
@@ -28,9 +28,9 @@ export function inTransaction<Result>(
   }
 }
 
-/** Runs an action on the database as it is, and takes back everything it writes. */
-export function withoutTrace<Result>(database: SqliteDatabase, action: () => Result): Result {
-  begin(database);
+/** Runs an action that only reads: it sees the database as it is at one moment, while others write. */
+export function inSnapshot<Result>(database: SqliteDatabase, action: () => Result): Result {
+  begin(database, 'BEGIN');
   try {
     return action();
   } finally {
@@ -38,9 +38,9 @@ export function withoutTrace<Result>(database: SqliteDatabase, action: () => Res
   }
 }
 
-function begin(database: SqliteDatabase): void {
+function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
   if (database.inTransaction) {
     throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
   }
-  database.exec('BEGIN IMMEDIATE');
+  database.exec(statement);
 }

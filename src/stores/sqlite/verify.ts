@@ -1,14 +1,16 @@
 import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import { indexEntries } from '../../search/index-resource.js';
+import type { SqlValue } from '../sql/sql.js';
 import { type CurrentResource, currentResources } from './current-resources.js';
-import { createDictionaries } from './dictionary.js';
+import { createDictionaries, type Dictionaries } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
-import { IndexWriter } from './index-writer.js';
+import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names } from './index-rows.js';
 import { parseKept } from './kept-text.js';
 import type { Statements } from './statements.js';
-import { withoutTrace } from './transaction.js';
+import { inSnapshot } from './transaction.js';
 
 /** What a look at the whole database found. */
 export interface Verification {
@@ -20,24 +22,24 @@ export interface Verification {
 
 /**
  * Looks for contradictions at every level: SQLite's pages and indexes, the tables against each other, texts against their
- * checksums, index rows against what resources say. Others can read meanwhile, but not write.
+ * checksums, index rows against what resources say. It only reads, and others may write meanwhile.
  *
- * @throws FhirError `unavailable` - the database cannot be locked; damage is reported, not thrown
+ * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
  */
 export function verifyDatabase(database: SqliteDatabase, statements: Statements): Verification {
-  return withoutTrace(database, () => new Verifier(database, statements).run());
+  return inSnapshot(database, () => new Verifier(database, statements).run());
 }
 
 class Verifier {
   readonly #statements: Statements;
-  readonly #index: IndexWriter;
+  readonly #names: Names;
   readonly #problems: string[] = [];
   #resources = 0;
 
   constructor(database: SqliteDatabase, statements: Statements) {
     this.#statements = statements;
     // What the store remembers of the dictionaries would hide that they have lost it.
-    this.#index = new IndexWriter(statements, createDictionaries(database, statements));
+    this.#names = knownNames(createDictionaries(database, statements));
   }
 
   run(): Verification {
@@ -79,16 +81,13 @@ class Verifier {
     } catch (error) {
       return error instanceof FhirError ? error.message : 'its text cannot be read';
     }
-    // Indexed anew, it must look the same; the transaction around takes it back.
-    const before = this.#indexRows(key);
-    this.#index.remove(key);
-    this.#index.add({ project, collection, resource: key }, indexEntries(resource));
-    this.#index.flush();
-    return this.#indexRows(key) === before ? undefined : 'its index rows are not what it says';
+    const rows = rightRows({ project, collection, resource: key }, resource, this.#names);
+    const same = INDEX_TABLES.every((table) => this.#storedRows(table, key) === JSON.stringify(rows[table]));
+    return same ? undefined : 'its index rows are not what it says';
   }
 
-  #indexRows(resource: number): string {
-    return JSON.stringify(INDEX_TABLES.map((table) => this.#statements.read(ROWS[table]).all(resource)));
+  #storedRows(table: ValueTable, resource: number): string {
+    return JSON.stringify(this.#statements.read(ROWS[table]).all(resource));
   }
 
   /** A part of the file that SQLite cannot read is a finding too. */
@@ -98,7 +97,6 @@ class Verifier {
     } catch (error) {
       const fault = storeError(error);
       if (fault.code !== 'corrupt') throw fault;
-      this.#index.clear();
       this.#report(`${what}: ${fault.message}`);
     }
   }
@@ -108,10 +106,60 @@ class Verifier {
   }
 }
 
+/** The names that have a number; others have one that stands for none. */
+function knownNames({ collections, parameters, resources, systems }: Dictionaries): Names {
+  return {
+    collections: { intern: (project, type) => collections.find(project, type) ?? UNKNOWN },
+    parameters: { intern: (collection, code) => parameters.find(collection, code) ?? UNKNOWN },
+    resources: { intern: (collection, id) => resources.find(collection, id) ?? UNKNOWN },
+    systems: { intern: (project, uri) => systems.find(project, uri) ?? UNKNOWN },
+  };
+}
+
+const UNKNOWN = -1;
+
+/** The rows that a resource should have. */
+function rightRows(
+  owner: IndexOwner,
+  resource: AnyResource,
+  names: Names,
+): { readonly [Table in ValueTable]: SqlRow[] } {
+  const rows: { readonly [Table in ValueTable]: SqlRow[] } = {
+    token: [],
+    string: [],
+    date: [],
+    quantity: [],
+    reference: [],
+    uri: [],
+  };
+  const sink = (table: ValueTable): { push(...row: SqlRow): void } => ({
+    push: (...row) => void rows[table].push(row.map(asStored)),
+  });
+  addIndexRows(owner, indexEntries(resource), names, {
+    token: sink('token'),
+    string: sink('string'),
+    date: sink('date'),
+    quantity: sink('quantity'),
+    reference: sink('reference'),
+    uri: sink('uri'),
+  });
+  return rows;
+}
+
+type SqlRow = SqlValue[];
+
+/** UTF-8 has no halves of surrogate pairs. */
+function asStored(value: SqlValue): SqlValue {
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}
+
 const MAX_PROBLEMS = 100;
 
 const ROWS = Object.fromEntries(
-  INDEX_TABLES.map((table) => [table, `SELECT * FROM ${table} WHERE resource = ? ORDER BY parameter, grp, ordinal`]),
+  INDEX_TABLES.map((table) => [
+    table,
+    `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ? ORDER BY ordinal, parameter, grp`,
+  ]),
 ) as { readonly [Table in ValueTable]: string };
 
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
@@ -139,9 +187,8 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
     count: 'SELECT count(*) FROM version WHERE resource NOT IN (SELECT key FROM resource)',
   },
   {
-    problem: 'version: damaged texts',
-    count: `SELECT count(*) FROM version
-      WHERE CASE WHEN text IS NULL THEN sum IS NOT NULL ELSE sum IS NOT fhirgraph_sum(text) END`,
+    problem: 'version: damaged rows',
+    count: 'SELECT count(*) FROM version WHERE sum IS NOT fhirgraph_sum(resource, version, updated, text)',
   },
   {
     problem: 'unique_key: rows of resources that are not there',

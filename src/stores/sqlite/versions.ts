@@ -66,9 +66,8 @@ export class Versions {
     const content = text === null ? null : versionKey;
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, version, updated, content);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
-    this.#statements
-      .write(ADD_VERSION)
-      .run(versionKey, owner, version, updated, text, text === null ? null : checksum(text));
+    const sum = checksum({ resource: owner, version, updated, text });
+    this.#statements.write(ADD_VERSION).run(versionKey, owner, version, updated, text, sum);
     return { owner, collection, versionId, lastUpdated, text };
   }
 }

@@ -1,0 +1,200 @@
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import type { Criteria } from '../../src/search/criteria.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { keyOf, put, queryOf } from '../../src/testing/conformance-case.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import type { Tally } from './long-report.js';
+
+/** What came of trials of damage. */
+export interface DamageOutcome {
+  /** Refused when opened. */
+  refused: number;
+  /** Some answer was an error. */
+  told: number;
+  /** No answer was an error, some search missed or added something; verify told. */
+  foundByVerify: number;
+  /** Everything was answered as before. */
+  harmless: number;
+  /** Wrong or failing searches that reindex mended. */
+  mended: number;
+}
+
+/**
+ * Damages copies of a file at random places: a bit, a byte, a run of bytes, a page. Each call on such a file must answer as
+ * before or reject as `corrupt`; only searches may miss or add something, and then verify must tell. No resource may
+ * ever say what was not written.
+ *
+ * @param fileNamed names of files that may be made
+ */
+export async function runDamageTrials(
+  fileNamed: (name: string) => string,
+  { trials, seed, tally }: { readonly trials: number; readonly seed: number; readonly tally: Tally },
+): Promise<DamageOutcome> {
+  const random = createRandom(seed);
+  const healthy = fileNamed('healthy.db');
+  const store = new SqliteStore(healthy);
+  for (let round = 0; round < 4; round++) await store.commit(randomResources(random).map((resource) => put(resource)));
+  await store.commit([
+    { kind: 'delete', key: keyOf('Patient', 'p1') },
+    { kind: 'delete', key: keyOf('Observation', 'o1') },
+  ]);
+  const truth = await ask(store);
+  await store.close();
+  const bytes = readFileSync(healthy);
+  const outcome: DamageOutcome = { refused: 0, told: 0, foundByVerify: 0, harmless: 0, mended: 0 };
+  for (let trial = 0; trial < trials; trial++) {
+    await tally.trial(async () => {
+      tally.addFaults();
+      const file = fileNamed('damaged.db');
+      writeFileSync(file, damage(Buffer.from(bytes), random));
+      try {
+        await tryOne(file, truth, outcome);
+      } catch (error) {
+        copyFileSync(file, fileNamed('kept.db'));
+        throw new Error(`Trial ${trial} of seed ${seed}`, { cause: error });
+      } finally {
+        for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+      }
+    });
+  }
+  return outcome;
+}
+
+async function tryOne(file: string, truth: Answers, outcome: DamageOutcome): Promise<void> {
+  let store: SqliteStore;
+  try {
+    store = new SqliteStore(file, { busyTimeout: 0 });
+  } catch (error) {
+    // A changed header may say that the file is somebody else's or of another version.
+    expect(error).toBeInstanceOf(FhirError);
+    expect(['corrupt', 'conflict', 'unavailable']).toContain((error as FhirError).code);
+    outcome.refused += 1;
+    return;
+  }
+  try {
+    const answers = await ask(store);
+    const differing = [...truth.keys()].filter((name) => answers.get(name) !== truth.get(name));
+    for (const name of differing) {
+      if (answers.get(name) !== CORRUPT) assertNothingMadeUp(name, answers.get(name)!, truth);
+    }
+    const { problems } = await store.verify();
+    if (differing.length === 0) outcome.harmless += 1;
+    else {
+      expect(problems).not.toEqual([]);
+      if (differing.some((name) => answers.get(name) === CORRUPT)) outcome.told += 1;
+      else outcome.foundByVerify += 1;
+    }
+    // A file without findings answers everything right, mended ones too.
+    if (problems.length > 0 && (await succeeds(store.reindex())) && (await store.verify()).problems.length === 0) {
+      if (differing.length > 0) outcome.mended += 1;
+      expect(await ask(store)).toEqual(truth);
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+async function succeeds(call: Promise<unknown>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'FhirError', code: 'corrupt' });
+    return false;
+  }
+}
+
+/** JSON texts of answers by what was asked. */
+type Answers = ReadonlyMap<string, string>;
+
+const CORRUPT = 'corrupt';
+const TYPES = ['Patient', 'Organization', 'Observation', 'Encounter', 'RiskAssessment', 'ValueSet'] as const;
+
+const match = (parameter: string, test: object): Criteria => ({ kind: 'match', parameter, test }) as Criteria;
+const SEARCHES: readonly (readonly [type: (typeof TYPES)[number], criteria: Criteria])[] = [
+  ...TYPES.map((type) => [type, { kind: 'all' }] as const),
+  ['Patient', match('gender', { kind: 'token', code: 'male' })],
+  ['Patient', match('family', { kind: 'string', comparator: 'starts-with', text: 'm' })],
+  ['Patient', match('organization', { kind: 'reference', types: ['Organization'], id: 'o1' })],
+  ['Patient', { kind: 'missing', parameter: 'birthdate', missing: true }],
+  ['Observation', match('code', { kind: 'token', system: 'http://loinc.org', code: '8480-6' })],
+  ['Observation', match('code', { kind: 'text', text: 'blood' })],
+  ['ValueSet', match('url', { kind: 'uri', comparator: 'equals', value: 'http://a/b' })],
+];
+
+/** Asks for everything, each way there is to ask. An error must be `corrupt`. */
+async function ask(store: ResourceStore): Promise<Answers> {
+  const answers = new Map<string, string>();
+  const add = async (name: string, call: () => Promise<unknown>): Promise<void> => {
+    try {
+      answers.set(name, JSON.stringify(await call()));
+    } catch (error) {
+      expect([name, error]).toEqual([name, expect.objectContaining({ name: 'FhirError', code: 'corrupt' })]);
+      answers.set(name, CORRUPT);
+    }
+  };
+  for (const [type, criteria] of SEARCHES) {
+    await add(`search ${type} ${JSON.stringify(criteria)}`, () =>
+      store.search({ ...queryOf(type, criteria), total: true }),
+    );
+  }
+  await add('by reference', () =>
+    store.searchByReference(
+      queryOf('Observation'),
+      'subject',
+      ['p1', 'p2', 'p3'].map((id) => ({ type: 'Patient', id })),
+    ),
+  );
+  for (const [type, ids] of [
+    ['Patient', 'p'],
+    ['Observation', 'o'],
+  ] as const) {
+    const keys = [1, 2, 3, 4, 5].map((number) => keyOf(type, `${ids}${number}`));
+    await add(`read many ${type}`, () => store.read(keys));
+    await add(`read version ${type}`, () => store.read(keys.map((key) => ({ ...key, version: '2' }))));
+    for (const key of keys) {
+      await add(`read ${type}/${key.id}`, () => store.read([key]));
+      await add(`history ${type}/${key.id}`, () => store.history(key, { offset: 0, limit: 10 }));
+    }
+  }
+  return answers;
+}
+
+/** Every resource in a wrong answer is one that was written, word by word. */
+function assertNothingMadeUp(name: string, answer: string, truth: Answers): void {
+  const written = [...truth.values()].join('\n');
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('resourceType' in value) {
+      expect([name, written.includes(JSON.stringify(value))]).toEqual([name, true]);
+      return;
+    }
+    Object.values(value).forEach(visit);
+  };
+  visit(JSON.parse(answer));
+}
+
+function damage(bytes: Buffer, random: () => number): Buffer {
+  const size = bytes.readUInt16BE(16);
+  const at = below(bytes.length, random);
+  const page = at - (at % size);
+  oneOf(
+    [
+      () => (bytes[at]! ^= 1 << below(8, random)),
+      () => (bytes[at]! ^= 1 << below(8, random)),
+      () => (bytes[at] = below(256, random)),
+      () => bytes.fill(below(256, random), at, at + 1 + below(200, random)),
+      () => bytes.fill(0, page, page + size),
+      () => bytes.copyWithin(page, below(bytes.length / size, random) * size, size),
+      () => (bytes = bytes.subarray(0, page)),
+      // Where a page says what it is.
+      () => (bytes[page + below(12, random)] = below(256, random)),
+    ],
+    random,
+  )();
+  return bytes;
+}
