@@ -7,7 +7,7 @@ import { importLayers } from './scripts/lint/import-layers.mjs';
 
 /**
  * Which layers each folder of src may import values from, besides itself. Types may come from anywhere.
- * The public entry files beside the folders (index.ts, sqlite.ts, store.ts, testing.ts) may import from all; nobody imports them.
+ * The public entry files beside the folders (index.ts, sqlite.ts, postgres.ts, store.ts, testing.ts) may import from all; nobody imports them.
  */
 const LAYERS = {
   fhir: [],

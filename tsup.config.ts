@@ -3,7 +3,13 @@ import { defineConfig } from 'tsup';
 
 // Names of the entries are the subpaths of package.json. Dependencies and peers stay imports.
 export default defineConfig({
-  entry: { index: 'src/index.ts', sqlite: 'src/sqlite.ts', store: 'src/store.ts', testing: 'src/testing.ts' },
+  entry: {
+    index: 'src/index.ts',
+    sqlite: 'src/sqlite.ts',
+    postgres: 'src/postgres.ts',
+    store: 'src/store.ts',
+    testing: 'src/testing.ts',
+  },
   format: 'esm',
   target: 'node22',
   platform: 'node',

@@ -5,7 +5,7 @@ const LONG = 'test/long/**';
 /** Examples and tests may import the package by its public name. */
 export const OWN_NAME = [
   { find: /^fhirgraph$/, replacement: source('index') },
-  { find: /^fhirgraph\/(sqlite|testing)$/, replacement: source('$1') },
+  { find: /^fhirgraph\/(sqlite|postgres|store|testing)$/, replacement: source('$1') },
 ];
 
 function source(name: string): string {

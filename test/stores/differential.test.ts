@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { postgresPool } from './postgres-pool.js';
 import { syntheaFolder, syntheaResources } from './shared-data.js';
 
 const folder = syntheaFolder();
@@ -14,10 +16,11 @@ describe.skipIf(folder === undefined)('random searches over Synthea data (skippe
   test.each([
     ['memory', () => new MemoryStore()],
     ['SQLite', () => new SqliteStore(':memory:')],
+    ['PostgreSQL', async () => new PostgresStore(await postgresPool())],
   ])(
     `%s answers as the meaning of criteria demands (seed ${SEED})`,
     async (_, createStore) => {
-      const store = createStore();
+      const store = await createStore();
       const current = new Map<string, AnyResource>();
       const writes = syntheaResources(folder!, 3).map((resource) => put(resource));
       for (const result of await store.commit(writes)) {

@@ -25,8 +25,8 @@ export interface SqlDialect {
 
   /** The row of `resource` is there now: neither deleted nor only referred to. */
   isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
-  /** What to say of a row that was found by an index, which is current for sure. */
-  isFound(row: Sql, project: string, collection: SqlValue): Sql;
+  /** What is left to say of a row that an index table led to, which is current for sure. */
+  isFound(row: Sql, project: string): Sql;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
@@ -53,6 +53,8 @@ export interface SqlDialect {
   /** Tests `:text` on the stored resource. Left out where the texts of tokens are in the table `display`. */
   readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, row: Sql) => Sql;
 
+  /** The database decides by itself where to start, so everything that is true of a row is said. */
+  readonly plans: boolean;
   /** A join that starts from its left side, where that can be said. */
   readonly join: Sql;
   /** The value of a LIMIT that is none. */

@@ -3,6 +3,7 @@ import { compositeScans } from './composite-sql.js';
 import { rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
 import {
+  amongCurrent,
   inPlan,
   innerScope,
   isCurrent,
@@ -17,17 +18,18 @@ import { allOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
 /** Picks the scan that gives few rows: its position. Of two or more. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
 
-/** How conjunctions begin: from one chosen scan, or from whichever the database's own planner likes. */
-export type ScanChoice = ChooseScan | 'planner';
-
 export interface PlannedScan {
   readonly scan: Sql;
   /** It reads ranges of an index and nothing else, so its first rows come at once. */
   readonly direct: boolean;
 }
 
-/** Plans a search that starts from an index where one helps, and tests everything else row by row. */
-export function planRows(criteria: Criteria, scope: RowScope, choose: ScanChoice): RowPlan {
+/**
+ * Plans a search that starts from an index where one helps, and tests everything else row by row.
+ *
+ * @param choose left out where the database chooses by itself.
+ */
+export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   switch (criteria.kind) {
     case 'and':
       return planConjunction(criteria, scope, choose);
@@ -53,18 +55,13 @@ export function planRows(criteria: Criteria, scope: RowScope, choose: ScanChoice
 }
 
 /** Starts from the conjunct that finds fewest and tests the others on what it finds. */
-function planConjunction({ of }: AndCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
+function planConjunction({ of }: AndCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   const plans = of.map((criteria) => ({ criteria, plan: planRows(criteria, scope, choose) }));
-  if (choose === 'planner') return { residual: allOf(plans.map(({ plan }) => narrowed(plan, scope))) };
+  if (choose === undefined) return { residual: allOf(plans.map(({ plan }) => amongCurrent(plan, scope))) };
   const withScan = plans.filter(({ plan }) => plan.scan !== undefined);
   const start = withScan.length < 2 ? withScan[0] : withScan[choose(withScan.map(plannedScan))];
   const residuals = plans.map((one) => (one === start ? one.plan.residual : rowCondition(one.criteria, scope)));
   return start === undefined ? { residual: allOf(residuals) } : { scan: start.plan.scan!, residual: allOf(residuals) };
-}
-
-/** What a plan says of current rows. */
-function narrowed({ scan, residual }: RowPlan, { row }: RowScope): Sql {
-  return scan === undefined ? residual : allOf([sql`${row}.key IN (${scan})`, residual]);
 }
 
 function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly plan: RowPlan }): PlannedScan {
@@ -75,7 +72,7 @@ function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly
 const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite']);
 
 /** Joins the scans of all alternatives, if each has one. */
-function planDisjunction(criteria: OrCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
+function planDisjunction(criteria: OrCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   const selects: Sql[] = [];
   for (const [parameter, group] of matchesByParameter(criteria.of)) {
     const scans = matchScans(parameter, group, scope);
@@ -103,7 +100,7 @@ function idScan(ids: readonly string[], scope: RowScope): Sql {
   return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), dialect.isOneOf(sql`${row}.id`, ids)])}`;
 }
 
-function chainPlan(criteria: ChainCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
+function chainPlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   const key = parameterKey(scope, criteria.parameter);
   const target = innerScope(scope, criteria.type);
   if (key === undefined || target.collection === undefined) return { residual: FALSE };
@@ -114,7 +111,7 @@ function chainPlan(criteria: ChainCriteria, scope: RowScope, choose: ScanChoice)
   return { scan, residual: TRUE };
 }
 
-function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ScanChoice): RowPlan {
+function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   const source = innerScope(scope, criteria.type);
   const key = parameterKey(source, criteria.parameter);
   if (key === undefined || scope.collection === undefined) return { residual: FALSE };
@@ -129,7 +126,7 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose: ScanChoice): Ro
           AND ${ofParameter(X, key, source)}`;
   // What is pointed to may be of another type, deleted or never there.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
-  return { scan, residual: TRUE };
+  return { scan, wide: targets, residual: TRUE };
 }
 
 function keysOf(plan: RowPlan, scope: RowScope): Sql {

@@ -44,9 +44,9 @@ export function isCurrent({ row, project, collection, dialect }: RowScope): Sql 
   return collection === undefined ? FALSE : dialect.isCurrent(row, project, collection);
 }
 
-/** What is left to say of a row that an index table led to. */
-export function isFound({ row, project, collection, dialect }: RowScope): Sql {
-  return collection === undefined ? FALSE : dialect.isFound(row, project, collection);
+/** What is left to say of a row that an index table led to, which is current for sure. */
+export function isFound({ row, project, dialect }: RowScope): Sql {
+  return dialect.isFound(row, project);
 }
 
 /**
@@ -56,11 +56,19 @@ export function isFound({ row, project, collection, dialect }: RowScope): Sql {
  */
 export interface RowPlan {
   readonly scan?: Sql;
+  /** The same with rows besides that are not current or of another type, where leaving them out takes a second look. */
+  readonly wide?: Sql;
   readonly residual: Sql;
 }
 
 /** The condition that is true for exactly the rows of a plan. */
-export function inPlan({ scan, residual }: RowPlan, scope: RowScope): Sql {
-  const start = scan === undefined ? isCurrent(scope) : allOf([isFound(scope), sql`${scope.row}.key IN (${scan})`]);
-  return allOf([start, residual]);
+export function inPlan(plan: RowPlan, scope: RowScope): Sql {
+  const { scan, residual } = plan;
+  if (scan === undefined || scope.dialect.plans) return allOf([isCurrent(scope), amongCurrent(plan, scope)]);
+  return allOf([sql`${scope.row}.key IN (${scan})`, residual]);
+}
+
+/** What a plan says of a row that is current. */
+export function amongCurrent({ scan, wide = scan, residual }: RowPlan, { row }: RowScope): Sql {
+  return wide === undefined ? residual : allOf([sql`${row}.key IN (${wide})`, residual]);
 }

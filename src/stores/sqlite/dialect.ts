@@ -35,6 +35,7 @@ export function sqliteDialect(dictionaries: Dictionaries): SqlDialect {
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,
     evaluate: textCondition,
 
+    plans: false,
     // SQLite never reorders a CROSS JOIN.
     join: sql`CROSS JOIN`,
     noLimit: -1,

@@ -1,0 +1,14 @@
+import type { SqlValue } from '../sql/sql.js';
+
+/**
+ * The text of an array. PERF: one text per column is what the driver would make too, element by element.
+ * See https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
+ */
+export function arrayText(values: readonly SqlValue[]): string {
+  return `{${values.map(elementText).join(',')}}`;
+}
+
+function elementText(value: SqlValue): string {
+  if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
+  return `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}

@@ -1,0 +1,123 @@
+import type { IndexEntry } from '../../search/index-entry.js';
+import { indexEntries } from '../../search/index-resource.js';
+import { unmatchedFound } from '../../store/conflicts.js';
+import { assertPutMatchesKey } from '../../store/guards.js';
+import type { Change, DeleteWrite, PutWrite, UnmatchedCheck, Write, WriteResult } from '../../store/store.js';
+import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
+import type { PostgresStoreConfig } from './config.js';
+import type { Connection, Connections } from './connections.js';
+import { resourceKey } from './keys.js';
+import { ProjectWrites } from './project-writes.js';
+import { firstMatchStatement } from './search.js';
+import { inTransaction } from './transaction.js';
+
+/**
+ * Applies writes, each list in one transaction.
+ *
+ * What is written rests on versions that were read before; each is written only if that is still the newest, and else all
+ * begins anew. That, and unique keys, hold at the usual isolation. Only a check that nothing matches needs a serializable
+ * transaction: another commit may be about to write a match that nobody can see yet.
+ */
+export class Commits {
+  readonly #connections: Connections;
+  readonly #config: PostgresStoreConfig;
+
+  constructor(connections: Connections, config: PostgresStoreConfig) {
+    this.#connections = connections;
+    this.#config = config;
+  }
+
+  async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
+    if (writes.length === 0) return { results: [], changes: [] };
+    // Extraction needs no transaction, so it comes before.
+    const prepared = writes.map(prepare);
+    const serializable = writes.some(({ kind }) => kind === 'unmatched');
+    const { attempts, clock } = this.#config;
+    return inTransaction(this.#connections, { serializable, attempts, signal }, (connection) =>
+      new Commit(connection, clock().getTime()).apply(prepared),
+    );
+  }
+}
+
+/** A write with what follows from it alone. */
+type PreparedWrite =
+  | { readonly write: PutWrite | DeleteWrite; readonly key: string; readonly entries: readonly IndexEntry[] }
+  | { readonly write: UnmatchedCheck };
+
+function prepare(write: Write, index: number): PreparedWrite {
+  if (write.kind === 'unmatched') return { write };
+  if (write.kind === 'put') assertPutMatchesKey(write, index);
+  const { project, type, id } = write.key;
+  const entries = write.kind === 'put' ? indexEntries(write.resource) : [];
+  return { write, key: resourceKey(project, type, id), entries };
+}
+
+/** One attempt. */
+class Commit {
+  readonly #connection: Connection;
+  readonly #now: number;
+  readonly #projects = new Map<string, ProjectWrites>();
+  readonly #changes: Change[] = [];
+
+  constructor(connection: Connection, now: number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  async apply(writes: readonly PreparedWrite[]): Promise<Committed> {
+    await this.#load(writes);
+    const results: WriteResult[] = [];
+    for (const [index, one] of writes.entries()) {
+      results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
+    }
+    await this.#flush();
+    return { results, changes: this.#changes };
+  }
+
+  /** Two statements per project at most, whatever is written. */
+  async #load(writes: readonly PreparedWrite[]): Promise<void> {
+    const wanted = new Map<string, { readonly keys: string[]; readonly texts: string[] }>();
+    for (const one of writes) {
+      if (!('key' in one)) continue;
+      const { project } = one.write.key;
+      const ofProject = wanted.get(project) ?? { keys: [], texts: [] };
+      wanted.set(project, ofProject);
+      ofProject.keys.push(one.key);
+      if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
+    }
+    for (const [project, { keys, texts }] of wanted) {
+      const known = new ProjectWrites(project, this.#now);
+      await known.load(this.#connection, keys, texts);
+      this.#projects.set(project, known);
+    }
+  }
+
+  async #write(
+    { write, key, entries }: Extract<PreparedWrite, { readonly key: string }>,
+    index: number,
+  ): Promise<WriteResult> {
+    const known = this.#projects.get(write.key.project)!;
+    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#connection);
+    const before = known.stateOf(key);
+    assertExpected(write.key, write.expect, before, index);
+    if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
+    const version = known.add(key, write.key, write.kind === 'put' ? write.resource : null, entries);
+    known.setUnique(key, write.key, new Set(write.kind === 'put' ? write.unique : []), index);
+    this.#changes.push(changeOf(write.kind, write.key, version));
+    return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };
+  }
+
+  async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
+    await this.#flush();
+    const [row] = await this.#connection.run(firstMatchStatement(query));
+    if (row !== undefined) throw unmatchedFound(index, `${query.type}/${row[0] as string}`);
+    return { kind: 'unmatched' };
+  }
+
+  async #flush(): Promise<void> {
+    for (const known of this.#projects.values()) await known.flush(this.#connection);
+  }
+}
+
+/** Rows held back at most, at about 200 bytes each. */
+const MAX_ROWS = 50_000;

@@ -1,0 +1,46 @@
+import { FhirError } from '../../fhir/error.js';
+
+/** How a `PostgresStore` behaves. */
+export interface PostgresStoreOptions {
+  /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
+  readonly connectionWait?: number | undefined;
+  /** How often a commit is tried that others stand in the way of, before it rejects with `conflict`. Default 20. */
+  readonly attempts?: number | undefined;
+  /**
+   * How long after a commit the reads of its projects go to the writer, in milliseconds; only with readers. Longer than
+   * replicas lag behind, so that this process reads its own writes. Default 10000.
+   */
+  readonly readOwnWrites?: number | undefined;
+  /**
+   * Into how many tables each table is split by project when the database is prepared. Default 0: not split. It holds for
+   * good; later values are not looked at.
+   */
+  readonly partitions?: number | undefined;
+  /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+/** The options with their defaults filled in. */
+export interface PostgresStoreConfig {
+  readonly connectionWait: number;
+  readonly attempts: number;
+  readonly readOwnWrites: number;
+  readonly partitions: number;
+  readonly clock: () => Date;
+}
+
+/** @throws FhirError `invalid` - an option is out of its range. */
+export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
+  return {
+    connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
+    attempts: count('attempts', options.attempts ?? 20, 1, 1_000),
+    readOwnWrites: count('readOwnWrites', options.readOwnWrites ?? 10_000, 0, Number.MAX_SAFE_INTEGER),
+    partitions: count('partitions', options.partitions ?? 0, 0, 1_024),
+    clock: options.clock ?? (() => new Date()),
+  };
+}
+
+function count(name: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new FhirError('invalid', `${name} must be a whole number from ${min} to ${max}, not ${String(value)}`);
+}

@@ -1,0 +1,85 @@
+import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
+import type { SqlDialect } from '../sql/dialect.js';
+import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
+import { prefixEnd } from '../sql/texts.js';
+import { arrayText } from './array.js';
+import { parameterKey, projectKey, resourceKey } from './keys.js';
+
+/** `token.system` and `quantity.system` of values without one. */
+export const NO_SYSTEM = '';
+
+/** PostgreSQL's side of the translation. Every row named in a statement says which project it is of: that is the shard. */
+export const POSTGRES_DIALECT: SqlDialect = {
+  collection: (_, type) => type,
+  parameter: (type, code) => (hasValues(type as string, code) ? parameterKey(type as string, code) : undefined),
+  system: (_, uri) => uri,
+  noSystem: NO_SYSTEM,
+
+  isCurrent: isCurrentRow,
+  isFound: (row, project) => sql`${row}.project = ${projectKey(project)}`,
+  ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
+  pointsTo,
+  targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },
+
+  isOneOf,
+  indexed: { isOneOf: isOneOfLong, startsWith },
+  endsWith: (column, suffix) => (suffix === '' ? TRUE : sql`right(${column}, ${[...suffix].length}) = ${suffix}`),
+  contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
+  beginsWith: (text, part) => sql`starts_with(${text}, ${part})`,
+
+  plans: true,
+  join: sql`JOIN`,
+  noLimit: null,
+};
+
+/** By its definition. What FHIR does not know, and what is special, is never indexed; see index-entry.ts for the forms of codes. */
+function hasValues(type: string, code: string): boolean {
+  const definition = searchParameter(type, code.split(/[$:]/, 1)[0]!);
+  return definition !== undefined && definition.type !== 'special';
+}
+
+function isCurrentRow(row: Sql, project: string, type: string | number | null): Sql {
+  return sql`${row}.project = ${projectKey(project)} AND ${row}.type = ${type} AND ${row}.content IS NOT NULL`;
+}
+
+/** Without a type it is any that FHIR knows. */
+function pointsTo(
+  x: Sql,
+  project: string,
+  types: readonly string[] | undefined,
+  ids: readonly string[] | undefined,
+): Sql {
+  if (types?.length === 0) return FALSE;
+  if (ids === undefined) return types === undefined ? TRUE : isOneOf(sql`${x}.target_type`, types);
+  return isOneOf(
+    sql`${x}.target`,
+    (types ?? resourceTypes()).flatMap((type) => ids.map((id) => resourceKey(project, type, id))),
+  );
+}
+
+function isOneOf(column: Sql, texts: readonly string[]): Sql {
+  return texts.length === 1 ? sql`${column} = ${texts[0]!}` : sql`${column} = ANY (${arrayText(texts)})`;
+}
+
+/**
+ * Characters of a text that stand in its index: an entry of a B-tree holds 2,704 bytes. The same number stands in the
+ * indexes of schema.ts.
+ */
+const INDEXED_LENGTH = 256;
+
+/** The indexed beginning of a text decides, but for searched texts that are longer. */
+function isOneOfLong(column: Sql, texts: readonly string[]): Sql {
+  const beginnings = texts.map((text) => [...text].slice(0, INDEXED_LENGTH).join(''));
+  const begins = isOneOf(sql`left(${column}, 256)`, beginnings);
+  const isWhole = beginnings.every((beginning) => [...beginning].length < INDEXED_LENGTH);
+  return isWhole ? begins : sql`${begins} AND ${isOneOf(column, texts)}`;
+}
+
+function startsWith(column: Sql, prefix: string): Sql {
+  const beginning = [...prefix].slice(0, INDEXED_LENGTH).join('');
+  const end = prefixEnd(beginning);
+  const indexed = sql`left(${column}, 256)`;
+  const range =
+    end === undefined ? sql`${indexed} >= ${beginning}` : sql`${indexed} >= ${beginning} AND ${indexed} < ${end}`;
+  return beginning === prefix ? range : sql`${range} AND starts_with(${column}, ${prefix})`;
+}

@@ -1,0 +1,81 @@
+import { type ErrorCode, FhirError } from '../../fhir/error.js';
+
+/**
+ * What a fault of PostgreSQL or of the way there means to the store's callers; `FhirError`s pass.
+ *
+ * The server's own message may hold values and is kept as `cause` only.
+ * See https://www.postgresql.org/docs/current/errcodes-appendix.html.
+ */
+export function storeError(error: unknown): FhirError {
+  if (error instanceof FhirError) return error;
+  if (error instanceof Overtaken) return new FhirError('conflict', OVERTAKEN, { cause: error });
+  // Nested deeper than a recursion here can follow.
+  if (error instanceof RangeError) return new FhirError('too-costly', TOO_LARGE, { cause: error });
+  const state = sqlState(error);
+  if (state === undefined) {
+    if (isProgrammingError(error)) return new FhirError('internal', INTERNAL, { cause: error });
+    return new FhirError('unavailable', 'The connection to PostgreSQL was lost or could not be made', { cause: error });
+  }
+  const known = FAULTS.find(([start]) => state.startsWith(start));
+  return known === undefined
+    ? new FhirError('internal', INTERNAL, { cause: error })
+    : new FhirError(known[1], known[2], { cause: error });
+}
+
+/** Another commit was faster: what this one is based on no longer holds. */
+export class Overtaken extends Error {}
+
+/** The transaction may well succeed when it is run once more. */
+export function isRetryable(error: unknown): boolean {
+  const state = sqlState(error);
+  return error instanceof Overtaken || (state !== undefined && RETRYABLE.has(state));
+}
+
+/** The connection is of no use any more. */
+export function isBroken(error: unknown): boolean {
+  if (error instanceof FhirError || error instanceof Overtaken) return false;
+  const state = sqlState(error);
+  return state === undefined ? !isProgrammingError(error) : /^(?:08|57P|F0)/.test(state);
+}
+
+/** The server's code for an error that it reported; undefined for what happened on the way. */
+export function sqlState(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
+  return typeof severity === 'string' && typeof code === 'string' ? code : undefined;
+}
+
+/** serialization_failure, deadlock_detected, unique_violation (whoever came first is seen the next time). */
+const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
+
+const INTERNAL = 'Internal error of the PostgreSQL store';
+const OVERTAKEN = 'Other commits kept changing the same resources; try again';
+const TOO_LARGE = 'The search is too large or too deeply nested for PostgreSQL; ask for less at once';
+const UNREACHABLE = 'PostgreSQL is not available now';
+
+/** Beginnings of codes; the first that fits. */
+const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: string])[] = [
+  ['40', 'conflict', OVERTAKEN],
+  ['23505', 'conflict', OVERTAKEN],
+  ['55P03', 'unavailable', 'The database is locked by another connection; try again'],
+  ['42P07', 'conflict', 'The schema of PostgreSQL belongs to another application; name one of its own in search_path'],
+  ['22P02', 'invalid', 'A position of the search does not fit its sort'],
+  ['22003', 'invalid', 'A number of the search is out of range'],
+  ['57014', 'unavailable', 'PostgreSQL ended the statement, as it took too long'],
+  ['54', 'too-costly', TOO_LARGE],
+  ['XX001', 'corrupt', 'The database is damaged'],
+  ['XX002', 'corrupt', 'The database is damaged'],
+  ['08', 'unavailable', UNREACHABLE],
+  ['25006', 'unavailable', 'PostgreSQL takes no writes now'],
+  ['28', 'unavailable', 'PostgreSQL refused the connection'],
+  ['3D', 'unavailable', 'There is no such database'],
+  ['42501', 'unavailable', 'PostgreSQL refused the access'],
+  ['53', 'unavailable', 'PostgreSQL is out of connections, memory or disk space'],
+  ['57P', 'unavailable', UNREACHABLE],
+  ['58', 'unavailable', UNREACHABLE],
+];
+
+/** Faults of this code, which no lost connection explains. */
+function isProgrammingError(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+}

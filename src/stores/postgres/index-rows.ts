@@ -1,0 +1,113 @@
+import { collationKey, fold } from '../../search/fold.js';
+import type { IndexEntry } from '../../search/index-entry.js';
+import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
+import type { IndexTable } from '../sql/operators.js';
+import { Sql, sql, type SqlValue } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import { NO_SYSTEM } from './dialect.js';
+import { parameterKey, resourceKey } from './keys.js';
+
+/** Every table with rows of current resources. */
+export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
+
+/** Rows of one project on their way into the index tables, column by column. */
+export class IndexRows {
+  readonly #project: string;
+  readonly #columns = new Map<IndexTable, SqlValue[][]>();
+  #size = 0;
+
+  constructor(project: string) {
+    this.#project = project;
+  }
+
+  /** Number of rows. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds what a resource can be found by. */
+  add(key: string, type: string, entries: readonly IndexEntry[]): void {
+    const texts = new Set<string>();
+    for (const { parameter, group, value } of entries) {
+      const owner: Owner = [key, parameterKey(type, parameter), group];
+      switch (value.kind) {
+        case 'token':
+          this.#push('token', owner, value.code ?? null, value.system ?? NO_SYSTEM);
+          for (const text of value.texts ?? []) this.#addText(owner, fold(text), texts);
+          break;
+        case 'string': {
+          const order = collationKey(value.text);
+          this.#push('string', owner, value.folded, value.text, order === value.folded ? null : order);
+          break;
+        }
+        case 'date':
+          this.#push('date', owner, value.low, value.high);
+          break;
+        case 'number':
+          this.#push('quantity', owner, value.low, value.high, null, null, null);
+          break;
+        case 'quantity': {
+          const { low, high, system, code, unit } = value;
+          this.#push('quantity', owner, low, high, system ?? NO_SYSTEM, code ?? null, unit ?? null);
+          break;
+        }
+        case 'reference':
+          if ('url' in value) this.#push('uri', owner, value.url);
+          else this.#push('reference', owner, resourceKey(this.#project, value.type, value.id), value.type, value.id);
+          break;
+        case 'uri':
+          this.#push('uri', owner, value.value);
+      }
+    }
+  }
+
+  /** The statements that write the rows: one per table that has any. */
+  inserts(shard: string): readonly Sql[] {
+    return [...this.#columns].map(([table, columns]) => {
+      const { names, types } = COLUMNS[table];
+      const arrays = columns.map((column, index) => sql`${arrayText(column)}${types[index]!}`);
+      return sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${names}) SELECT ${shard}::uuid, u.*
+        FROM unnest(${arrays.reduce((before, array) => sql`${before}, ${array}`)}) AS u`;
+    });
+  }
+
+  /** Codings of one concept share its text. */
+  #addText(owner: Owner, folded: string, seen: Set<string>): void {
+    const name = JSON.stringify([owner, folded]);
+    if (seen.has(name)) return;
+    seen.add(name);
+    this.#push('display', owner, folded);
+  }
+
+  #push(table: IndexTable, owner: Owner, ...values: readonly SqlValue[]): void {
+    this.#size++;
+    const row = [...owner, ...values];
+    const columns = this.#columns.get(table);
+    if (columns === undefined)
+      this.#columns.set(
+        table,
+        row.map((value) => [value]),
+      );
+    else for (let index = 0; index < row.length; index++) columns[index]!.push(row[index]!);
+  }
+}
+
+type Owner = readonly [resource: string, parameter: number, group: number];
+
+/** The columns of a table after `project`, and their array types. */
+function columns(names: string, ...types: readonly string[]): { readonly names: Sql; readonly types: readonly Sql[] } {
+  return {
+    names: new Sql(`resource, parameter, grp, ${names}`, []),
+    types: ['uuid', 'bigint', 'int', ...types].map((type) => new Sql(`::${type}[]`, [])),
+  };
+}
+
+const COLUMNS: { readonly [Table in IndexTable]: ReturnType<typeof columns> } = {
+  token: columns('code, system', 'text', 'text'),
+  string: columns('folded, text, "collation"', 'text', 'text', 'text'),
+  date: columns('low, high', 'bigint', 'bigint'),
+  quantity: columns('low, high, system, code, unit', 'float8', 'float8', 'text', 'text', 'text'),
+  reference: columns('target, target_type, target_id', 'uuid', 'text', 'text'),
+  uri: columns('value', 'text'),
+  display: columns('folded', 'text'),
+};

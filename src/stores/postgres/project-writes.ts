@@ -1,0 +1,203 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import type { IndexEntry } from '../../search/index-entry.js';
+import { uniqueKeyTaken } from '../../store/conflicts.js';
+import { jsonText } from '../../store/json-text.js';
+import type { ResourceKey } from '../../store/store.js';
+import { nextInstant, withVersion } from '../../store/versioned.js';
+import { TABLE_NAMES } from '../sql/index-tables.js';
+import type { WrittenVersion } from '../sql/commit-results.js';
+import { Sql, sql } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import type { Connection } from './connections.js';
+import { Overtaken } from './errors.js';
+import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
+import { projectKey } from './keys.js';
+
+/** What is known of a resource. */
+export interface ResourceState {
+  /** The newest version, a deletion included; 0 while there was none. */
+  readonly version: number;
+  /** When that was written. Milliseconds since 1970. */
+  readonly updated: number;
+  /** There is a current version. */
+  readonly exists: boolean;
+}
+
+/**
+ * What a commit knows of a project and is about to change in it. Versions are worked out here and written together, by
+ * {@link flush}: a commit of any size is a few statements.
+ */
+export class ProjectWrites {
+  readonly #project: string;
+  readonly #shard: string;
+  readonly #now: number;
+  readonly #states = new Map<string, ResourceState>();
+  /** Who holds a unique text, as of now. */
+  readonly #holders = new Map<string, Holder>();
+  /** The unique texts that the database has for someone, as far as they are known. */
+  readonly #heldThere = new Map<string, string>();
+  #pending = new Map<string, PendingVersion>();
+  #rows: IndexRows;
+
+  /** @param now the instant of all versions to come. Milliseconds since 1970. */
+  constructor(project: string, now: number) {
+    this.#project = project;
+    this.#shard = projectKey(project);
+    this.#now = now;
+    this.#rows = new IndexRows(project);
+  }
+
+  /** Reads what the database has of these resources, and who holds these unique texts. */
+  async load(connection: Connection, keys: readonly string[], texts: readonly string[]): Promise<void> {
+    const rows = await connection.run(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
+        r.content IS NOT NULL, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
+      FROM resource r WHERE r.project = ${this.#shard} AND r.key = ANY (${arrayText(keys)})`);
+    for (const [key, type, id, version, updated, exists, held] of rows as readonly StateRow[]) {
+      this.#states.set(key, { version, updated: Number(updated), exists });
+      for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
+    }
+    if (texts.length === 0) return;
+    const holders = await connection.run(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
+      FROM unique_key u JOIN resource r ON r.key = u.resource
+      WHERE u.project = ${this.#shard} AND r.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
+    for (const [text, key, type, id] of holders as readonly string[][]) {
+      this.#hold(text!, { key: key!, type: type!, id: id! });
+    }
+  }
+
+  stateOf(key: string): ResourceState {
+    return this.#states.get(key) ?? NEVER;
+  }
+
+  /** The resource has a version that is not in the database yet; another one must wait for it. */
+  isPending(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
+  /** Rows to be written. */
+  get size(): number {
+    return this.#pending.size + this.#rows.size;
+  }
+
+  /** Works out the version after the newest one. @param resource null: a deletion. */
+  add(
+    key: string,
+    { type, id }: ResourceKey,
+    resource: AnyResource | null,
+    entries: readonly IndexEntry[],
+  ): WrittenVersion {
+    const before = this.stateOf(key);
+    const version = before.version + 1;
+    const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
+    const versionId = String(version);
+    const lastUpdated = new Date(updated).toISOString();
+    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
+    this.#pending.set(key, { key, type, id, version, updated, text, wasIndexed: before.exists });
+    this.#states.set(key, { version, updated, exists: text !== null });
+    this.#rows.add(key, type, entries);
+    return { versionId, lastUpdated, text };
+  }
+
+  /** Gives the resource these unique texts, and takes its others away. @throws FhirError `conflict` */
+  setUnique(key: string, { type, id }: ResourceKey, texts: ReadonlySet<string>, index: number): void {
+    for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
+    for (const text of texts) {
+      const holder = this.#holders.get(text);
+      if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, `${holder.type}/${holder.id}`);
+      this.#holders.set(text, { key, type, id });
+    }
+  }
+
+  /** Writes everything that was added. @throws Overtaken - one of the resources has changed meanwhile. */
+  async flush(connection: Connection): Promise<void> {
+    if (this.#pending.size === 0) return;
+    const freed = [...this.#heldThere].filter(([text, key]) => this.#holders.get(text)?.key !== key);
+    if (freed.length > 0) {
+      await connection.run(sql`DELETE FROM unique_key
+        WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
+      for (const [text] of freed) this.#heldThere.delete(text);
+    }
+    const [row] = await connection.run(this.#statement());
+    if (Number(row![0]) !== this.#pending.size) throw new Overtaken('A resource has changed since it was read');
+    for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
+    this.#pending = new Map();
+    this.#rows = new IndexRows(this.#project);
+  }
+
+  /** One statement for all tables. Each part sees the database as it was before. */
+  #statement(): Sql {
+    const shard = this.#shard;
+    const versions = [...this.#pending.values()];
+    const replaced = arrayText(versions.filter(({ version }) => version > 1).map(({ key }) => key));
+    const indexed = arrayText(versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key));
+    const taken = [...this.#holders].filter(([text]) => !this.#heldThere.has(text));
+    const parts: Sql[] = [];
+    if (replaced !== '{}') {
+      parts.push(sql`INSERT INTO version (project, resource, version, updated, content)
+        SELECT r.project, r.key, r.version, r.updated, r.content
+        FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${replaced})`);
+    }
+    if (indexed !== '{}') {
+      for (const table of ALL_INDEX_TABLES) {
+        parts.push(sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${indexed})`);
+      }
+    }
+    parts.push(...this.#rows.inserts(shard));
+    if (taken.length > 0) {
+      parts.push(sql`INSERT INTO unique_key (project, text, resource) SELECT ${shard}::uuid, u.*
+        FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, { key }]) => key))}::uuid[]) AS u`);
+    }
+    const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
+    const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
+    return sql`WITH ${before}saved AS (${upsert(shard, versions)}) SELECT count(*) FROM saved`;
+  }
+
+  #hold(text: string, holder: Holder): void {
+    this.#holders.set(text, holder);
+    this.#heldThere.set(text, holder.key);
+  }
+}
+
+interface Holder {
+  readonly key: string;
+  readonly type: string;
+  readonly id: string;
+}
+
+interface PendingVersion {
+  readonly key: string;
+  readonly type: string;
+  readonly id: string;
+  readonly version: number;
+  readonly updated: number;
+  readonly text: string | null;
+  /** The version before has rows in the index tables. */
+  readonly wasIndexed: boolean;
+}
+
+type StateRow = readonly [
+  key: string,
+  type: string,
+  id: string,
+  version: number,
+  updated: string | number,
+  exists: boolean,
+  held: string | null,
+];
+
+const NEVER: ResourceState = { version: 0, updated: 0, exists: false };
+
+/**
+ * Gives a row for each version that follows the one in the database; a resource that has changed meanwhile gives none. In
+ * the order of keys, so that two commits never wait for each other in a circle.
+ */
+function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
+  const sorted = versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text'): string =>
+    arrayText(sorted.map((version) => version[name]));
+  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content) SELECT ${shard}::uuid, u.*
+    FROM unnest(${column('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${column('version')}::int[],
+      ${column('updated')}::bigint[], ${column('text')}::text[]) AS u
+    ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content
+    WHERE r.version = excluded.version - 1 RETURNING 1`;
+}

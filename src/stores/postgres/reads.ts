@@ -1,0 +1,93 @@
+import { pageOf } from '../../store/guards.js';
+import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
+import { parseStored } from '../sql/parse-stored.js';
+import { type Sql, sql } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import { projectKey, resourceKey } from './keys.js';
+import type { Run } from './search.js';
+
+/** What each key stands for now, or stood for at its version. All keys are of one project. */
+export async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {
+  const results: ReadResult[] = keys.map(() => ({ status: 'missing' }));
+  const current = keys.flatMap(({ version }, index) => (version === undefined ? [index] : []));
+  const versioned = keys.flatMap(({ version }, index) => (isVersion(version) ? [index] : []));
+  const answers = await Promise.all(
+    [
+      { at: current, statement: currentStatement },
+      { at: versioned, statement: versionStatement },
+    ].map(async ({ at, statement }) => {
+      if (at.length === 0) return;
+      const rows = await run(statement(at.map((index) => keys[index]!)));
+      for (const [position, ...version] of rows)
+        results[at[Number(position) - 1]!] = readResult(version as unknown as VersionRow);
+    }),
+  );
+  return answers.length === 0 ? [] : results;
+}
+
+/** The statement for current versions: the position of the key from 1 up, then a {@link VersionRow}. */
+export function currentStatement(keys: readonly ResourceKey[]): Sql {
+  return sql`SELECT k.position, r.version, r.updated, r.content
+    FROM unnest(${arrayText(keys.map(keyOf))}::uuid[]) WITH ORDINALITY AS k(key, position)
+    JOIN resource r ON r.key = k.key WHERE r.project = ${shardOf(keys)}`;
+}
+
+function versionStatement(keys: readonly ResourceKey[]): Sql {
+  const shard = shardOf(keys);
+  const versions = arrayText(keys.map(({ version }) => Number(version)));
+  return sql`SELECT k.position, v.version, v.updated, v.content
+    FROM unnest(${arrayText(keys.map(keyOf))}::uuid[], ${versions}::int[]) WITH ORDINALITY AS k(key, version, position)
+    CROSS JOIN LATERAL (${oneVersion(shard, sql`k.key`, sql`= k.version`)}) AS v`;
+}
+
+/** Versions of a resource, newest first. They are counted from 1 without gaps. */
+export async function history(
+  key: ResourceKey,
+  page: { readonly offset: number; readonly limit: number },
+  run: Run,
+): Promise<HistoryPage> {
+  const { offset, limit = 0 } = pageOf(page);
+  const shard = projectKey(key.project);
+  const rows = await run(sql`SELECT r.version, v.version, v.updated, v.content
+    FROM resource r LEFT JOIN LATERAL (${oneVersion(shard, sql`r.key`, sql`<= r.version - ${offset}::int`)}
+      ORDER BY version DESC LIMIT ${limit}) AS v ON TRUE
+    WHERE r.project = ${shard} AND r.key = ${keyOf(key)} ORDER BY v.version DESC`);
+  const entries = rows
+    .filter(([, version]) => version !== null)
+    .map(([, ...one]) => historyEntry(one as unknown as VersionRow));
+  return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
+}
+
+/** The current version and those before it, as far as their number fits. */
+function oneVersion(shard: string, key: Sql, fits: Sql): Sql {
+  return sql`SELECT c.version, c.updated, c.content FROM resource c
+      WHERE c.project = ${shard} AND c.key = ${key} AND c.version ${fits}
+    UNION ALL SELECT o.version, o.updated, o.content FROM version o
+      WHERE o.project = ${shard} AND o.resource = ${key} AND o.version ${fits}`;
+}
+
+type VersionRow = readonly [version: number, updated: string | number, content: string | null];
+
+function keyOf({ project, type, id }: ResourceKey): string {
+  return resourceKey(project, type, id);
+}
+
+function shardOf(keys: readonly ResourceKey[]): string {
+  return projectKey(keys[0]!.project);
+}
+
+/** A number that a version can have. */
+function isVersion(version: string | undefined): boolean {
+  const number = Number(version);
+  return String(number) === version && Number.isInteger(number) && number > 0 && number <= 0x7fffffff;
+}
+
+function readResult([version, updated, content]: VersionRow): ReadResult {
+  if (content !== null) return { status: 'found', ...parseStored(content) };
+  return { status: 'gone', versionId: String(version), lastUpdated: new Date(Number(updated)).toISOString() };
+}
+
+function historyEntry([version, updated, content]: VersionRow): HistoryEntry {
+  if (content !== null) return { kind: 'put', ...parseStored(content) };
+  return { kind: 'delete', versionId: String(version), lastUpdated: new Date(Number(updated)).toISOString() };
+}

@@ -1,0 +1,169 @@
+import { FhirError } from '../../fhir/error.js';
+import { Sql, sql } from '../sql/sql.js';
+import type { Connection, Connections } from './connections.js';
+import { sqlState } from './errors.js';
+
+/**
+ * The tables. Each row begins with the project it is of: with that, all rows of a project can live on a shard of their own,
+ * and every statement of a caller names the one it needs.
+ *
+ * ```text
+ * resource      (project, key)              the current version of each resource that was ever written. key: see keys.ts
+ *               version, updated (ms)
+ *               content                     its JSON text; null: deleted
+ * version       (project, resource, version)   the versions before, immutable. content null: deleted then
+ *
+ * token, string, date, quantity, reference, uri, display
+ *               one row per index value of a current resource, with one index by resource for sorting, residual tests and
+ *               removal, and one by value for finding. grp: the composite group, 0 for plain parameters.
+ *               display: the texts that belong to tokens, folded: what :text searches
+ * unique_key    (project, text)             held by a current resource
+ * ```
+ *
+ * All texts are ordered by code point (collation C). Long ones stand in their index by their beginning, as an entry of a
+ * B-tree holds 2,704 bytes. `date` and `quantity` hold spans: see stores/sql/spans.ts.
+ */
+function tables(partitions: number): readonly Sql[] {
+  return [
+    ...table(
+      'resource',
+      'key uuid NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, version int NOT NULL, updated bigint NOT NULL, content text, PRIMARY KEY (project, key)',
+      partitions,
+    ),
+    'CREATE UNIQUE INDEX resource_by_id ON resource (project, type, id)',
+    'CREATE INDEX resource_by_updated ON resource (project, type, updated) WHERE content IS NOT NULL',
+    ...table(
+      'version',
+      'resource uuid NOT NULL, version int NOT NULL, updated bigint NOT NULL, content text, PRIMARY KEY (project, resource, version)',
+      partitions,
+    ),
+    ...indexTable('token', 'code text COLLATE "C", system text COLLATE "C" NOT NULL', partitions),
+    'CREATE INDEX token_by_value ON token (project, parameter, left(code, 256))',
+    ...indexTable(
+      'string',
+      'folded text COLLATE "C" NOT NULL, text text COLLATE "C" NOT NULL, "collation" text COLLATE "C"',
+      partitions,
+    ),
+    'CREATE INDEX string_by_value ON string (project, parameter, left(folded, 256)) WHERE grp = 0',
+    ...indexTable('date', 'low bigint NOT NULL, high bigint NOT NULL', partitions),
+    'CREATE INDEX date_by_value ON date (project, parameter, low, high) WHERE grp = 0',
+    'CREATE INDEX date_by_end ON date (project, parameter, high, low) WHERE grp = 0 AND high - low > 86400000',
+    ...indexTable(
+      'quantity',
+      'low float8 NOT NULL, high float8 NOT NULL, system text COLLATE "C", code text COLLATE "C", unit text COLLATE "C"',
+      partitions,
+    ),
+    'CREATE INDEX quantity_by_value ON quantity (project, parameter, low, high) WHERE grp = 0',
+    'CREATE INDEX quantity_by_end ON quantity (project, parameter, high, low) WHERE grp = 0 AND high > low',
+    ...indexTable(
+      'reference',
+      'target uuid NOT NULL, target_type text COLLATE "C" NOT NULL, target_id text COLLATE "C" NOT NULL',
+      partitions,
+    ),
+    // The target's key is of one project.
+    'CREATE INDEX reference_by_value ON reference (target, parameter)',
+    ...indexTable('uri', 'value text COLLATE "C" NOT NULL', partitions),
+    'CREATE INDEX uri_by_value ON uri (project, parameter, left(value, 256)) WHERE grp = 0',
+    ...indexTable('display', 'folded text COLLATE "C" NOT NULL', partitions),
+    ...table(
+      'unique_key',
+      'text text COLLATE "C" NOT NULL, resource uuid NOT NULL, PRIMARY KEY (project, text)',
+      partitions,
+    ),
+    'CREATE INDEX unique_key_by_resource ON unique_key (resource)',
+  ].map((text) => new Sql(text, []));
+}
+
+/** Of values of current resources. The key of a resource is of one project, so the index by it needs no other column. */
+function indexTable(name: string, columns: string, partitions: number): readonly string[] {
+  return [
+    ...table(name, `resource uuid NOT NULL, parameter bigint NOT NULL, grp int NOT NULL, ${columns}`, partitions),
+    `CREATE INDEX ${name}_by_resource ON ${name} (resource, parameter)`,
+  ];
+}
+
+function table(name: string, columns: string, partitions: number): readonly string[] {
+  const whole = `CREATE TABLE ${name} (project uuid NOT NULL, ${columns})`;
+  if (partitions === 0) return [whole];
+  return [
+    `${whole} PARTITION BY HASH (project)`,
+    ...Array.from(
+      { length: partitions },
+      (_, index) =>
+        `CREATE TABLE ${name}_${index} PARTITION OF ${name} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${index})`,
+    ),
+  ];
+}
+
+/**
+ * What leads from each form of the tables to the next; the first from an empty database. A step that stands here is never
+ * changed: databases have taken it.
+ */
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables];
+
+/** The form of the tables, kept in `fhirgraph_meta`. */
+export const SCHEMA_VERSION = STEPS.length;
+
+/**
+ * What is extracted from resources into the index tables, kept in `fhirgraph_meta`. Raised when `indexEntries` changes for
+ * the same resource.
+ */
+export const INDEX_VERSION = 1;
+
+/**
+ * Brings the tables into the form that this version needs. Processes that start at once wait for each other; those of an
+ * older version keep working on what only grew.
+ *
+ * @throws FhirError `unavailable` - a newer version of this library wrote the database, or its encoding is not UTF-8.
+ * @throws FhirError `conflict` - the schema holds tables of another application.
+ */
+export async function prepareSchema(connections: Connections, partitions: number): Promise<void> {
+  await connections.use(async (connection) => {
+    if ((await checkedVersion(connection)) === SCHEMA_VERSION) return;
+    await connection.run(sql`BEGIN`);
+    try {
+      await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
+      await connection.run(CREATE_META);
+      const version = await checkedVersion(connection);
+      for (const step of STEPS.slice(version)) {
+        for (const statement of step(partitions)) await connection.run(statement);
+      }
+      if (version === 0)
+        await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('index_version', ${String(INDEX_VERSION)})`);
+      await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('schema_version', ${String(SCHEMA_VERSION)})
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+      await connection.end(sql`COMMIT`);
+    } catch (error) {
+      await connection.end(sql`ROLLBACK`).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** "fhir" in ASCII. */
+const LOCK = 0x66686972;
+
+const CREATE_META = sql`CREATE TABLE IF NOT EXISTS fhirgraph_meta (name text PRIMARY KEY, value text NOT NULL)`;
+
+/** The form of the tables that are there; 0 for none. */
+async function checkedVersion(connection: Connection): Promise<number> {
+  let rows;
+  try {
+    rows = await connection.run(READ_VERSION);
+  } catch (error) {
+    // undefined_table
+    if (sqlState(error) === '42P01') return 0;
+    throw error;
+  }
+  const [encoding, value] = rows[0]!;
+  if (encoding !== 'UTF8') throw new FhirError('unavailable', `The database must be in UTF8, not ${String(encoding)}`);
+  const version = Number(value ?? 0);
+  if (version > SCHEMA_VERSION) {
+    const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
+    throw new FhirError('unavailable', message);
+  }
+  return version;
+}
+
+const READ_VERSION = sql`SELECT current_setting('server_encoding'),
+  (SELECT value FROM fhirgraph_meta WHERE name = 'schema_version')`;

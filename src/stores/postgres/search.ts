@@ -1,0 +1,110 @@
+import { pageEdgeOf, pageOf } from '../../store/guards.js';
+import type { ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
+import { rowCondition } from '../sql/conditions.js';
+import { pageOfMatches } from '../sql/page.js';
+import { parseStored } from '../sql/parse-stored.js';
+import { planRows } from '../sql/plan.js';
+import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
+import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
+import { arrayText } from './array.js';
+import type { Row } from './connections.js';
+import { POSTGRES_DIALECT } from './dialect.js';
+import { resourceKey } from './keys.js';
+
+/** Runs statements, as many side by side as are given at once. */
+export type Run = (statement: Sql) => Promise<readonly Row[]>;
+
+/** One page of the matches. The count does not wait for the page. */
+export async function search(query: SearchQuery, run: Run): Promise<SearchPage> {
+  const { offset, limit } = pageOf(query);
+  const edge = pageEdgeOf(query);
+  const { page, count } = searchStatements(query);
+  // PERF: a page that cannot be cut short says how many there are.
+  const isWhole = edge === undefined && limit === undefined && offset === 0;
+  const [rows, counted] = await Promise.all([
+    limit === 0 ? [] : run(page),
+    query.total === true && !isWhole ? run(count) : undefined,
+  ]);
+  const matches = rows.map(([content]) => parseStored(content as string));
+  if (edge?.before === true) matches.reverse();
+  if (query.total !== true) return { matches };
+  return { matches, total: counted === undefined ? matches.length : Number(counted[0]![0]) };
+}
+
+/** One page per target. */
+export async function searchByReference(
+  query: SearchQuery,
+  parameter: string,
+  targets: readonly ReferenceTarget[],
+  run: Run,
+): Promise<readonly SearchPage[]> {
+  const keys = targets.map(({ type, id }) => resourceKey(query.project, type, id));
+  const wanted = [...new Set(keys)];
+  const statement = byReferenceStatement(query, parameter, wanted);
+  const rows = wanted.length === 0 || statement === undefined ? [] : await run(statement);
+  const texts = new Map<string, { readonly contents: string[]; total: number }>();
+  for (const [position, content, total] of rows) {
+    const target = wanted[Number(position) - 1]!;
+    const page = texts.get(target) ?? { contents: [], total: 0 };
+    texts.set(target, page);
+    if (content !== null) page.contents.push(content as string);
+    page.total = total === null ? page.contents.length : Number(total);
+  }
+  const backwards = pageEdgeOf(query)?.before === true;
+  return keys.map((key) => {
+    const { contents, total } = texts.get(key) ?? { contents: [], total: 0 };
+    const matches = contents.map(parseStored);
+    if (backwards) matches.reverse();
+    return query.total === true ? { matches, total } : { matches };
+  });
+}
+
+/** The statements behind {@link search}. */
+export function searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
+  const scope = scopeOf(query);
+  const matching = sql`FROM resource r0 WHERE ${whereOf(query, scope)}`;
+  return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
+}
+
+/** The id of the first match. */
+export function firstMatchStatement(query: SearchQuery): Sql {
+  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(query))} ORDER BY r0.id LIMIT 1`;
+}
+
+/**
+ * The one statement behind {@link searchByReference}: a page per target, found by itself, so that a limit holds for each
+ * and nobody reads what it leaves out. Rows are the target's position from 1 up, the content and the total; both are null
+ * where they are not asked for or not there. In the order of each page.
+ */
+export function byReferenceStatement(
+  query: SearchQuery,
+  parameter: string,
+  targets: readonly string[],
+): Sql | undefined {
+  const { offset, limit } = pageOf(query);
+  const scope = scopeOf(query);
+  const key = parameterKey(scope, parameter);
+  const condition = rowCondition(query.criteria, scope);
+  if (key === undefined || condition === FALSE) return undefined;
+  const referring = sql`FROM reference x JOIN resource r0 ON r0.key = x.resource
+    WHERE ${ofParameter(sql`x`, key, scope)} AND x.target = j.target AND x.grp = 0
+      AND ${allOf([isFound(scope), condition])}`;
+  const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
+  const from = sql`unnest(${arrayText(targets)}::uuid[]) WITH ORDINALITY AS j(target, position)`;
+  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(query) !== undefined;
+  if (query.total !== true || !isPart) {
+    return sql`SELECT j.position, p.content, NULL FROM ${from} CROSS JOIN LATERAL (${page}) AS p
+      ORDER BY j.position, p.place`;
+  }
+  return sql`SELECT j.position, p.content, t.total
+    FROM ${from} CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
+    ORDER BY j.position, p.place`;
+}
+
+function scopeOf({ project, type }: SearchQuery): RowScope {
+  return rowScope({ project, dialect: POSTGRES_DIALECT }, type);
+}
+
+function whereOf({ criteria }: SearchQuery, scope: RowScope): Sql {
+  return inPlan(planRows(criteria, scope), scope);
+}

@@ -1,0 +1,180 @@
+import { LRUCache } from 'lru-cache';
+import { FhirError } from '../../fhir/error.js';
+import { ChangeFeed } from '../../store/change-feed.js';
+import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import type {
+  CallOptions,
+  Change,
+  HistoryPage,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  StatementPlan,
+  StoreCall,
+  Write,
+  WriteResult,
+} from '../../store/store.js';
+import { Commits } from './commit.js';
+import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './config.js';
+import { Connections } from './connections.js';
+import type { PostgresPool } from './driver.js';
+import { storeError } from './errors.js';
+import { explainCall } from './explain.js';
+import { history, read } from './reads.js';
+import { prepareSchema } from './schema.js';
+import { type Run, search, searchByReference } from './search.js';
+
+/** Where a store writes, and where it reads what it has not just written itself. */
+export interface PostgresPools {
+  readonly writer: PostgresPool;
+  /** A pool over replicas. */
+  readonly readers: PostgresPool;
+}
+
+/**
+ * A store in a PostgreSQL database (13 or later), for any number of connections and processes.
+ *
+ * The first call makes or updates the tables. Every statement names one project. A commit that rejects with `unavailable`
+ * was lost on the way: nothing of it is half written, but whether it was written at all has to be read.
+ *
+ * @example
+ * const store = new PostgresStore(new Pool({ connectionString, max: 20 }));
+ */
+export class PostgresStore implements ResourceStore {
+  readonly #writer: Connections;
+  readonly #readers: Connections;
+  readonly #commits: Commits;
+  readonly #config: PostgresStoreConfig;
+  readonly #feed = new ChangeFeed();
+  /** Projects that this process has just written. */
+  readonly #written: LRUCache<string, true> | undefined;
+  #prepared: Promise<void> | undefined;
+  #closed = false;
+
+  /**
+   * @param pools a `pg` Pool, or two: they stay open when the store closes. The tables are in the first schema of the
+   * connections' `search_path`, which holds nothing else.
+   * @throws FhirError `invalid` - an option is out of its range.
+   */
+  constructor(pools: PostgresPool | PostgresPools, options: PostgresStoreOptions = {}) {
+    this.#config = resolveConfig(options);
+    const { connectionWait, readOwnWrites } = this.#config;
+    const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
+    this.#writer = new Connections(writer, connectionWait);
+    this.#readers = readers === writer ? this.#writer : new Connections(readers, connectionWait);
+    this.#commits = new Commits(this.#writer, this.#config);
+    if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
+  }
+
+  async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return this.#answer(options, async () => {
+      const results: ReadResult[] = [];
+      await Promise.all(
+        [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
+          const answers = await read(
+            ofProject.map(([, key]) => key),
+            this.#runOn(project, options),
+          );
+          ofProject.forEach(([index], position) => (results[index] = answers[position]!));
+        }),
+      );
+      return results;
+    });
+  }
+
+  async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return this.#answer(options, () => search(query, this.#runOn(query.project, options)));
+  }
+
+  async searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    return this.#answer(options, () =>
+      searchByReference(query, parameter, targets, this.#runOn(query.project, options)),
+    );
+  }
+
+  async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    const { results, changes } = await this.#perform(options, () => this.#commits.commit(writes, options?.signal));
+    for (const { key } of changes) this.#written?.set(key.project, true);
+    this.#feed.publish(changes);
+    return results;
+  }
+
+  async history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    return this.#answer(options, () => history(key, page, this.#runOn(key.project, options)));
+  }
+
+  /** Tells of the commits of this store; those of other processes are not heard. */
+  subscribe(listener: (changes: readonly Change[]) => void): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
+    const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
+    return this.#answer(options, () => explainCall(call, this.#runOn(project, options)));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#writer.close();
+    if (this.#readers !== this.#writer) this.#readers.close();
+  }
+
+  /** Statements about a project, each on a connection of its own. */
+  #runOn(project: string, options: CallOptions | undefined): Run {
+    const connections = this.#written?.has(project) === true ? this.#writer : this.#readers;
+    return (statement) => connections.run(statement, options?.signal);
+  }
+
+  /** A call that only reads: its signal ends it at once, and what it waited for is cleared away behind. */
+  async #answer<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
+    const signal = options?.signal;
+    if (signal === undefined) return this.#perform(options, work);
+    let stop: (() => void) | undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      stop = () => reject(new FhirError('aborted', 'The call was ended by its signal', { cause: signal.reason }));
+      signal.addEventListener('abort', stop, { once: true });
+    });
+    try {
+      return await Promise.race([this.#perform(options, work), stopped]);
+    } finally {
+      signal.removeEventListener('abort', stop!);
+    }
+  }
+
+  /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
+  async #perform<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
+    if (this.#closed) throw storeClosed();
+    assertNotAborted(options);
+    try {
+      await this.#prepare();
+      return await work();
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+
+  /** Once; after a failure the next call tries again. */
+  #prepare(): Promise<void> {
+    this.#prepared ??= prepareSchema(this.#writer, this.#config.partitions).catch((error: unknown) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+}
+
+/** Projects remembered as just written; beyond that the oldest may be read from replicas. */
+const MAX_WRITTEN = 100_000;

@@ -1,0 +1,125 @@
+import type { Pool } from 'pg';
+import { expect, expectTypeOf, test } from 'vitest';
+import type { PostgresPool } from '../../src/stores/postgres/driver.js';
+import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { bareDatabase, postgresPool } from './postgres-pool.js';
+
+test('a Pool of pg fits', () => {
+  expectTypeOf<Pool>().toExtend<PostgresPool>();
+});
+
+test('options out of their range are refused', async () => {
+  const pool = await postgresPool();
+  for (const options of [{ connectionWait: -1 }, { attempts: 0 }, { partitions: 1.5 }, { readOwnWrites: Number.NaN }]) {
+    expect(() => new PostgresStore(pool, options)).toThrow(expect.objectContaining({ code: 'invalid' }));
+  }
+});
+
+test('a call waits for a connection no longer than it is told to, and later ones are not lost', async () => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool, { connectionWait: 30 });
+  await putAll(store, resourceOf('Patient', 'a'));
+  const held = await pool.connect();
+  await expect(store.read([keyOf('Patient', 'a')])).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'No connection to PostgreSQL became free within 30 ms; try again',
+  });
+  await expect(putAll(store, resourceOf('Patient', 'b'))).rejects.toMatchObject({ code: 'unavailable' });
+  held.release();
+  expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
+});
+
+test('a pool that cannot connect makes calls unavailable, until it can', async () => {
+  const working = await postgresPool();
+  let broken = true;
+  const store = new PostgresStore({
+    connect: () =>
+      broken ? Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' })) : working.connect(),
+  });
+  await expect(putAll(store, resourceOf('Patient', 'a'))).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'The connection to PostgreSQL was lost or could not be made',
+  });
+  broken = false;
+  await putAll(store, resourceOf('Patient', 'a'));
+});
+
+test('a signal ends a call that waits for a connection', async () => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  await putAll(store, resourceOf('Patient', 'a'));
+  const held = await pool.connect();
+  const controller = new AbortController();
+  const call = store.read([keyOf('Patient', 'a')], { signal: controller.signal });
+  controller.abort();
+  await expect(call).rejects.toMatchObject({ code: 'aborted' });
+  held.release();
+  expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
+});
+
+test('texts longer than an index entry are found whole, by their beginning and by nothing else', async () => {
+  const store = new PostgresStore(await postgresPool());
+  const long = 'ä'.repeat(4_000);
+  await putAll(
+    store,
+    ...[long, `${long}b`, `${long}c`, 'ä'.repeat(256)].map((text, index) =>
+      resourceOf('Patient', `p${index}`, {
+        name: [{ family: text }],
+        identifier: [{ system: text, value: text }],
+      }),
+    ),
+  );
+  const found = (test: object, parameter = 'family'): Promise<unknown> =>
+    idsOf(store, queryOf('Patient', { kind: 'match', parameter, test } as never));
+  const folded = 'a'.repeat(4_000);
+  expect(await found({ kind: 'string', comparator: 'equals', text: `${folded}b` })).toEqual(['p1']);
+  expect(await found({ kind: 'string', comparator: 'starts-with', text: folded })).toEqual(['p0', 'p1', 'p2']);
+  expect(await found({ kind: 'string', comparator: 'starts-with', text: `${folded}c` })).toEqual(['p2']);
+  expect(await found({ kind: 'string', comparator: 'equals', text: 'a'.repeat(256) })).toEqual(['p3']);
+  expect(await found({ kind: 'string', comparator: 'exact', text: long })).toEqual(['p0']);
+  expect(await found({ kind: 'token', code: long }, 'identifier')).toEqual(['p0']);
+  expect(await found({ kind: 'token', code: 'ä'.repeat(256) }, 'identifier')).toEqual(['p3']);
+  expect(await found({ kind: 'token', system: `${long}b` }, 'identifier')).toEqual(['p1']);
+});
+
+test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for what is no text elsewhere', async () => {
+  const store = new PostgresStore(await postgresPool());
+  await store.commit([put(resourceOf('Patient', 'a', { name: [{ family: 'x\0y' }] }), { unique: ['k\0'] })]);
+  const [read] = await store.read([keyOf('Patient', 'a')]);
+  expect(read).toMatchObject({ resource: { name: [{ family: 'x\0y' }] } });
+  const test = { kind: 'string', comparator: 'exact', text: 'x\0y' } as const;
+  expect(await idsOf(store, queryOf('Patient', { kind: 'match', parameter: 'family', test }))).toEqual(['a']);
+});
+
+test('two stores may prepare one database; one that a newer version wrote is refused', async () => {
+  const database = await bareDatabase();
+  const stores = [new PostgresStore(pglitePool(database)), new PostgresStore(pglitePool(database))];
+  // One connection is shared, so the stores take turns.
+  for (const store of stores) await putAll(store, resourceOf('Patient', 'a'));
+  expect((await stores[0]!.history(keyOf('Patient', 'a'), { offset: 0, limit: 5 })).total).toBe(2);
+  await database.exec("UPDATE fhirgraph_meta SET value = '99' WHERE name = 'schema_version'");
+  await expect(new PostgresStore(pglitePool(database)).read([])).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('schema version 99') as string,
+  });
+});
+
+test('tables of another application are left alone', async () => {
+  const database = await bareDatabase();
+  await database.exec('CREATE TABLE token (secret text)');
+  await expect(new PostgresStore(pglitePool(database)).read([])).rejects.toMatchObject({ code: 'conflict' });
+  const { rows } = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+  expect(rows).toEqual([{ tablename: 'token' }]);
+  await bareDatabase();
+});
+
+test('a position that does not fit the sort is the mistake of the caller', async () => {
+  const store = new PostgresStore(await postgresPool());
+  const query = queryOf('Patient', undefined, {
+    sort: [{ parameter: 'birthdate', descending: false }],
+    after: { values: ['not a date'], id: 'a' },
+  });
+  await expect(store.search(query)).rejects.toMatchObject({ code: 'invalid' });
+});

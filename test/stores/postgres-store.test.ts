@@ -1,0 +1,9 @@
+import { describe, test } from 'vitest';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { storeConformance } from '../../src/testing/store-conformance.js';
+import { SEED } from '../support/chance.js';
+import { postgresPool } from './postgres-pool.js';
+
+describe('PostgreSQL in this process', () => {
+  storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), { seed: SEED });
+});
