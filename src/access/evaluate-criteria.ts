@@ -3,11 +3,11 @@ import { and, type Criteria } from '../search/criteria.js';
 import { matches } from '../search/match.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { ResourceStore } from '../store/store.js';
+import type { Overlay } from './overlay.js';
 
 /**
- * Whether one resource, stored or not yet, matches criteria whose chains lead into a store.
- *
- * @param overlay resources that the same commit writes, by `Type/id` (null: deletes); they count as stored already
+ * Whether one resource, stored or not yet, matches criteria whose chains lead into a store, and into what the same commit
+ * writes.
  */
 export async function evaluateCriteria(
   criteria: Criteria,
@@ -15,7 +15,7 @@ export async function evaluateCriteria(
   within: {
     readonly store: ResourceStore;
     readonly project: string;
-    readonly overlay: ReadonlyMap<string, AnyResource | null>;
+    readonly overlay: Overlay;
   },
 ): Promise<boolean> {
   const subject = createSubject(resource, resource.meta?.lastUpdated ?? Date.now());
@@ -35,17 +35,15 @@ export async function evaluateCriteria(
         const stored: string[] = [];
         for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
           if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
-          const written = within.overlay.get(`${value.type}/${value.id}`);
+          const written = within.overlay.find(value.type, value.id);
           if (written === undefined) stored.push(value.id);
-          else if (written !== null && (await holds(criteria.of, createSubject(written, Date.now())))) return true;
+          else if (written !== null && (await holds(criteria.of, written))) return true;
         }
         if (stored.length === 0) return false;
         return exists(criteria.type, and([{ kind: 'id', ids: stored }, criteria.of]));
       }
       case 'has':
-        for (const written of within.overlay.values()) {
-          if (written?.resourceType !== criteria.type) continue;
-          const source = createSubject(written, Date.now());
+        for (const source of within.overlay.subjects(criteria.type)) {
           if (pointsTo(source, criteria.parameter, subject) && (await holds(criteria.of, source))) return true;
         }
         return exists(
@@ -56,7 +54,7 @@ export async function evaluateCriteria(
               parameter: criteria.parameter,
               test: { kind: 'reference', types: [subject.type], id: subject.id },
             },
-            { kind: 'not', of: { kind: 'id', ids: overwritten(criteria.type) } },
+            { kind: 'not', of: { kind: 'id', ids: within.overlay.replaced(criteria.type) } },
             criteria.of,
           ]),
         );
@@ -68,12 +66,6 @@ export async function evaluateCriteria(
   async function exists(type: string, criteria: Criteria): Promise<boolean> {
     const { matches } = await within.store.search({ project: within.project, type, criteria, limit: 1 });
     return matches.length > 0;
-  }
-
-  function overwritten(type: string): string[] {
-    return [...within.overlay.keys()]
-      .filter((key) => key.startsWith(`${type}/`))
-      .map((key) => key.slice(type.length + 1));
   }
 }
 

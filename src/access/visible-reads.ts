@@ -15,6 +15,7 @@ import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
 import { resolveMemberUsers } from './member-users.js';
 import type { AccessRule } from './policy/rule.js';
+import { NO_OVERLAY } from './overlay.js';
 import { grantsOf } from './visible-rows.js';
 
 /** Who reads what from where. */
@@ -148,13 +149,11 @@ async function grantsOfVersion(
   { resource }: StoredResource,
   grants: readonly AccessRule[],
 ): Promise<readonly AccessRule[]> {
-  const within = { store, project: homeOf(resource.resourceType, caller), overlay: NOTHING_WRITTEN };
+  const within = { store, project: homeOf(resource.resourceType, caller), overlay: NO_OVERLAY };
   const granting: AccessRule[] = [];
   for (const rule of grants) if (await evaluateCriteria(rule.criteria, resource, within)) granting.push(rule);
   return granting;
 }
-
-const NOTHING_WRITTEN: ReadonlyMap<string, null> = new Map();
 
 function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grants: readonly AccessRule[]): Row {
   const all = caller.kind === 'member' ? caller.rules : undefined;

@@ -1,5 +1,4 @@
 import { FhirError } from '../fhir/error.js';
-import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
 import { NONE } from '../search/criteria.js';
@@ -12,6 +11,7 @@ import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
 import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
 import { resolveMemberUsers } from './member-users.js';
+import { overlaidWith, WrittenResources } from './overlay.js';
 import { assertPolicyWrite } from './policy/assert-policy-write.js';
 import { restrict } from './policy/restrict.js';
 import type { AccessRule, Interaction } from './policy/rule.js';
@@ -23,8 +23,8 @@ import { keepFields } from './write-fields.js';
 
 /** The writes of one commit, decided in their order: each sees what those before it will have done. */
 export class WriteSession {
-  /** What the writes so far make of resources, by `Type/id`; null for deleted ones. */
-  readonly #overlay = new Map<string, AnyResource | null>();
+  /** What the writes so far make of resources. */
+  readonly #overlay = new WrittenResources();
 
   /**
    * @param stored what the store holds of the resources to be written
@@ -40,8 +40,9 @@ export class WriteSession {
     if (write.kind === 'unmatched') return [await this.#unmatched(write, from)];
     const { type, id } = write.key;
     const name = `${type}/${id}`;
-    const first = !this.#overlay.has(name);
-    const before = (first ? this.stored.resources.get(name) : this.#overlay.get(name)) ?? null;
+    const written = this.#overlay.get(type, id);
+    const first = written === undefined;
+    const before = (first ? this.stored.resources.get(name) : written) ?? null;
     const version = first ? (this.stored.versions.get(name) ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
     const { after, eyes } = await this.#grantPut(write, from, before);
@@ -49,7 +50,7 @@ export class WriteSession {
     const resource = stamp(after, this.caller);
     validateWrite({ key: write.key, resource }, from, this.strictness);
     const expect = this.#expect(write, from, version);
-    this.#overlay.set(name, resource);
+    this.#write(type, id, resource);
     const readers = await this.#granting(type, 'read', resource);
     const key = { ...write.key, project: homeOf(type, this.caller) };
     return [
@@ -88,7 +89,7 @@ export class WriteSession {
     if (granted) {
       const expect = this.#expect(write, from, version);
       const key = { ...write.key, project: homeOf(type, this.caller) };
-      this.#overlay.set(`${type}/${id}`, null);
+      this.#write(type, id, null);
       return [
         ...companionsOf(write, key, this.caller, from),
         { write: { kind: 'delete', key, expect }, from, seenBy: [] },
@@ -97,15 +98,20 @@ export class WriteSession {
     if (before !== null && (await this.#sees(type, before))) throw forbidden(type, 'delete');
     // Deleting what is not there changes nothing, and so does deleting what is not there for this caller.
     if (typeof write.expect?.version === 'string') throw expectationFailed(from, home(write.key), write.expect, null);
-    if (write.mustExist === true && !this.#knowsDeletion(type, `${type}/${id}`)) {
+    if (write.mustExist === true && !this.#knowsDeletion(type, id)) {
       throw new FhirError('not-found', `${type}/${id} was not found`);
     }
     return [{ write: NO_WRITE, from, seenBy: [], answer: { kind: 'delete', versionId: null } }];
   }
 
   /** A deletion is told to who made it just now, and where a rule opens the type as a whole. */
-  #knowsDeletion(type: string, name: string): boolean {
-    return this.#overlay.get(name) === null || (this.stored.deleted.has(name) && this.#seesAll(type));
+  #knowsDeletion(type: string, id: string): boolean {
+    const deleted = this.stored.deleted.has(`${type}/${id}`) && this.#seesAll(type);
+    return this.#overlay.get(type, id) === null || deleted;
+  }
+
+  #write(type: string, id: string, resource: AnyResource | null): void {
+    this.#overlay.set(type, id, resource, (this.stored.resources.get(`${type}/${id}`) ?? null) !== null);
   }
 
   async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
@@ -202,7 +208,7 @@ export class WriteSession {
     const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
     const project = homeOf(resource.resourceType, caller);
     // A chain may lead back to the resource itself, which then counts as it is judged and not as it is stored.
-    const overlay = isLocal(criteria) ? this.#overlay : new Map([...this.#overlay, [nameOf(resource), resource]]);
+    const overlay = isLocal(criteria) ? this.#overlay : overlaidWith(this.#overlay, resource);
     return evaluateCriteria(criteria, resource, { store, project, overlay });
   }
 
@@ -254,10 +260,6 @@ const NO_WRITE: Write = {
   kind: 'unmatched',
   query: { project: ABOVE_PROJECTS, type: 'Project', criteria: NONE },
 };
-
-function nameOf({ resourceType, id }: AnyResource): string {
-  return referenceTo(resourceType, id ?? '');
-}
 
 /** The messages of the store name type and id alone. */
 function home(key: GuardedKey): ResourceKey {
