@@ -245,8 +245,9 @@ function substitute(name: string, value: string, parameters: readonly Parameter[
         const text = valueString ?? valueReference!.reference;
         return onlyId ? text.split('/').at(-1)! : text;
       });
-  if (name === '_filter') return value.replace(/%(\w+)/g, (_, one: string) => JSON.stringify(texts(one, false)[0]));
   const escaped = (text: string): string => text.replace(/[\\,|$]/g, '\\$&');
+  if (name === '_filter')
+    return value.replace(/%(\w+)/g, (_, one: string) => JSON.stringify(escaped(texts(one, false)[0]!)));
   const pieces = value.split(',').flatMap((piece) => {
     const [, before, parameter, id] = /^(\w+\/)?%(\w+?)(\.id)?$/.exec(piece) ?? [];
     if (parameter === undefined) return [piece];

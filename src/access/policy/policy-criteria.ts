@@ -111,7 +111,7 @@ function substituteInFilter(text: string, parameters: PolicyParameters): string 
     if (found.length !== 1) {
       throw new FhirError('invalid', 'A parameter inside _filter must have exactly one value');
     }
-    return JSON.stringify(found[0]);
+    return JSON.stringify(escape(found[0]!));
   });
 }
 
