@@ -3,6 +3,7 @@ import type { AnyResource } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore, Write, WriteResult } from '../store/store.js';
 import type { Caller, MemberCaller } from './caller.js';
 import type { GuardedResult, GuardedWrite } from './guarded-store.js';
+import { grantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
 import type { ReadyWrite } from './ready-write.js';
@@ -68,7 +69,8 @@ async function memberWrites(
     versions.set(`${type}/${id}`, result.status === 'found' ? result.versionId : null);
     state.set(`${type}/${id}`, result.status === 'found' ? result.resource : null);
   });
-  const session = new WriteSession(store, caller, { resources: state, versions, deleted }, strictness);
+  const granted = await grantedBefore(store, caller, keys, found, options);
+  const session = new WriteSession(store, caller, { resources: state, versions, deleted, granted }, strictness);
   const ready: ReadyWrite[] = [];
   for (const [from, write] of writes.entries()) {
     try {

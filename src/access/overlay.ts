@@ -20,6 +20,10 @@ export class WrittenResources implements Overlay {
   /** PERF: known at any time, as each write of a long transaction asks. */
   readonly #replaced = new Map<string, string[]>();
 
+  get isEmpty(): boolean {
+    return this.#byType.size === 0;
+  }
+
   /** @returns undefined where the commit has not written it, null where it has deleted it */
   get(type: string, id: string): AnyResource | null | undefined {
     return this.#byType.get(type)?.get(id)?.resource;

@@ -53,7 +53,8 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
     const { type, version } = asked[first]!;
     const rules = await resolved(reading, decided[allowed[first]!]!);
     const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
-    const grants = await grantsNow(reading, type, rules, now);
+    const ids = group.map((at) => asked[at]!.id);
+    const grants = await grantsNow(reading, type, rules, now, ids);
     for (const [index, at] of group.entries()) {
       answers[allowed[at]!] = await visibleVersion(reading, found[at]!, grants[index]!, version === undefined);
     }
@@ -76,7 +77,7 @@ export async function historyVisible(
   const rules = await resolved(reading, decided);
   const { project, type, id } = fullKey(key, caller);
   const now = await store.read([{ project, type, id }], options);
-  const [grants] = (await grantsNow(reading, type, rules, now)) as [readonly AccessRule[]];
+  const [grants] = (await grantsNow(reading, type, rules, now, [id])) as [readonly AccessRule[]];
   if (grants.length === 0) return NO_VERSIONS;
   const whole = openRules(grants).length > 0;
   const versions = whole
@@ -113,9 +114,10 @@ async function grantsNow(
   type: string,
   rules: readonly AccessRule[],
   nows: readonly ReadResult[],
+  ids: readonly string[],
 ): Promise<readonly (readonly AccessRule[])[]> {
   const found = nows.filter((now) => now.status === 'found');
-  const grants = (await grantsOf(store, homeOf(type, caller), type, rules, found, options)).values();
+  const grants = (await grantsOf(store, homeOf(type, caller), type, rules, found, options, ids)).values();
   return nows.map((now) => (now.status === 'found' ? grants.next().value! : openRules(rules)));
 }
 

@@ -85,7 +85,7 @@ export class WriteSession {
   ): Promise<ReadyWrite[]> {
     const { type, id } = write.key;
     if (this.#rules(type, 'delete') === null) throw forbidden(type, 'delete');
-    const granted = before !== null && (await this.#granting(type, 'delete', before)).length > 0;
+    const granted = before !== null && (await this.#grantingBefore(type, 'delete', before)).length > 0;
     if (granted) {
       const expect = this.#expect(write, from, version);
       const key = { ...write.key, project: homeOf(type, this.caller) };
@@ -116,11 +116,11 @@ export class WriteSession {
 
   async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
     const { type } = write.key;
-    const updating = before === null ? [] : await this.#granting(type, 'update', before);
+    const updating = before === null ? [] : await this.#grantingBefore(type, 'update', before);
     if (updating.length === 0 && before !== null && (await this.#sees(type, before))) throw forbidden(type, 'update');
     const granting = updating.length > 0 ? updating : this.#grantCreate(write, from, before);
     const existing = updating.length > 0 ? before : null;
-    const readers = existing === null ? [] : await this.#granting(type, 'read', existing);
+    const readers = existing === null ? [] : await this.#grantingBefore(type, 'read', existing);
     let refusal: FhirError | undefined;
     for (const rule of granting) {
       const outcome = await this.#tryPut(existing, write.resource, rule, readers);
@@ -220,8 +220,15 @@ export class WriteSession {
     return granting;
   }
 
-  async #sees(type: string, resource: AnyResource): Promise<boolean> {
-    return (await this.#granting(type, 'read', resource)).length > 0;
+  /** The same for a resource as it is before. After other writes of the commit, what they change counts too. */
+  async #grantingBefore(type: string, interaction: Interaction, before: AnyResource): Promise<readonly AccessRule[]> {
+    if (!this.#overlay.isEmpty) return this.#granting(type, interaction, before);
+    const granted = this.stored.granted.get(`${type}/${before.id!}`);
+    return (this.#rules(type, interaction) ?? []).filter((rule) => granted?.has(rule) === true);
+  }
+
+  async #sees(type: string, before: AnyResource): Promise<boolean> {
+    return (await this.#grantingBefore(type, 'read', before)).length > 0;
   }
 
   #seesAll(type: string): boolean {
@@ -241,6 +248,8 @@ interface StoredState {
   readonly versions: ReadonlyMap<string, string | null>;
   /** Of what is absent, that which was there once. */
   readonly deleted: ReadonlySet<string>;
+  /** Of what is there, the rules that grant it. */
+  readonly granted: ReadonlyMap<string, ReadonlySet<AccessRule>>;
 }
 
 /** What a write will store. */

@@ -1,0 +1,133 @@
+import type { Bundle, Patient } from '@medplum/fhirtypes';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Caller } from '../../src/access/caller.js';
+import { maskError } from '../../src/fhir/error.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { importBundle } from '../../src/import/import-bundle.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { enrol, type RuleJson } from './policies.js';
+import { fill, plain } from './world.js';
+
+/** What is there and not for this caller, and what is not there. Of the same length, for what lengths tell. */
+const [UNSEEN, ABSENT] = ['unseen', 'absent'] as const;
+
+/** Rules that see other Patients: by what a Patient says itself, by who points to it, by where it points. */
+const RULES: { readonly [kind: string]: RuleJson } = {
+  'an element': { resourceType: 'Patient', criteria: 'Patient?gender=female' },
+  'an id': { resourceType: 'Patient', criteria: 'Patient?_id=p1' },
+  'a chain': { resourceType: 'Patient', criteria: 'Patient?organization.name=North' },
+  'a reverse chain': { resourceType: 'Patient', criteria: 'Patient?_has:Observation:subject:status=final' },
+  'reading only': { resourceType: 'Patient', criteria: 'Patient?gender=female', readonly: true },
+  'an other type': { resourceType: 'Organization' },
+};
+
+describe.each([
+  ['memory', (): ResourceStore => new MemoryStore()],
+  ['SQLite', (): ResourceStore => new SqliteStore(':memory:')],
+])('on a %s store', (_, open) => {
+  describe.each(Object.entries(RULES))('under a rule by %s', (_, rule) => {
+    let store: ResourceStore;
+    let caller: Caller;
+    let repository: Repository;
+    let calls: string[];
+
+    beforeEach(async () => {
+      const inner = open();
+      await fill(inner, 'alpha', [
+        plain({ resourceType: 'Practitioner', id: 'dr1' }),
+        plain({ resourceType: 'Organization', id: 'south', name: 'South' }),
+        plain({ resourceType: 'Patient', id: 'p1', gender: 'female' }),
+        plain({ resourceType: 'Patient', id: UNSEEN, gender: 'male', managingOrganization: { reference: 'Organization/south' } }), // prettier-ignore
+      ]);
+      const policies = [{ resource: [rule, { resourceType: 'Observation' }] }];
+      caller = await enrol(inner, 'alpha', {
+        profile: 'Practitioner/dr1',
+        policies,
+        access: [{ policy: 0, parameters: [] }],
+      });
+      calls = [];
+      store = writtenDown(inner, calls);
+      repository = createRepository({ store, caller });
+    });
+
+    afterEach(() => store.close());
+
+    const WAYS: { readonly [way: string]: (id: string) => Promise<unknown> } = {
+      read: (id) => repository.read('Patient', id),
+      vread: (id) => repository.vread('Patient', id, '1'),
+      'vread of no version': (id) => repository.vread('Patient', id, '7'),
+      history: (id) => repository.history('Patient', id),
+      update: (id) => repository.update({ resourceType: 'Patient', id, active: true }),
+      'update of a version': (id) => repository.update({ resourceType: 'Patient', id }, { ifMatch: '1' }),
+      patch: (id) => repository.patch('Patient', id, [{ op: 'add', path: '/active', value: true }]),
+      'patch by a test': (id) => repository.patch('Patient', id, [{ op: 'test', path: '/gender', value: 'male' }]),
+      delete: (id) => repository.delete('Patient', id),
+      'delete of a version': (id) => repository.delete('Patient', id, { ifMatch: '1' }),
+      search: (id) => repository.search('Patient', `_id=${id}&_total=accurate`),
+      'search by reference': (id) => repository.search('Observation', `subject=Patient/${id}&_total=accurate`),
+      'a conditional creation': (id) =>
+        repository.create<Patient>({ resourceType: 'Patient', gender: 'male' }, { ifNoneExist: `_id=${id}` }),
+      'a transaction that updates': (id) => importBundle(bundle('PUT', `Patient/${id}`, id), { store, caller }),
+      'a transaction that deletes': (id) => importBundle(bundle('DELETE', `Patient/${id}`), { store, caller }),
+      'a transaction that reads': (id) => importBundle(bundle('GET', `Patient/${id}`), { store, caller }),
+      'a transaction that deletes on a condition': (id) =>
+        importBundle(bundle('DELETE', `Patient?_id=${id}`), { store, caller }),
+      'a batch': (id) =>
+        importBundle({ ...bundle('GET', `Patient/${id}/_history/1`), type: 'batch' }, { store, caller }),
+      query: (id) => ask(`{ Patient(id: "${id}") { id } }`),
+      'query of a list': (id) => ask(`{ PatientList(_id: "${id}") { id } }`),
+      'query about an instance': (id) => ask('{ id }', id),
+      mutation: (id) => ask(`mutation { PatientUpdate(id: "${id}", res: { id: "${id}" }) { id } }`),
+      'mutation that patches': (id) =>
+        ask(`mutation { PatientPatch(id: "${id}", patch: [{ op: "remove", path: "/gender" }]) { id } }`),
+      'mutation that deletes': (id) => ask(`mutation { PatientDelete(id: "${id}") { id } }`),
+    };
+
+    test.each(Object.keys(WAYS))('%s tells the same, and asks the store the same', async (way) => {
+      const told = async (id: string): Promise<unknown> => {
+        calls.length = 0;
+        const answer = await WAYS[way]!(id).catch((error: unknown) => {
+          const { code, message, details, outcome } = maskError(error);
+          return { code, message, details, outcome };
+        });
+        return JSON.parse(withoutChance(JSON.stringify({ answer, calls: [...calls] }), id)) as unknown;
+      };
+      expect(await told(UNSEEN)).toEqual(await told(ABSENT));
+    });
+
+    async function ask(query: string, focus?: string): Promise<unknown> {
+      return executeFhirGraphql(query, { store, caller, focus: focus === undefined ? undefined : `Patient/${focus}` });
+    }
+  });
+});
+
+/** Which id was asked for, and those that are made anew, say nothing. */
+function withoutChance(text: string, id: string): string {
+  return text
+    .replaceAll(id, 'ID')
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'NOW');
+}
+
+function bundle(method: string, url: string, id?: string): Bundle {
+  const resource = id === undefined ? undefined : { resourceType: 'Patient', id };
+  return { resourceType: 'Bundle', type: 'transaction', entry: [{ resource, request: { method, url } }] } as Bundle;
+}
+
+/** The store, with every call to it written down: what was asked, and of how much there is an answer. */
+function writtenDown(store: ResourceStore, calls: string[]): ResourceStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]): unknown => {
+        calls.push(`${String(name)} ${JSON.stringify(given.map((one) => (one instanceof AbortSignal ? null : one)))}`);
+        return Reflect.apply(member, target, given) as unknown;
+      };
+    },
+  });
+}
