@@ -9,7 +9,10 @@ import { Oracle, type Interaction } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS } from './questions.js';
 import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './world.js';
-import { cases } from '../support/chance.js';
+import { cases, SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
+
+const tally = tallyOf('Non-interference of what is unseen');
 
 /** Cases per store; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 60);
@@ -19,10 +22,11 @@ const clock = (): Date => new Date('2026-01-01T00:00:00Z');
 const questions = fc.subarray([...QUESTIONS], { minLength: 4, maxLength: 10 });
 const setup = fc.oneof(member({ writes: false }), member({ writes: true }));
 
+/** The stores, each with cases of its own. */
 describe.each([
-  ['memory', () => new MemoryStore({ clock })],
-  ['SQLite', () => new SqliteStore(':memory:', { clock })],
-] as const)('on a %s store', (_, open) => {
+  ['memory', SEED, () => new MemoryStore({ clock })],
+  ['SQLite', SEED + 1, () => new SqliteStore(':memory:', { clock })],
+] as const)('on a %s store', (_, seed, open) => {
   const closing = async (stores: readonly ResourceStore[], work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -34,50 +38,54 @@ describe.each([
   test('what a caller cannot see might as well not be there', async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(setup, projectContent, questions, async (setup, content, asked) => {
-        const unseen = unseenBy(setup, content);
-        if (unseen === undefined) return;
-        compared += 1;
-        const [whole, without] = [open(), open()];
-        await closing([whole, without], async () => {
-          await fill(whole, 'alpha', content);
-          await fill(without, 'alpha', content.filter((one) => one !== unseen)); // prettier-ignore
-          const [there, gone] = [await enrol(whole, 'alpha', setup), await enrol(without, 'alpha', setup)];
-          expect(await allAnswers(whole, there, asked)).toEqual(await allAnswers(without, gone, asked));
-          const stored = await snapshot(whole, 'alpha');
-          const written = await writeAnswers(whole, there, unseen, asked);
-          expect(written).toEqual(await writeAnswers(without, gone, unseen, asked));
-          expect(await snapshot(whole, 'alpha')).toBe(stored);
-        });
-      }),
-      { numRuns: cases(CASES) },
+      fc.asyncProperty(setup, projectContent, questions, (setup, content, asked) =>
+        tally.trial(async () => {
+          const unseen = unseenBy(setup, content);
+          if (unseen === undefined) return;
+          compared += 1;
+          const [whole, without] = [open(), open()];
+          await closing([whole, without], async () => {
+            await fill(whole, 'alpha', content);
+            await fill(without, 'alpha', content.filter((one) => one !== unseen)); // prettier-ignore
+            const [there, gone] = [await enrol(whole, 'alpha', setup), await enrol(without, 'alpha', setup)];
+            expect(await allAnswers(whole, there, asked)).toEqual(await allAnswers(without, gone, asked));
+            const stored = await snapshot(whole, 'alpha');
+            const written = await writeAnswers(whole, there, unseen, asked);
+            expect(written).toEqual(await writeAnswers(without, gone, unseen, asked));
+            expect(await snapshot(whole, 'alpha')).toBe(stored);
+          });
+        }),
+      ),
+      { numRuns: cases(CASES), seed },
     );
     expect(compared).toBeGreaterThan(CASES / 4);
   }, 600_000);
 
   test('what another project holds might as well not be there', async () => {
     await fc.assert(
-      fc.asyncProperty(setup, projectContent, projectContent, questions, async (setup, content, other, asked) => {
-        const [beside, alone] = [open(), open()];
-        await closing([beside, alone], async () => {
-          await fill(beside, 'beta', other.map(marked));
-          await enrol(beside, 'beta', { ...setup, profile: 'Practitioner/dr1' });
-          await fill(beside, 'alpha', content);
-          await fill(alone, 'alpha', content);
-          const [one, same] = [await enrol(beside, 'alpha', setup), await enrol(alone, 'alpha', setup)];
-          const elsewhere = await snapshot(beside, 'beta');
-          const answers = await allAnswers(beside, one, asked);
-          expect(answers).toEqual(await allAnswers(alone, same, asked));
-          for (const { type, id } of ALL_KEYS.slice(0, 4)) {
-            const target = marked({ resourceType: type, id });
-            const written = await writeAnswers(beside, one, target, asked);
-            expect(written).toEqual(await writeAnswers(alone, same, target, asked));
-          }
-          expect(JSON.stringify(answers)).not.toContain(MARK);
-          expect(await snapshot(beside, 'beta')).toBe(elsewhere);
-        });
-      }),
-      { numRuns: cases(CASES) },
+      fc.asyncProperty(setup, projectContent, projectContent, questions, (setup, content, other, asked) =>
+        tally.trial(async () => {
+          const [beside, alone] = [open(), open()];
+          await closing([beside, alone], async () => {
+            await fill(beside, 'beta', other.map(marked));
+            await enrol(beside, 'beta', { ...setup, profile: 'Practitioner/dr1' });
+            await fill(beside, 'alpha', content);
+            await fill(alone, 'alpha', content);
+            const [one, same] = [await enrol(beside, 'alpha', setup), await enrol(alone, 'alpha', setup)];
+            const elsewhere = await snapshot(beside, 'beta');
+            const answers = await allAnswers(beside, one, asked);
+            expect(answers).toEqual(await allAnswers(alone, same, asked));
+            for (const { type, id } of ALL_KEYS.slice(0, 4)) {
+              const target = marked({ resourceType: type, id });
+              const written = await writeAnswers(beside, one, target, asked);
+              expect(written).toEqual(await writeAnswers(alone, same, target, asked));
+            }
+            expect(JSON.stringify(answers)).not.toContain(MARK);
+            expect(await snapshot(beside, 'beta')).toBe(elsewhere);
+          });
+        }),
+      ),
+      { numRuns: cases(CASES), seed },
     );
   }, 600_000);
 });

@@ -16,7 +16,10 @@ import { Oracle } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS, SORTS, type Question } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
-import { cases } from '../support/chance.js';
+import { cases, SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
+
+const tally = tallyOf('Policies, by every path against an oracle');
 
 /** Cases per store; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 250);
@@ -38,21 +41,24 @@ const CASE: fc.Arbitrary<Case> = fc.record({
   questions: fc.subarray([...QUESTIONS], { minLength: 5, maxLength: 10 }),
 });
 
+/** The stores, each with cases of its own. */
 describe.each([
-  ['memory', () => new MemoryStore()],
-  ['SQLite', () => new SqliteStore(':memory:')],
-] as const)('any policy on a %s store', (_, open) => {
+  ['memory', SEED, () => new MemoryStore()],
+  ['SQLite', SEED + 1, () => new SqliteStore(':memory:')],
+] as const)('any policy on a %s store', (_, seed, open) => {
   const holds = (check: (one: Opened) => Promise<void>) => () =>
     fc.assert(
-      fc.asyncProperty(CASE, async (drawn) => {
-        const store = open();
-        try {
-          await check(await prepare(store, drawn));
-        } finally {
-          await store.close();
-        }
-      }),
-      { numRuns: cases(CASES) },
+      fc.asyncProperty(CASE, (drawn) =>
+        tally.trial(async () => {
+          const store = open();
+          try {
+            await check(await prepare(store, drawn));
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+      { numRuns: cases(CASES), seed },
     );
 
   test(

@@ -10,7 +10,10 @@ import { Oracle } from './oracle.js';
 import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
 import { outcomeOfPut, resultOfPut } from './write-oracle.js';
-import { cases } from '../support/chance.js';
+import { cases, SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
+
+const tally = tallyOf('Writes under policies, against an oracle');
 
 /** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 150);
@@ -30,31 +33,34 @@ const attempt: fc.Arbitrary<Attempt> = fc.constantFrom(...ALL_KEYS).chain(({ typ
   }),
 );
 
+/** The stores, each with cases of its own. */
 describe.each([
-  ['memory', () => new MemoryStore()],
-  ['SQLite', () => new SqliteStore(':memory:')],
-] as const)('any policy on a %s store', (_, open) => {
+  ['memory', SEED, () => new MemoryStore()],
+  ['SQLite', SEED + 1, () => new SqliteStore(':memory:')],
+] as const)('any policy on a %s store', (_, seed, open) => {
   test('lets through the writes that one of its rules grants before and after, and nothing else', async () => {
     const seen = { accepted: 0, refused: 0 };
     const attempts = fc.array(attempt, { minLength: 8, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(member({ writes: true }), projectContent, attempts, async (setup, content, all) => {
-        const store = open();
-        try {
-          await fill(store, 'alpha', content);
-          await fill(store, 'beta', content);
-          const guard = guardStore(store, await enrol(store, 'alpha', setup));
-          const beside = await snapshot(store, 'beta');
-          let world: World = { content, oracle: new Oracle(content, setup) };
-          for (const [index, one] of all.entries()) {
-            world = await tryOne(store, guard, world, setup.profile, one, `new${index}`, seen);
+      fc.asyncProperty(member({ writes: true }), projectContent, attempts, (setup, content, all) =>
+        tally.trial(async () => {
+          const store = open();
+          try {
+            await fill(store, 'alpha', content);
+            await fill(store, 'beta', content);
+            const guard = guardStore(store, await enrol(store, 'alpha', setup));
+            const beside = await snapshot(store, 'beta');
+            let world: World = { content, oracle: new Oracle(content, setup) };
+            for (const [index, one] of all.entries()) {
+              world = await tryOne(store, guard, world, setup.profile, one, `new${index}`, seen);
+            }
+            expect(await snapshot(store, 'beta')).toBe(beside);
+          } finally {
+            await store.close();
           }
-          expect(await snapshot(store, 'beta')).toBe(beside);
-        } finally {
-          await store.close();
-        }
-      }),
-      { numRuns: cases(CASES) },
+        }),
+      ),
+      { numRuns: cases(CASES), seed },
     );
     // Both outcomes are common, or the test would show little.
     expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(CASES / 2);
