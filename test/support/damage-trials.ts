@@ -84,7 +84,7 @@ async function tryOne(file: string, truth: Answers, outcome: DamageOutcome): Pro
     const { problems } = await store.verify();
     if (differing.length === 0) outcome.harmless += 1;
     else {
-      expect(problems).not.toEqual([]);
+      if (problems.length === 0) expect(differing.map((name) => [name, answers.get(name)])).toEqual([]);
       if (differing.some((name) => answers.get(name) === CORRUPT)) outcome.told += 1;
       else outcome.foundByVerify += 1;
     }
@@ -190,7 +190,10 @@ function damage(bytes: Buffer, random: () => number): Buffer {
       () => bytes.fill(below(256, random), at, at + 1 + below(200, random)),
       () => bytes.fill(0, page, page + size),
       () => bytes.copyWithin(page, below(bytes.length / size, random) * size, size),
-      () => (bytes = bytes.subarray(0, page)),
+      // An empty file is a new store, and SQLite takes a single byte for none.
+      () => (bytes = bytes.subarray(0, Math.max(page, 100))),
+      // Where the first page says how much is in it.
+      () => (bytes[100 + below(8, random)] = below(256, random)),
       // Where a page says what it is.
       () => (bytes[page + below(12, random)] = below(256, random)),
     ],

@@ -12,6 +12,7 @@ export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
  *
  * @throws FhirError `unavailable` - a newer version of this library wrote the file.
  * @throws FhirError `conflict` - the file belongs to another application.
+ * @throws FhirError `corrupt` - a store was there, and its tables are not.
  */
 export function prepareSchema(database: SqliteDatabase): void {
   if (checkedVersion(database) === SCHEMA_VERSION) return;
@@ -61,6 +62,7 @@ function checkedVersion(database: SqliteDatabase): number {
   const version = Number(database.pragma('user_version', { simple: true }));
   const application = Number(database.pragma('application_id', { simple: true }));
   const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());
+  if (tables === 0 && application === APPLICATION_ID) throw new FhirError('corrupt', 'The database has lost its tables');
   if (tables === 0) return 0;
   if (application !== APPLICATION_ID || version < 1) {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');

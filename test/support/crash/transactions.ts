@@ -16,7 +16,9 @@ export type WriterLine =
   /** Just before a commit. */
   | { readonly kind: 'try'; readonly writes: readonly MarkedWrite[] }
   /** The commit has resolved, with a version per write. */
-  | { readonly kind: 'done'; readonly versions: readonly string[] };
+  | { readonly kind: 'done'; readonly versions: readonly string[] }
+  /** The commit was refused. */
+  | { readonly kind: 'failed'; readonly code: string };
 
 /** Types that are written. */
 export const MARKED_TYPES = ['Patient', 'Observation'] as const;

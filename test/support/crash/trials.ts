@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
@@ -51,29 +52,95 @@ export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions)
   return { acknowledged, beyond };
 }
 
+/**
+ * The same with writers that run out of room: each starts where the one before was refused, with a little more of it.
+ *
+ * @returns how many commits were acknowledged, and how many refused
+ */
+export async function runFullDiskTrials(
+  file: string,
+  { rounds, seed, tally }: { readonly rounds: number; readonly seed: number; readonly tally: Tally },
+): Promise<{ readonly acknowledged: number; readonly refused: number }> {
+  const random = createRandom(seed);
+  const model = new Model();
+  let [acknowledged, refused] = [0, 0];
+  for (let round = 1; round <= rounds; round++) {
+    await tally.trial(async () => {
+      const kilobytes = 600 + round * 150 + below(150, random);
+      const lines = await runUntilFull(file, `f${round}`, below(2 ** 31, random), kilobytes);
+      const failures = lines.filter(({ kind }) => kind === 'failed').length;
+      expect(failures).toBe(3);
+      tally.addFaults(failures);
+      refused += failures;
+      const { pending, commits } = model.apply(lines);
+      acknowledged += commits;
+      const store = new SqliteStore(file);
+      try {
+        expect(await model.adopt(store, pending)).toBe(false);
+        await assertHolds(store, model);
+      } catch (error) {
+        throw new Error(`After round ${round} of seed ${seed}`, { cause: error });
+      } finally {
+        await store.close();
+      }
+    });
+  }
+  return { acknowledged, refused };
+}
+
 /** @param phase the line that starts the clock. @returns what the writer said before it died */
-async function runAndKill(
+export async function runAndKill(
   file: string,
   name: string,
   seed: number,
   phase: WriterLine['kind'],
   milliseconds: number,
 ): Promise<readonly WriterLine[]> {
-  const child = spawn(process.execPath, ['--import', 'tsx', WRITER, file, name, String(seed)], {
+  const child = spawn(process.execPath, [...WRITER, file, name, String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  let timer: NodeJS.Timeout | undefined;
+  const { lines, signal } = await listen(child, (line) => {
+    if (line.kind === phase) timer ??= setTimeout(() => child.kill('SIGKILL'), milliseconds);
+  });
+  expect(signal).toBe('SIGKILL');
+  return lines;
+}
+
+/**
+ * Lets a writer write until the file or its log has grown to a size that the system does not allow.
+ *
+ * @param kilobytes the largest file that it may make
+ */
+async function runUntilFull(
+  file: string,
+  name: string,
+  seed: number,
+  kilobytes: number,
+): Promise<readonly WriterLine[]> {
+  const command = `ulimit -f ${kilobytes}; exec "$@"`;
+  const child = spawn('bash', ['-c', command, 'bash', process.execPath, ...WRITER, file, name, String(seed)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const { lines, signal } = await listen(child, () => undefined);
+  expect(signal).toBe(null);
+  return lines;
+}
+
+async function listen(
+  child: ChildProcessByStdio<null, Readable, null>,
+  onLine: (line: WriterLine) => void,
+): Promise<{ readonly lines: readonly WriterLine[]; readonly signal: NodeJS.Signals | null }> {
   const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once('close', (_, signal) => resolve(signal)));
   const lines: WriterLine[] = [];
-  let timer: NodeJS.Timeout | undefined;
   for await (const text of createInterface({ input: child.stdout })) {
     // The last line may have been cut.
     const line = parsed(text);
     if (line === undefined) continue;
     lines.push(line);
-    if (line.kind === phase) timer ??= setTimeout(() => child.kill('SIGKILL'), milliseconds);
+    onLine(line);
   }
-  expect(await ended).toBe('SIGKILL');
-  return lines;
+  return { lines, signal: await ended };
 }
 
 function parsed(text: string): WriterLine | undefined {
@@ -84,7 +151,7 @@ function parsed(text: string): WriterLine | undefined {
   }
 }
 
-const WRITER = fileURLToPath(new URL('writer.ts', import.meta.url));
+const WRITER = ['--import', 'tsx', fileURLToPath(new URL('writer.ts', import.meta.url))];
 
 /** What the file must hold. */
 class Model {
@@ -102,6 +169,7 @@ class Model {
     let commits = 0;
     for (const line of lines) {
       if (line.kind === 'try') pending = line.writes;
+      if (line.kind === 'failed') expect(line.code).toBe('unavailable');
       if (line.kind !== 'done') continue;
       const versions = this.#add(pending!);
       expect(line.versions).toEqual(versions.map(String));

@@ -1,8 +1,9 @@
-// A process that writes to a SQLite store until it is killed: `node --import tsx writer.ts FILE NAME SEED`.
+// A process that writes to a SQLite store until it is killed or was refused three times: `node --import tsx writer.ts FILE NAME SEED`.
 // It tells on its standard output what it is about to commit and what was committed; see WriterLine.
 
 import Database from 'better-sqlite3';
 import { writeSync } from 'node:fs';
+import { FhirError } from '../../../src/fhir/error.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
@@ -23,11 +24,19 @@ if (random() < 0.5) {
 const { matches } = await store.search(queryOf('Observation'));
 const living = matches.map(({ resource }) => resource.id!);
 
-for (let count = 1; ; count++) {
+let failures = 0;
+for (let count = 1; failures < 3; count++) {
+  const before = [...living];
   const writes = nextTransaction(living, `${name}-${count}`, random);
   say({ kind: 'try', writes });
-  const results = await store.commit(writes.map(toWrite));
-  say({ kind: 'done', versions: results.map((result) => ('versionId' in result ? (result.versionId ?? '') : '')) });
+  try {
+    const results = await store.commit(writes.map(toWrite));
+    say({ kind: 'done', versions: results.map((result) => ('versionId' in result ? (result.versionId ?? '') : '')) });
+  } catch (error) {
+    say({ kind: 'failed', code: error instanceof FhirError ? error.code : String(error) });
+    living.splice(0, Infinity, ...before);
+    failures += 1;
+  }
 }
 
 function toWrite(write: MarkedWrite): Parameters<SqliteStore['commit']>[0][number] {

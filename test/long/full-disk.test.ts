@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { SEED } from '../support/chance.js';
+import { runFullDiskTrials } from '../support/crash/trials.js';
+import { tallyOf } from '../support/long-report.js';
+
+const fileNamed = temporaryFolder();
+const tally = tallyOf('writers without room, SQLite');
+
+test.skipIf(process.platform === 'win32')('a file that may not grow keeps all that was acknowledged', async () => {
+  const counts = await runFullDiskTrials(fileNamed('full.db'), { rounds: 25, seed: SEED, tally });
+  console.log(`writers without room: ${JSON.stringify(counts)}`);
+  expect(counts).toMatchObject({ refused: 75 });
+});

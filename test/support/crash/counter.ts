@@ -1,0 +1,54 @@
+// A process that adds one to counters which others add to as well: `node --import tsx counter.ts FILE NAME TIMES
+// SEED PROCESSES`. It begins when all of them are there.
+// It ends with a line of JSON on its standard output; see CounterReport.
+
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { below, createRandom } from '../../../src/testing/random.js';
+import { FhirError } from '../../../src/fhir/error.js';
+
+/** What came of one process. */
+export interface CounterReport {
+  /** Every addition that was acknowledged: the counter, and the version it got. */
+  readonly done: readonly (readonly [counter: string, version: string])[];
+  /** Additions that came too late, and were tried again. */
+  readonly overtaken: number;
+  /** Commits that could not get the lock within the busy timeout. */
+  readonly locked: number;
+}
+
+const [file, name, times, seed, processes] = process.argv.slice(2) as [string, string, string, string, string];
+const random = createRandom(Number(seed));
+const store = new SqliteStore(file, { busyTimeout: 50, synchronous: 'normal' });
+const done: [string, string][] = [];
+let [overtaken, locked] = [0, 0];
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+for (let written = false; !written;) {
+  written = await store.commit([put(resourceOf('Device', name))]).then(
+    () => true,
+    () => false,
+  );
+}
+while ((await store.search(queryOf('Device'))).matches.length < Number(processes)) await pause();
+
+while (done.length < Number(times)) {
+  const id = `c${below(3, random)}`;
+  const [before] = await store.read([keyOf('Basic', id)]);
+  const version = before?.status === 'found' ? before.versionId : null;
+  const value = before?.status === 'found' ? (before.resource as { value?: number }).value! : 0;
+  // Time for others to come in between.
+  if (random() < 0.3) await pause();
+  try {
+    const resource = resourceOf('Basic', id, { value: value + 1, author: { display: name } });
+    const [result] = await store.commit([put(resource, { expect: { version } })]);
+    done.push([id, result?.kind === 'put' ? result.versionId : '']);
+  } catch (error) {
+    if (!(error instanceof FhirError)) throw error;
+    if (error.code === 'precondition-failed') overtaken += 1;
+    else if (error.code === 'unavailable') locked += 1;
+    else throw error;
+  }
+}
+await store.close();
+console.log(JSON.stringify({ done, overtaken, locked } satisfies CounterReport));
