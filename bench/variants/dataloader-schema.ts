@@ -18,7 +18,7 @@ export interface Reverse {
 
 /** What the resolvers of one request share. */
 export interface Context {
-  list(type: string, count: number, gender: string | undefined): Resource[];
+  list(type: string, count: number, gender: string | undefined): Resource[] | Promise<Resource[]>;
   /** By `Type/id`. */
   readonly byId: DataLoader<string, Resource | null>;
   readonly reverse: DataLoader<Reverse, Resource[], string>;

@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import type { ReadResult, ResourceKey, Write } from '../../src/store/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { below, createRandom } from '../../src/testing/random.js';
+import { SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
+import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
+
+const PROGRAMS = findPostgres();
+if (PROGRAMS === undefined)
+  console.warn('PostgreSQL is not killed: no server here; FHIRGRAPH_POSTGRES_BIN may name one');
+
+const COMMITS = 10_000;
+const WRITERS = 8;
+const PARTS = ['a', 'b', 'c'];
+/** How a commit may fail while the server dies: never as anybody's mistake. */
+const EXPECTED: readonly string[] = ['unavailable', 'conflict'];
+
+describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random moments while writes go on', () => {
+  const tally = tallyOf('killed server, PostgreSQL');
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let store: PostgresStore;
+  beforeAll(async () => {
+    server = await startPostgres(PROGRAMS!);
+    pool = new pg.Pool({ ...server.connection, max: 10 });
+    store = new PostgresStore(pool);
+  });
+  afterAll(async () => {
+    await store?.close();
+    await pool?.end();
+    await server?.stop();
+  });
+
+  test(`of ${COMMITS} commits no acknowledged one is lost, and none is half there`, async () => {
+    const random = createRandom(SEED);
+    const acknowledged: number[] = [];
+    const failed: number[] = [];
+    const codes = new Map<string, number>();
+    let next = 0;
+    let kills = 0;
+    let up = Promise.resolve();
+    const write = async (writer: number): Promise<void> => {
+      while (next < COMMITS) {
+        const number = next++;
+        try {
+          await store.commit(writesOf(number, writer));
+          acknowledged.push(number);
+        } catch (error) {
+          if (!(error instanceof FhirError)) throw error;
+          codes.set(error.code, (codes.get(error.code) ?? 0) + 1);
+          failed.push(number);
+          // As a client would wait before it tries anything else.
+          await sleep(5);
+          await up;
+        }
+      }
+    };
+    const kill = async (): Promise<void> => {
+      while (next < COMMITS) {
+        await sleep(200 + below(1500, random));
+        await server.kill();
+        tally.addFaults();
+        kills += 1;
+        await (up = server.start());
+      }
+    };
+    await Promise.all([kill(), ...Array.from({ length: WRITERS }, (_, writer) => write(writer))]);
+    tally.addTrials(COMMITS);
+
+    const of = async (number: number): Promise<readonly string[]> => {
+      const results = await store.read(PARTS.map((part) => keyOf(number, part)));
+      return results.map((result) => seen(result));
+    };
+    const lost: number[] = [];
+    const half: number[] = [];
+    let beyond = 0;
+    for (const number of acknowledged) {
+      if (!(await of(number)).every((state) => state === `found ${number}`)) lost.push(number);
+    }
+    for (const number of failed) {
+      const states = new Set(await of(number));
+      if (states.size > 1) half.push(number);
+      else if (!states.has('missing')) beyond += 1;
+    }
+    tally.addViolations(lost.length + half.length);
+    console.log(
+      `${kills} kills: ${acknowledged.length} commits acknowledged, ${failed.length} not (${[...codes].join(' ')}), of which ${beyond} are there`,
+    );
+    expect({ lost, half }).toEqual({ lost: [], half: [] });
+    expect([...codes.keys()].filter((code) => !EXPECTED.includes(code))).toEqual([]);
+    expect(kills).toBeGreaterThan(2);
+
+    // What searches find is what is there: the index is part of each commit.
+    const { total } = await store.search({
+      project: PROJECT,
+      type: 'Basic',
+      criteria: { kind: 'all' },
+      limit: 0,
+      total: true,
+    });
+    const { total: indexed } = await store.search({
+      project: PROJECT,
+      type: 'Basic',
+      criteria: { kind: 'missing', parameter: 'identifier', missing: false },
+      limit: 0,
+      total: true,
+    });
+    expect([total, indexed]).toEqual([PARTS.length * (acknowledged.length + beyond), total]);
+  });
+
+  test('a counter that many raise by expected versions loses no step while the server dies', async () => {
+    const key: ResourceKey = { project: PROJECT, type: 'Basic', id: 'counter' };
+    const put = (count: number, version: string | null): Write => ({
+      kind: 'put',
+      key,
+      resource: { resourceType: 'Basic', id: 'counter', ...{ extension: [{ url: 'urn:count', valueInteger: count }] } },
+      expect: { version },
+    });
+    await store.commit([put(0, null)]);
+    let raised = 0;
+    let unsure = 0;
+    const until = Date.now() + 8_000;
+    const raise = async (): Promise<void> => {
+      while (Date.now() < until) {
+        try {
+          const [found] = await store.read([key]);
+          if (found?.status !== 'found') throw new Error('the counter is gone');
+          await store.commit([put(countOf(found) + 1, found.versionId)]);
+          raised += 1;
+        } catch (error) {
+          if (!(error instanceof FhirError)) throw error;
+          if (error.code === 'unavailable') unsure += 1;
+          else if (error.code !== 'precondition-failed' && error.code !== 'conflict') throw error;
+          await sleep(10);
+        }
+      }
+    };
+    const kill = async (): Promise<void> => {
+      while (Date.now() < until - 3_000) {
+        await sleep(800);
+        await server.kill();
+        tally.addFaults();
+        await server.start();
+      }
+    };
+    await tally.trial(async () => {
+      await Promise.all([kill(), ...Array.from({ length: 4 }, raise)]);
+      const [found] = await store.read([key]);
+      const count = found?.status === 'found' ? countOf(found) : -1;
+      // Nobody knows of a step whose answer was lost; all others count once.
+      expect(count).toBeGreaterThanOrEqual(raised);
+      expect(count).toBeLessThanOrEqual(raised + unsure);
+      const { total } = await store.history(key, { offset: 0, limit: 1 });
+      expect(total).toBe(count + 1);
+    });
+    expect(raised).toBeGreaterThan(10);
+  });
+});
+
+const PROJECT = 'kill';
+
+function keyOf(number: number, part: string): ResourceKey {
+  return { project: PROJECT, type: 'Basic', id: `${number}-${part}` };
+}
+
+function writesOf(number: number, writer: number): Write[] {
+  return PARTS.map((part) => ({
+    kind: 'put',
+    key: keyOf(number, part),
+    resource: {
+      resourceType: 'Basic',
+      id: `${number}-${part}`,
+      ...{ identifier: [{ system: 'urn:number', value: String(number) }], code: { text: `writer ${writer}` } },
+    },
+    expect: { version: null },
+  }));
+}
+
+function seen(result: ReadResult): string {
+  if (result.status !== 'found') return result.status;
+  const { identifier } = result.resource as unknown as { identifier: readonly { readonly value: string }[] };
+  return `found ${identifier[0]!.value}`;
+}
+
+function countOf({ resource }: Extract<ReadResult, { status: 'found' }>): number {
+  return (resource as unknown as { extension: readonly { readonly valueInteger: number }[] }).extension[0]!
+    .valueInteger;
+}
