@@ -145,3 +145,25 @@ test('sort values are point look-ups', async () => {
     expect(plan.filter((line) => line.startsWith('SCAN x'))).toEqual([]);
   }
 });
+
+describe('a number of matches comes from the index alone', () => {
+  const ALTERNATIVES: Criteria = {
+    kind: 'or',
+    of: [TOKEN, match('code', { kind: 'token', system: 'http://loinc.org' })],
+  };
+  const ABOUT: Criteria = match('subject', { kind: 'reference', types: ['Patient'], id: 'p1' });
+
+  test.each([
+    ['for one value', TOKEN],
+    ['for any of several values, each resource once', ALTERNATIVES],
+    ['for a reference', ABOUT],
+  ])('%s', async (_, criteria) => {
+    const query = queryOf('Observation', criteria, { limit: 0, total: true });
+    const statements = await store.explain({ kind: 'search', query });
+    const plan = statements.find(({ statement }) => statement.includes('count(*)'))!.plan.map((line) => line.trim());
+    expect(plan.filter((line) => /\br0\b/.test(line))).toEqual([]);
+    const { matches } = await store.search(queryOf('Observation', criteria));
+    expect(matches.length).toBeGreaterThan(0);
+    expect((await store.search(query)).total).toBe(matches.length);
+  });
+});

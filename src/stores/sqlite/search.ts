@@ -5,8 +5,8 @@ import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { pageOfMatches } from '../sql/page.js';
 import { planRows } from '../sql/plan.js';
-import { inPlan, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
-import { FALSE, type Sql, sql } from '../sql/sql.js';
+import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
+import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
@@ -49,7 +49,7 @@ export class Searches {
   /** The first match as `Type/id`; undefined for none. */
   firstMatch(query: SearchQuery): string | undefined {
     const scope = this.#scope(query);
-    const where = this.#where(query, scope);
+    const where = inPlan(this.#plan(query, scope), scope);
     const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
     return row === undefined ? undefined : `${query.type}/${row[0] as string}`;
   }
@@ -76,8 +76,9 @@ export class Searches {
   /** The statements behind {@link search}. */
   searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
     const scope = this.#scope(query);
-    const matching = sql`FROM resource r0 WHERE ${this.#where(query, scope)}`;
-    return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
+    const plan = this.#plan(query, scope);
+    const matching = sql`FROM resource r0 WHERE ${inPlan(plan, scope)}`;
+    return { page: pageOfMatches(query, matching, scope), count: countOf(plan) ?? sql`SELECT count(*) ${matching}` };
   }
 
   /**
@@ -109,7 +110,13 @@ export class Searches {
     return rowScope({ project, dialect: this.#dialect }, type);
   }
 
-  #where({ criteria }: SearchQuery, scope: RowScope): Sql {
-    return inPlan(planRows(criteria, scope, chooseScan(this.#statements)), scope);
+  #plan({ criteria }: SearchQuery, scope: RowScope): RowPlan {
+    return planRows(criteria, scope, chooseScan(this.#statements));
   }
+}
+
+/** PERF: what an index finds is current, so where it says all there is to say, no resource has to be looked up. */
+function countOf({ scan, residual }: RowPlan): Sql | undefined {
+  if (scan === undefined || residual !== TRUE) return undefined;
+  return sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${scan}))`;
 }
