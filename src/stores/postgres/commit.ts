@@ -33,8 +33,9 @@ export class Commits {
     const prepared = writes.map(prepare);
     const serializable = writes.some(({ kind }) => kind === 'unmatched');
     const { attempts, clock } = this.#config;
-    return inTransaction(this.#connections, { serializable, attempts, signal }, (connection) =>
-      new Commit(connection, clock().getTime()).apply(prepared),
+    return inTransaction(this.#connections, { serializable, attempts, signal }, (connection, attempt) =>
+      // PERF: who was overtaken once may be so again and again; the second time it waits in line.
+      new Commit(connection, clock().getTime(), attempt > 1).apply(prepared),
     );
   }
 }
@@ -56,12 +57,15 @@ function prepare(write: Write, index: number): PreparedWrite {
 class Commit {
   readonly #connection: Connection;
   readonly #now: number;
+  readonly #locks: boolean;
   readonly #projects = new Map<string, ProjectWrites>();
   readonly #changes: Change[] = [];
 
-  constructor(connection: Connection, now: number) {
+  /** @param locks holds the resources from the start, so that nobody else changes them. */
+  constructor(connection: Connection, now: number, locks: boolean) {
     this.#connection = connection;
     this.#now = now;
+    this.#locks = locks;
   }
 
   async apply(writes: readonly PreparedWrite[]): Promise<Committed> {
@@ -74,7 +78,7 @@ class Commit {
     return { results, changes: this.#changes };
   }
 
-  /** Two statements per project at most, whatever is written. */
+  /** Three statements per project at most, whatever is written. */
   async #load(writes: readonly PreparedWrite[]): Promise<void> {
     const wanted = new Map<string, { readonly keys: string[]; readonly texts: string[] }>();
     for (const one of writes) {
@@ -85,8 +89,10 @@ class Commit {
       ofProject.keys.push(one.key);
       if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
     }
-    for (const [project, { keys, texts }] of wanted) {
+    // In one order for all commits, so that two never wait for each other in a circle.
+    for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const known = new ProjectWrites(project, this.#now);
+      if (this.#locks) await known.lock(this.#connection, keys);
       await known.load(this.#connection, keys, texts);
       this.#projects.set(project, known);
     }

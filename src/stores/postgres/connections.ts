@@ -25,13 +25,12 @@ export class Connections {
   constructor(pool: PostgresPool, wait: number) {
     this.#pool = pool;
     this.#wait = wait;
-    // A connection lost while idle is noticed by the call that needs one; unheard, it would end the process.
-    pool.on?.('error', ignore);
+    heed(pool);
   }
 
   /** Leaves the pool as it was. */
   close(): void {
-    this.#pool.off?.('error', ignore);
+    heedNoMore(this.#pool);
   }
 
   /** Runs one statement on a connection of its own. */
@@ -113,6 +112,22 @@ export class Connections {
     if (processID === undefined || processID === null) return;
     await this.run(sql`SELECT pg_cancel_backend(${processID})`).catch(ignore);
   }
+}
+
+/** How many heed the lost connections of a pool. */
+const heeded = new WeakMap<PostgresPool, number>();
+
+/** A connection lost while idle is noticed by the call that needs one; unheard, it would end the process. */
+function heed(pool: PostgresPool): void {
+  const count = heeded.get(pool) ?? 0;
+  if (count === 0) pool.on?.('error', ignore);
+  heeded.set(pool, count + 1);
+}
+
+function heedNoMore(pool: PostgresPool): void {
+  const count = heeded.get(pool)! - 1;
+  if (count === 0) pool.off?.('error', ignore);
+  heeded.set(pool, count);
 }
 
 function noConnection(wait: number): FhirError {

@@ -2,22 +2,23 @@ import { collationKey, fold } from '../../search/fold.js';
 import type { IndexEntry } from '../../search/index-entry.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/operators.js';
-import { Sql, sql, type SqlValue } from '../sql/sql.js';
+import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { NO_SYSTEM } from './dialect.js';
-import { parameterKey, resourceKey } from './keys.js';
+import { parameterKey, resourceKeyIn } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
 
 /** Rows of one project on their way into the index tables, column by column. */
 export class IndexRows {
-  readonly #project: string;
+  readonly #shard: string;
   readonly #columns = new Map<IndexTable, SqlValue[][]>();
   #size = 0;
 
-  constructor(project: string) {
-    this.#project = project;
+  /** @param shard the key of the project. */
+  constructor(shard: string) {
+    this.#shard = shard;
   }
 
   /** Number of rows. */
@@ -53,7 +54,7 @@ export class IndexRows {
         }
         case 'reference':
           if ('url' in value) this.#push('uri', owner, value.url);
-          else this.#push('reference', owner, resourceKey(this.#project, value.type, value.id), value.type, value.id);
+          else this.#push('reference', owner, resourceKeyIn(this.#shard, value.type, value.id), value.type, value.id);
           break;
         case 'uri':
           this.#push('uri', owner, value.value);
@@ -62,13 +63,25 @@ export class IndexRows {
   }
 
   /** The statements that write the rows: one per table that has any. */
-  inserts(shard: string): readonly Sql[] {
-    return [...this.#columns].map(([table, columns]) => {
-      const { names, types } = COLUMNS[table];
-      const arrays = columns.map((column, index) => sql`${arrayText(column)}${types[index]!}`);
-      return sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${names}) SELECT ${shard}::uuid, u.*
-        FROM unnest(${arrays.reduce((before, array) => sql`${before}, ${array}`)}) AS u`;
-    });
+  inserts(): readonly Sql[] {
+    return [...this.#columns.keys()].map(
+      (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
+        SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
+    );
+  }
+
+  /** Tells which of the resources have other rows in a table than these. */
+  differences(table: IndexTable, keys: readonly string[]): Sql {
+    const there = sql`SELECT ${COLUMNS[table].names} FROM ${TABLE_NAMES[table]}
+      WHERE project = ${this.#shard} AND resource = ANY (${arrayText(keys)})`;
+    const here = sql`SELECT u.* FROM ${this.#rowsOf(table)}`;
+    return sql`SELECT d.resource FROM ((${there} EXCEPT ALL ${here}) UNION ALL (${here} EXCEPT ALL ${there})) AS d`;
+  }
+
+  #rowsOf(table: IndexTable): Sql {
+    const { types } = COLUMNS[table];
+    const columns = this.#columns.get(table);
+    return sql`unnest(${list(types.map((type, index) => sql`${arrayText(columns?.[index] ?? [])}${type}`))}) AS u`;
   }
 
   /** Codings of one concept share its text. */

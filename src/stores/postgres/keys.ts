@@ -5,12 +5,17 @@ import { hash } from 'node:crypto';
 
 /** The shard of a project: 32 hexadecimal digits, a uuid of PostgreSQL. */
 export function projectKey(project: string): string {
-  return hash('sha256', project, 'hex').slice(0, 32);
+  return remembered(projects, project, () => digits(project));
 }
 
 /** A resource, whether it exists or not: unique over all projects. */
 export function resourceKey(project: string, type: string, id: string): string {
-  return hash('sha256', JSON.stringify([project, type, id]), 'hex').slice(0, 32);
+  return resourceKeyIn(projectKey(project), type, id);
+}
+
+/** The same for a project of which only the shard is known. */
+export function resourceKeyIn(shard: string, type: string, id: string): string {
+  return digits(JSON.stringify([shard, type, id]));
 }
 
 /**
@@ -19,16 +24,24 @@ export function resourceKey(project: string, type: string, id: string): string {
  */
 export function parameterKey(type: string, code: string): number {
   const name = `${type}?${code}`;
-  let key = parameters.get(name);
+  return remembered(parameters, name, () => Number.parseInt(digits(name).slice(0, 12), 16));
+}
+
+function digits(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32);
+}
+
+const projects = new Map<string, string>();
+const parameters = new Map<string, number>();
+
+/** Keys remembered of each kind; one takes about 100 bytes. */
+const MAX_REMEMBERED = 10_000;
+
+function remembered<Key>(known: Map<string, Key>, name: string, make: () => Key): Key {
+  let key = known.get(name);
   if (key === undefined) {
-    if (parameters.size >= MAX_PARAMETERS) parameters.clear();
-    key = Number.parseInt(hash('sha256', name, 'hex').slice(0, 12), 16);
-    parameters.set(name, key);
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(name, (key = make()));
   }
   return key;
 }
-
-const parameters = new Map<string, number>();
-
-/** Parameters whose keys are remembered; one takes about 100 bytes. */
-const MAX_PARAMETERS = 10_000;

@@ -28,7 +28,6 @@ export interface ResourceState {
  * {@link flush}: a commit of any size is a few statements.
  */
 export class ProjectWrites {
-  readonly #project: string;
   readonly #shard: string;
   readonly #now: number;
   readonly #states = new Map<string, ResourceState>();
@@ -41,10 +40,15 @@ export class ProjectWrites {
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
   constructor(project: string, now: number) {
-    this.#project = project;
     this.#shard = projectKey(project);
     this.#now = now;
-    this.#rows = new IndexRows(project);
+    this.#rows = new IndexRows(this.#shard);
+  }
+
+  /** Keeps others from changing these resources, if they are there. In the order of keys, as {@link flush} does. */
+  async lock(connection: Connection, keys: readonly string[]): Promise<void> {
+    await connection.run(sql`SELECT 1 FROM resource WHERE project = ${this.#shard} AND key = ANY (${arrayText(keys)})
+      ORDER BY key FOR UPDATE`);
   }
 
   /** Reads what the database has of these resources, and who holds these unique texts. */
@@ -113,6 +117,8 @@ export class ProjectWrites {
     if (this.#pending.size === 0) return;
     const freed = [...this.#heldThere].filter(([text, key]) => this.#holders.get(text)?.key !== key);
     if (freed.length > 0) {
+      // Resources are always held before their unique texts.
+      await this.lock(connection, [...this.#pending.keys()]);
       await connection.run(sql`DELETE FROM unique_key
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
       for (const [text] of freed) this.#heldThere.delete(text);
@@ -121,7 +127,7 @@ export class ProjectWrites {
     if (Number(row![0]) !== this.#pending.size) throw new Overtaken('A resource has changed since it was read');
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
     this.#pending = new Map();
-    this.#rows = new IndexRows(this.#project);
+    this.#rows = new IndexRows(this.#shard);
   }
 
   /** One statement for all tables. Each part sees the database as it was before. */
@@ -142,7 +148,7 @@ export class ProjectWrites {
         parts.push(sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${indexed})`);
       }
     }
-    parts.push(...this.#rows.inserts(shard));
+    parts.push(...this.#rows.inserts());
     if (taken.length > 0) {
       parts.push(sql`INSERT INTO unique_key (project, text, resource) SELECT ${shard}::uuid, u.*
         FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, { key }]) => key))}::uuid[]) AS u`);

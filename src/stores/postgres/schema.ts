@@ -119,7 +119,10 @@ export const INDEX_VERSION = 1;
  */
 export async function prepareSchema(connections: Connections, partitions: number): Promise<void> {
   await connections.use(async (connection) => {
-    if ((await checkedVersion(connection)) === SCHEMA_VERSION) return;
+    if ((await checkedVersion(connection)) === SCHEMA_VERSION) {
+      await warnOfOldIndex(connection);
+      return;
+    }
     await connection.run(sql`BEGIN`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
@@ -138,6 +141,13 @@ export async function prepareSchema(connections: Connections, partitions: number
       throw error;
     }
   });
+}
+
+async function warnOfOldIndex(connection: Connection): Promise<void> {
+  const [row] = await connection.run(sql`SELECT value FROM fhirgraph_meta WHERE name = 'index_version'`);
+  if (Number(row?.[0] ?? 0) >= INDEX_VERSION) return;
+  const message = 'The index was made by an older fhirgraph, so searches may miss matches: call reindex() once';
+  process.emitWarning(message, { code: 'FHIRGRAPH_INDEX' });
 }
 
 /** "fhir" in ASCII. */

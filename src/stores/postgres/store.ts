@@ -23,6 +23,7 @@ import { Connections } from './connections.js';
 import type { PostgresPool } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
+import { type PostgresVerification, reindex, verify } from './maintenance.js';
 import { history, read } from './reads.js';
 import { prepareSchema } from './schema.js';
 import { type Run, search, searchByReference } from './search.js';
@@ -123,6 +124,27 @@ export class PostgresStore implements ResourceStore {
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
     return this.#answer(options, () => explainCall(call, this.#runOn(project, options)));
+  }
+
+  /**
+   * Indexes every current resource anew while others read and write, a few hundred at a time.
+   *
+   * To be run once, when all processes have a version of this library that extracts more than the one before: the changes
+   * say so, and the first call of a store warns of it (`FHIRGRAPH_INDEX`). Until it is done, searches may miss what only the
+   * new version extracts. Broken off, it starts over.
+   *
+   * @returns how many.
+   */
+  async reindex(options?: CallOptions): Promise<number> {
+    return this.#perform(options, () => reindex(this.#writer, this.#config.attempts, options?.signal));
+  }
+
+  /**
+   * Looks at the whole database: the text of every resource, its versions and its index rows. Others read and write
+   * meanwhile.
+   */
+  async verify(options?: CallOptions): Promise<PostgresVerification> {
+    return this.#answer(options, () => verify(this.#writer, options?.signal));
   }
 
   async close(): Promise<void> {

@@ -15,15 +15,20 @@ export interface TransactionOptions {
 /**
  * Runs an action that writes: all of it is kept, or after an error nothing. While others stand in the way it is run again
  * from the start, with growing random pauses.
+ *
+ * @param action also gets the number of the attempt, from 1 up.
  */
 export async function inTransaction<Result>(
   connections: Connections,
   options: TransactionOptions,
-  action: (connection: Connection) => Promise<Result>,
+  action: (connection: Connection, attempt: number) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connections.use((connection) => runOnce(connection, options, action), options.signal);
+      return await connections.use(
+        (connection) => runOnce(connection, options, () => action(connection, attempt)),
+        options.signal,
+      );
     } catch (error) {
       if (!isRetryable(error) || attempt >= options.attempts) throw error;
       await delay(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE));
@@ -38,11 +43,11 @@ const LONGEST_PAUSE = 250;
 async function runOnce<Result>(
   connection: Connection,
   { serializable }: TransactionOptions,
-  action: (connection: Connection) => Promise<Result>,
+  action: () => Promise<Result>,
 ): Promise<Result> {
   await connection.run(serializable ? BEGIN_SERIALIZABLE : BEGIN);
   try {
-    const result = await action(connection);
+    const result = await action();
     await connection.end(COMMIT);
     return result;
   } catch (error) {

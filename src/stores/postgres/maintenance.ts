@@ -1,0 +1,180 @@
+import { FhirError } from '../../fhir/error.js';
+import { indexEntries } from '../../search/index-resource.js';
+import { parseStored } from '../sql/parse-stored.js';
+import { TABLE_NAMES } from '../sql/index-tables.js';
+import { sql } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import type { Connection, Connections } from './connections.js';
+import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
+import { resourceKeyIn } from './keys.js';
+import { INDEX_VERSION } from './schema.js';
+import { inTransaction } from './transaction.js';
+
+/** What a look at the whole database found. */
+export interface PostgresVerification {
+  /** Current resources looked at. */
+  readonly resources: number;
+  /** One line per contradiction, the first 100; empty: all is well. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Indexes every current resource anew, a few hundred at a time: others read and write meanwhile, and wait for a part at
+ * most.
+ *
+ * @returns how many.
+ */
+export async function reindex(connections: Connections, attempts: number, signal?: AbortSignal): Promise<number> {
+  let count = 0;
+  for await (const part of parts(connections, signal)) {
+    const options = { serializable: false, attempts, signal };
+    count += await inTransaction(connections, options, (connection) => reindexPart(connection, part));
+  }
+  await connections.run(sql`UPDATE fhirgraph_meta SET value = ${String(INDEX_VERSION)} WHERE name = 'index_version'`);
+  return count;
+}
+
+/** Compares every resource with its versions, its index rows and its key. Others read and write meanwhile. */
+export async function verify(connections: Connections, signal?: AbortSignal): Promise<PostgresVerification> {
+  const problems: string[] = [];
+  let resources = 0;
+  for await (const part of parts(connections, signal)) {
+    const found = await connections.use((connection) => verifyPart(connection, part), signal);
+    resources += found.resources;
+    problems.push(...found.problems.slice(0, MAX_PROBLEMS - problems.length));
+  }
+  return { resources, problems };
+}
+
+/** Resources of one project. */
+interface Part {
+  readonly shard: string;
+  readonly keys: readonly string[];
+}
+
+/** Everything that was ever written, a few hundred at a time, project by project. */
+async function* parts(connections: Connections, signal: AbortSignal | undefined): AsyncIterable<Part> {
+  let shard: string | undefined = NOWHERE;
+  while (shard !== undefined) {
+    let after = NOWHERE;
+    for (;;) {
+      const rows = await connections.run(
+        sql`SELECT key FROM resource WHERE project = ${shard} AND key > ${after} ORDER BY key LIMIT ${PART}`,
+        signal,
+      );
+      const keys = rows.map(([key]) => key as string);
+      if (keys.length === 0) break;
+      yield { shard, keys };
+      after = keys.at(-1)!;
+    }
+    const next = sql`SELECT project FROM resource WHERE project > ${shard} ORDER BY project LIMIT 1`;
+    const [row] = await connections.run(next, signal);
+    shard = row && plain(row[0]);
+  }
+}
+
+async function reindexPart(connection: Connection, { shard, keys }: Part): Promise<number> {
+  const held =
+    await connection.run(sql`SELECT 1 FROM resource WHERE project = ${shard} AND key = ANY (${arrayText(keys)})
+    ORDER BY key FOR UPDATE`);
+  if (held.length !== keys.length) throw new FhirError('corrupt', 'A resource has vanished');
+  const { rows, resources } = indexRowsOf(shard, await readPart(connection, { shard, keys }));
+  for (const table of ALL_INDEX_TABLES) {
+    await connection.run(
+      sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${arrayText(keys)})`,
+    );
+  }
+  for (const insert of rows.inserts()) await connection.run(insert);
+  return resources;
+}
+
+async function verifyPart(connection: Connection, part: Part): Promise<PostgresVerification> {
+  await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
+  try {
+    const stored = await readPart(connection, part);
+    const names = new Map(stored.map(({ key, type, id }) => [key, `${type}/${id}`]));
+    const problems = stored.flatMap((one) =>
+      problemsOf(part.shard, one).map((line) => `${names.get(one.key)!}: ${line}`),
+    );
+    const readable = stored.filter(({ content }) => content === null || isReadable(content));
+    const { rows, resources } = indexRowsOf(part.shard, readable);
+    const keys = readable.map(({ key }) => key);
+    for (const table of ALL_INDEX_TABLES) {
+      const differing = await connection.run(rows.differences(table, keys));
+      for (const name of new Set(differing.map(([key]) => names.get(plain(key))!))) {
+        problems.push(`${name}: its rows in ${table} are not what it says`);
+      }
+    }
+    return { resources, problems };
+  } finally {
+    await connection.end(sql`ROLLBACK`);
+  }
+}
+
+/** A row of `resource`, with what other tables have of it. */
+interface StoredRow {
+  readonly key: string;
+  readonly type: string;
+  readonly id: string;
+  readonly version: number;
+  readonly content: string | null;
+  /** Number of rows in `version`. */
+  readonly versions: number;
+  /** Number of unique texts. */
+  readonly held: number;
+}
+
+async function readPart(connection: Connection, { shard, keys }: Part): Promise<readonly StoredRow[]> {
+  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.content,
+      (SELECT count(*)::int FROM version v WHERE v.project = ${shard} AND v.resource = r.key AND v.version < r.version),
+      (SELECT count(*)::int FROM unique_key u WHERE u.project = ${shard} AND u.resource = r.key)
+    FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${arrayText(keys)})`);
+  return rows.map((row) => {
+    const [key, type, id, version, content, versions, held] = row as StoredColumns;
+    return { key: plain(key), type, id, version, content, versions, held };
+  });
+}
+
+type StoredColumns = readonly [string, string, string, number, string | null, number, number];
+
+function problemsOf(shard: string, { key, type, id, version, content, versions, held }: StoredRow): readonly string[] {
+  const problems: string[] = [];
+  if (key !== resourceKeyIn(shard, type, id)) problems.push('its key is of another resource');
+  if (versions !== version - 1) problems.push(`of its ${version - 1} versions before, ${versions} are there`);
+  if (content === null) return held > 0 ? [...problems, 'it is deleted, but holds unique texts'] : problems;
+  if (!isReadable(content)) return [...problems, 'its text cannot be read'];
+  const { versionId, resource } = parseStored(content);
+  if (resource.resourceType !== type || resource.id !== id) problems.push('its text is of another resource');
+  if (versionId !== String(version)) problems.push('its text is of another version');
+  return problems;
+}
+
+function isReadable(content: string): boolean {
+  try {
+    parseStored(content);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The rows that current resources should have. */
+function indexRowsOf(
+  shard: string,
+  stored: readonly StoredRow[],
+): { readonly rows: IndexRows; readonly resources: number } {
+  const rows = new IndexRows(shard);
+  const current = stored.filter(({ content }) => content !== null);
+  for (const { key, type, content } of current) rows.add(key, type, indexEntries(parseStored(content!).resource));
+  return { rows, resources: current.length };
+}
+
+/** A uuid as we write it. */
+function plain(uuid: unknown): string {
+  return String(uuid).replaceAll('-', '');
+}
+
+const NOWHERE = '00000000-0000-0000-0000-000000000000';
+/** Resources looked at together. */
+const PART = 300;
+const MAX_PROBLEMS = 100;

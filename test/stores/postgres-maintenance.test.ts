@@ -1,0 +1,76 @@
+import { expect, test, vi } from 'vitest';
+import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { idsOf, keyOf, put, putAll, queryOf } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { SEED } from '../support/chance.js';
+import { bareDatabase } from './postgres-pool.js';
+
+const INDEX = ['token', 'string', 'date', 'quantity', 'reference', 'uri', 'display'];
+
+test('what is lost of the index is found by verify, and made anew by reindex', async () => {
+  const database = await bareDatabase();
+  const store = new PostgresStore(pglitePool(database));
+  const random = createRandom(SEED);
+  const resources = randomResources(random);
+  await store.commit(resources.map((resource) => put(resource)));
+  await store.commit(resources.slice(0, 9).map((resource) => put(resource, {}, 'elsewhere')));
+  await store.commit([{ kind: 'delete', key: keyOf(resources[0]!.resourceType, resources[0]!.id!) }]);
+  const count = new Set(resources.map(({ resourceType, id }) => `${resourceType}/${id!}`)).size - 1 + 9;
+  expect(await store.verify()).toEqual({ resources: count, problems: [] });
+
+  await database.exec(INDEX.map((table) => `DELETE FROM ${table}`).join(';'));
+  const { problems } = await store.verify();
+  expect(problems).toHaveLength(100);
+  expect(problems[0]).toMatch(/^\w+\/\S+: its rows in token are not what it says$/);
+
+  expect(await store.reindex()).toBe(count);
+  expect(await store.verify()).toEqual({ resources: count, problems: [] });
+  const current = await Promise.all(
+    [...new Set(resources.map(({ resourceType }) => resourceType))].map(async (type) => store.search(queryOf(type))),
+  );
+  const there = current.flatMap(({ matches }) => matches.map(({ resource }) => resource));
+  await assertSearches(store, 'clinic', there, random, 30);
+});
+
+test('contradictions are told one by one', async () => {
+  const database = await bareDatabase();
+  const store = new PostgresStore(pglitePool(database));
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  const patient = (id: string): Parameters<typeof put>[0] => ({ resourceType: 'Patient', id });
+  for (let round = 0; round < 2; round++) await putAll(store, ...ids.map(patient));
+  await store.commit([put(patient('e'), { unique: ['x'] })]);
+  await database.exec(`
+    UPDATE resource SET content = '{' WHERE id = 'a';
+    UPDATE resource SET content = replace(content, '"b"', '"z"') WHERE id = 'b';
+    DELETE FROM version WHERE resource = (SELECT key FROM resource WHERE id = 'c');
+    UPDATE resource SET id = 'y' WHERE id = 'd';
+    UPDATE resource SET content = NULL WHERE id = 'e'`);
+  expect([...(await store.verify()).problems].sort()).toEqual([
+    'Patient/a: its text cannot be read',
+    'Patient/b: its text is of another resource',
+    'Patient/c: of its 1 versions before, 0 are there',
+    'Patient/e: it is deleted, but holds unique texts',
+    'Patient/e: its rows in token are not what it says',
+    'Patient/y: its key is of another resource',
+    'Patient/y: its text is of another resource',
+  ]);
+});
+
+test('an index made by an older version is warned of until it is made anew', async () => {
+  const database = await bareDatabase();
+  await putAll(new PostgresStore(pglitePool(database)), { resourceType: 'Patient', id: 'a', gender: 'male' } as never);
+  await database.exec("UPDATE fhirgraph_meta SET value = '0' WHERE name = 'index_version'; DELETE FROM token");
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const old = new PostgresStore(pglitePool(database));
+  expect(await old.reindex()).toBe(1);
+  expect(warn).toHaveBeenCalledWith(expect.stringContaining('reindex()'), { code: 'FHIRGRAPH_INDEX' });
+  warn.mockClear();
+  const store = new PostgresStore(pglitePool(database));
+  const male = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } } as const;
+  expect(await idsOf(store, queryOf('Patient', male))).toEqual(['a']);
+  expect(warn).not.toHaveBeenCalled();
+  warn.mockRestore();
+});

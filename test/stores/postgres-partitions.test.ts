@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import type { Criteria } from '../../src/search/criteria.js';
+import { type PgliteDatabase, pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { keyOf, put } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { SEED } from '../support/chance.js';
+import { bareDatabase } from './postgres-pool.js';
+
+const PARTITIONS = 5;
+
+const QUERY = `{
+  all: PatientList(_count: 3, _sort: "-birthdate") {
+    id
+    managingOrganization { resource(optional: true) { ... on Organization { name } } }
+    ObservationList(_reference: subject, _count: 2, _sort: "-date") { id encounter { resource(optional: true) { id } } }
+  }
+  chained: ObservationList(subject: "Patient/p1", _filter: "code eq 8480-6 or status eq final") { id }
+  one: Patient(id: "p2") { id }
+}`;
+
+const CODE: Criteria = { kind: 'match', parameter: 'code', test: { kind: 'token', code: '8480-6' } };
+const OF_CODE: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: CODE };
+const LINKS: readonly Criteria[] = [
+  OF_CODE,
+  { kind: 'chain', parameter: 'organization', type: 'Organization', of: { kind: 'id', ids: ['o1'] } },
+  { kind: 'or', of: [OF_CODE, { kind: 'missing', parameter: 'gender', missing: true }] },
+  { kind: 'not', of: OF_CODE },
+];
+
+test('each statement of a caller reads and writes one partition, that of its project', async () => {
+  const database = await bareDatabase();
+  const sent: { readonly text: string; readonly values: (string | number | null)[] }[] = [];
+  const recording: PgliteDatabase = {
+    query(text, values, options) {
+      sent.push({ text, values });
+      return database.query(text, values, options);
+    },
+  };
+  const store = new PostgresStore(pglitePool(recording), { partitions: PARTITIONS });
+  const resources = randomResources(createRandom(SEED));
+  const seen = new Set<string>();
+  for (const project of ['clinic', 'hospital', 'practice', 'ward']) {
+    const start = sent.length;
+    await store.commit(
+      resources.map((resource) => put(resource, { unique: [`${resource.resourceType}=${resource.id!}`] }, project)),
+    );
+    await store.commit(resources.slice(0, 5).map((resource) => put(resource, {}, project)));
+    await store.commit([{ kind: 'delete', key: keyOf(resources[0]!.resourceType, resources[0]!.id!, project) }]);
+    await store.history(keyOf(resources[0]!.resourceType, resources[0]!.id!, project), { offset: 0, limit: 3 });
+    await store.read([{ ...keyOf(resources[1]!.resourceType, resources[1]!.id!, project), version: '1' }]);
+    const answer = await executeFhirGraphql(QUERY, { store, caller: systemCaller(project) });
+    expect(answer.errors).toBeUndefined();
+    for (const criteria of LINKS) await store.search({ project, type: 'Patient', criteria, limit: 2, total: true });
+
+    const partitions = new Set<string>();
+    for (const { text, values } of sent.slice(start)) {
+      if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text) || text.includes('fhirgraph_meta')) continue;
+      if (/current_setting|advisory/.test(text)) continue;
+      const found = partitionsOf(
+        (await database.query<string[]>(`EXPLAIN ${text}`, values, { rowMode: 'array' })).rows,
+      );
+      // What is inserted goes where its project is, and is in the plan by its whole table.
+      expect([...found], text).toHaveLength(
+        /^WITH w0 AS \(INSERT INTO (?!version)/.test(text) || text.startsWith('WITH saved') ? 0 : 1,
+      );
+      for (const partition of found) partitions.add(partition);
+    }
+    expect([...partitions], project).toHaveLength(1);
+    for (const partition of partitions) seen.add(partition);
+  }
+  expect(seen.size).toBeGreaterThan(1);
+});
+
+/** The numbers of the partitions in a plan. */
+function partitionsOf(plan: readonly string[][]): ReadonlySet<string> {
+  return new Set(plan.flatMap(([line]) => PARTITION.exec(line!)?.[1] ?? []));
+}
+
+const PARTITION = / on (?:resource|version|token|string|date|quantity|reference|uri|display|unique_key)_(\d+)\b/;
