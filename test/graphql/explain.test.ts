@@ -151,9 +151,10 @@ describe('the text of an explanation', () => {
 
 1. Patient: read Patient/ann
    by trusted code: everything
-   SELECT r.version, r.updated, r.content, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content WHERE r.collection = ? AND r.id = ? AND r.version > 0
-     SEARCH r USING INDEX sqlite_autoindex_resource_1 (collection=? AND id=?)
-     SEARCH v USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN
+   SELECT version, updated, content FROM resource WHERE collection = ? AND id = ? AND version > 0
+     SEARCH resource USING INDEX sqlite_autoindex_resource_1 (collection=? AND id=?)
+   SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL
+     SEARCH version USING INTEGER PRIMARY KEY (rowid=?)
 
 2. Patient.ObservationList: search Observation by subject, once for all parents
    where everything

@@ -62,7 +62,8 @@ function checkedVersion(database: SqliteDatabase): number {
   const version = Number(database.pragma('user_version', { simple: true }));
   const application = Number(database.pragma('application_id', { simple: true }));
   const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());
-  if (tables === 0 && application === APPLICATION_ID) throw new FhirError('corrupt', 'The database has lost its tables');
+  if (tables === 0 && application === APPLICATION_ID)
+    throw new FhirError('corrupt', 'The database has lost its tables');
   if (tables === 0) return 0;
   if (application !== APPLICATION_ID || version < 1) {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
