@@ -29,6 +29,7 @@ import { prepareSchema } from './prepare-schema.js';
 import { type KeyPage, Searches } from './search.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
+import { asOfNow } from './transaction.js';
 import type { Verification } from './verify.js';
 
 /**
@@ -91,7 +92,9 @@ export class SqliteStore implements ResourceStore {
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#answer(options, () => this.#fill(this.#searches.search(query)));
+    // A page and a count are two statements.
+    const find = (): KeyPage => this.#searches.search(query);
+    return this.#answer(options, () => this.#fill(query.total === true ? asOfNow(this.#database, find) : find()));
   }
 
   async searchByReference(
@@ -116,7 +119,7 @@ export class SqliteStore implements ResourceStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return this.#answer(options, () => this.#reads.history(key, page));
+    return this.#answer(options, () => asOfNow(this.#database, () => this.#reads.history(key, page)));
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {

@@ -38,6 +38,11 @@ export function inSnapshot<Result>(database: SqliteDatabase, action: () => Resul
   }
 }
 
+/** The same where the host may have a transaction open: then what is read is as of that one. */
+export function asOfNow<Result>(database: SqliteDatabase, action: () => Result): Result {
+  return database.inTransaction ? action() : inSnapshot(database, action);
+}
+
 function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
   if (database.inTransaction) {
     throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");

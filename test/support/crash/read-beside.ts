@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+
+const TIDES = fileURLToPath(new URL('tides.ts', import.meta.url));
+
+/**
+ * Reads a file while another process writes it: every call must see whole commits, however many statements it takes.
+ *
+ * @returns how many different states were seen
+ */
+export async function readBesideWriter(file: string, rounds: number): Promise<number> {
+  const store = new SqliteStore(file, { cacheBytes: 0 });
+  await store.commit([
+    ...['low', 'high'].map((id) => put(resourceOf('Patient', id, { language: 'l' }))),
+    ...Array.from({ length: 10 }, (_, index) => put(resourceOf('Observation', `n${index}`))),
+  ]);
+  const child = spawn(process.execPath, ['--import', 'tsx', TIDES, file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const states = new Set<string>();
+  try {
+    const deadline = Date.now() + 20_000;
+    for (let round = 0; round < rounds || (states.size < 20 && Date.now() < deadline); round++) {
+      const pair = await store.read([keyOf('Patient', 'low'), keyOf('Patient', 'high')]);
+      const languages = pair.map((one) => one.status === 'found' && one.resource['language' as never]);
+      expect(languages[0]).toBe(languages[1]);
+      states.add(String(languages[0]));
+      const { matches: patients } = await store.search(queryOf('Patient'));
+      expect(new Set(patients.map(({ resource }) => resource['language' as never])).size).toBe(1);
+      const page = await store.search({ ...queryOf('Observation'), limit: 12, total: true });
+      expect([page.total, page.matches.length]).toEqual(page.total === 10 ? [10, 10] : [20, 12]);
+      const { entries, total } = await store.history(keyOf('Patient', 'low'), { offset: 0, limit: 1 });
+      expect(entries[0]!.versionId).toBe(String(total));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+    await store.close();
+  }
+  return states.size;
+}
