@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { MemoryStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { assertEqualAnswers } from './equal-answers.js';
 import { importIndexed, importInto, importPlainly } from './import-rate.js';
 import { compare, summary, WARM_UP } from './measure.js';
 import { QUERIES, type Variables, type Variant } from './queries.js';
+import { readsDuringImport } from './reads-during-import.js';
 import { isBuilt, measureStarts } from './start.js';
 import { duration, judged, table } from './table.js';
 import { graphqlWithDataLoader } from './variants/dataloader.js';
@@ -19,7 +20,7 @@ import { fhirgraph } from './variants/fhirgraph.js';
 import { floor } from './variants/floor.js';
 
 const PROJECT = 'bench';
-const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import'];
+const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import', 'reads-during-import'];
 /** What is aimed at, access decisions included; the ratios are to the floor of the same run. */
 const TARGETS = { cold: 1.3, warm: 1, start: 4, startMemory: 120, import: 3 };
 
@@ -63,6 +64,7 @@ async function bench(): Promise<void> {
     await benchQueries(only, file, data.bundles, variables, rounds);
     if (only.includes('start')) benchStart(file, variables);
     if (only.includes('import')) await benchImport(data.bundles, folder, first, resources);
+    if (only.includes('reads-during-import')) await benchReadsDuringImport(data.bundles, folder, file, variables);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -162,6 +164,31 @@ async function benchImport(
       row('importBundle into SqliteStore', own, judged(own.median / base.median, TARGETS.import)),
     ])}`,
   );
+}
+
+/** Reads of one Patient through the engine, while the same Bundles are imported into another project of the file. */
+async function benchReadsDuringImport(
+  bundles: readonly string[],
+  folder: string,
+  file: string,
+  variables: Variables,
+): Promise<void> {
+  let copies = 0;
+  const makeFile = (): string => {
+    const copy = join(folder, `reads-${(copies += 1)}.db`);
+    copyFileSync(file, copy);
+    return copy;
+  };
+  const query = QUERIES.find(({ name }) => name === 'one-patient')!;
+  const prepare = (store: SqliteStore): (() => unknown) => fhirgraph('reads', store, PROJECT).prepare(query, variables);
+  const rows = (await readsDuringImport(makeFile, bundles, prepare)).map(
+    ({ name, median, p99, longest, resourcesPerSecond }) => [
+      name,
+      ...[median, p99, longest].map((milliseconds) => duration(milliseconds * 1000)),
+      resourcesPerSecond === undefined ? '' : `${Math.round(resourcesPerSecond)}/s`,
+    ],
+  );
+  console.log(`\n${table([['a read every 5 ms', 'median', 'p99', 'longest', 'import'], ...rows])}`);
 }
 
 function countResources(file: string): number {

@@ -9,7 +9,7 @@ import { planPuts, type WantedPut } from './plan-puts.js';
 import { type ImportSession, openSession, throwIfAborted } from './session.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
-const DEFAULTS = { batchLines: 500, batchBytes: 4 << 20, maxLineBytes: 16 << 20, maxErrors: 1000 } as const;
+const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: 16 << 20, maxErrors: 1000 } as const;
 
 /** One NDJSON import at work: the batch at hand, and the counts so far. */
 export class NdjsonRun {
