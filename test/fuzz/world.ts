@@ -35,6 +35,7 @@ export async function openWorld(store: ResourceStore, resources: readonly Sample
   return { store, caller, repository: createRepository({ store, caller }) };
 }
 
-function clock(): Date {
+/** Every store tells the same time. */
+export function clock(): Date {
   return new Date(Date.UTC(2024, 5, 1));
 }
