@@ -4,6 +4,9 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type StoryResult, tellStory } from '../../examples/clinic/story.js';
 import { signIn } from '../../src/access/sign-in.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { postgresPool } from '../stores/postgres-pool.js';
 import { contents, countOf, stores } from './harness.js';
 
 const people = (names: readonly string[]): object[] =>
@@ -12,9 +15,14 @@ const people = (names: readonly string[]): object[] =>
     ObservationList: [{ code: { text: 'Body weight' } }, { code: { text: 'Heart rate' } }],
   }));
 
-describe.each(stores)('the story of a clinic on %s', (_name, makeStore) => {
+const ALL_STORES: readonly (readonly [name: string, make: () => ResourceStore | Promise<ResourceStore>])[] = [
+  ...stores,
+  ['PostgreSQL', async () => new PostgresStore(await postgresPool())],
+];
+
+describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
   test('goes as the service document tells it', async () => {
-    const store = makeStore();
+    const store = await makeStore();
     const lines: string[] = [];
     const story: StoryResult = await tellStory(store, (line) => lines.push(line));
     expect(lines.length).toBeGreaterThan(10);
