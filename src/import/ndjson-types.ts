@@ -7,8 +7,8 @@ export interface NdjsonContext extends ImportContext {
   /** Ends at the first bad line; the lines before it are kept, none after it are. Default false. */
   readonly stopOnError?: boolean | undefined;
   /**
-   * Most lines in one commit. Default 200. Over SQLite nothing else happens in the process while a batch is written: 500 import
-   * a sixth faster and make others wait twice as long.
+   * Most lines in one commit. Default 200. Over SQLite nothing else happens in the process while a batch is written: 500
+   * import a sixth faster and make others wait twice as long.
    */
   readonly batchLines?: number | undefined;
   /** A batch that reaches this many bytes is committed. Default 4 MiB. */

@@ -262,6 +262,23 @@ describe('damage', () => {
     ]);
   });
 
+  test.each([
+    ['of another resource', "(SELECT content FROM resource WHERE id = 'b')"],
+    ['of an older version', '(SELECT min(key) FROM version)'],
+  ])('never hands out the text %s', async (_name, content) => {
+    const database = new Database(':memory:');
+    const stores = [new SqliteStore(database), new SqliteStore(database, { cacheBytes: 0 })];
+    for (const id of ['a', 'b', 'a']) await putAll(stores[0]!, resourceOf('Patient', id));
+    database.exec(`UPDATE resource SET content = ${content} WHERE id = 'a'`);
+    for (const store of stores) {
+      await expect(store.read([keyOf('Patient', 'a')])).rejects.toMatchObject({ code: 'corrupt' });
+      await expect(store.read([keyOf('Patient', 'b'), keyOf('Patient', 'a')])).rejects.toMatchObject({
+        code: 'corrupt',
+      });
+      expect((await store.verify()).problems).not.toEqual([]);
+    }
+  });
+
   test('of the index is found by verify and healed by reindex', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);

@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import { pageOf } from '../../store/guards.js';
 import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
 import { assertWhole, parseKept } from './kept-text.js';
@@ -25,9 +26,9 @@ export class Reads {
     const states = this.#statesOf(keys);
     const contents = this.#contents.load(states.flatMap((state) => state?.content ?? []));
     let next = 0;
-    return states.map((state): ReadResult => {
+    return states.map((state, index): ReadResult => {
       if (state === undefined) return { status: 'missing' };
-      return state.content === null ? goneResult(state) : foundResult(contents[next++]!);
+      return state.content === null ? goneResult(state) : foundResult(contents[next++]!, keys[index]!, state.version);
     });
   }
 
@@ -56,7 +57,8 @@ export class Reads {
    * PERF: the usual read of one current resource is one statement. With a cache it leaves the text out, which takes four
    * times as long to read as all the rest, and a second one reads what is not cached.
    */
-  #readOne({ project, type, id }: ResourceKey): ReadResult {
+  #readOne(key: ResourceKey): ReadResult {
+    const { project, type, id } = key;
     const collection = this.#dictionaries.collections.find(project, type);
     if (collection === undefined) return { status: 'missing' };
     if (this.#contents.isCaching) {
@@ -64,13 +66,13 @@ export class Reads {
       if (row === undefined) return { status: 'missing' };
       const [version, updated, content] = row as StateRow;
       if (content === null) return goneResult({ version, updated, content });
-      return foundResult(this.#contents.load([content])[0]!);
+      return foundResult(this.#contents.load([content])[0]!, key, version);
     }
     const row = this.#statements.read(ONE_RESOURCE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
     const [version, updated, content, resource, text, sum] = row as OneRow;
     if (content === null) return goneResult({ version, updated, content });
-    return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }));
+    return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }), key, version);
   }
 
   /** What each key stands for now, or stood for at its version; undefined where nothing ever did. */
@@ -133,7 +135,12 @@ function goneResult({ version, updated }: State): ReadResult {
   return { status: 'gone', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
 }
 
-function foundResult({ versionId, lastUpdated, resource }: StoredResource): ReadResult {
+/** @throws FhirError `corrupt` - the text is of another resource or version: never hand out somebody else's */
+function foundResult(stored: StoredResource, { type, id }: ResourceKey, version: number): ReadResult {
+  const { versionId, lastUpdated, resource } = stored;
+  if (resource.id !== id || resource.resourceType !== type || versionId !== String(version)) {
+    throw new FhirError('corrupt', 'The database holds the text of another version in the place of one');
+  }
   return { status: 'found', versionId, lastUpdated, resource };
 }
 
