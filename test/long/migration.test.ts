@@ -32,7 +32,7 @@ test('a migration that is killed has happened as a whole or not at all', async (
       tally.addFaults();
       for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
       copyFileSync(old, file);
-      await runAndKill(file, 'w', kill, 'opening', random() * 150);
+      await runAndKill(file, 'w', kill, { kind: 'opening', count: 1, milliseconds: random() * 150 });
       const version = stateOf(file, count);
       found[version === 1 ? 'before' : 'after'] += 1;
       const reopened = new SqliteStore(file);

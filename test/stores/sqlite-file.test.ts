@@ -188,6 +188,31 @@ describe("a host's database", () => {
     await expect(store.read([])).rejects.toMatchObject({ code: 'unavailable' });
   });
 
+  test('can be backed up while it is written to: the copy is of one moment', async () => {
+    const database = new Database(fileNamed('original.db'));
+    const [store, other] = [new SqliteStore(database), new SqliteStore(fileNamed('original.db'))];
+    const commit = (writer: SqliteStore, round: number): Promise<unknown> =>
+      putAll(
+        writer,
+        ...['a', 'b'].map((id) => resourceOf('Patient', `${id}${round}`, { language: 'x'.repeat(5_000) })),
+      );
+    for (let round = 0; round < 40; round++) await commit(store, round);
+    let rounds = 40;
+    await database.backup(fileNamed('copy.db'), {
+      progress: () => {
+        void commit(rounds % 2 === 0 ? store : other, rounds);
+        rounds += 1;
+        return rounds > 60 ? 1_000 : 5;
+      },
+    });
+    const copy = new SqliteStore(fileNamed('copy.db'));
+    const ids = await idsOf(copy, queryOf('Patient'));
+    expect([ids.length >= 80, ids.length % 2]).toEqual([true, 0]);
+    expect(await copy.verify()).toEqual({ resources: ids.length, problems: [] });
+    database.close();
+    await Promise.all([other.close(), copy.close()]);
+  });
+
   test('that was closed is unavailable', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);

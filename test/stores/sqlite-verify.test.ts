@@ -146,6 +146,10 @@ describe('verify finds what only a backup can mend', () => {
     ['a lost resource', `DELETE FROM resource WHERE key = ${CURRENT}`],
     ['a resource of no project', `UPDATE resource SET collection = 999 WHERE key = ${CURRENT}`],
     ['a lost type', "DELETE FROM collection WHERE type = 'Patient'"],
+    ['a project of another name', "UPDATE collection SET project = 'clinik' WHERE type = 'Patient'"],
+    ['a type of another name', "UPDATE collection SET type = 'Parient' WHERE type = 'ValueSet'"],
+    ['another unique text', "UPDATE unique_key SET text = 'User.email=y'"],
+    ['a unique text of another resource', `UPDATE unique_key SET resource = ${CURRENT}`],
     ['a unique text of what is not there', 'UPDATE unique_key SET resource = 999'],
   ])('%s', async (_name, statements) => {
     const database = await damaged(statements);

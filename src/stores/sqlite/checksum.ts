@@ -26,9 +26,19 @@ export function checksum({ resource, version, updated, text }: VersionContent): 
   return crc32(text ?? '\0', start >>> 0);
 }
 
-/** Gives SQLite {@link checksum} as `fhirgraph_sum(resource, version, updated, text)`. */
-export function registerChecksum(database: SqliteDatabase): void {
+/** The checksum of a row of names: of `collection` (owner 0) and of `unique_key` (owner: key of the `resource` row). */
+export function nameChecksum(owner: number, project: string, name: string): number {
+  return crc32(`${owner}\0${project}\0${name}`);
+}
+
+/**
+ * Gives SQLite {@link checksum} as `fhirgraph_sum(resource, version, updated, text)` and
+ * {@link nameChecksum} as `fhirgraph_name_sum`.
+ */
+export function registerChecksums(database: SqliteDatabase): void {
+  const options = { deterministic: true, directOnly: true, safeIntegers: false };
   const sum = (resource: number, version: number, updated: number, text: string | null): number =>
     checksum({ resource, version, updated, text });
-  database.function('fhirgraph_sum', { deterministic: true, directOnly: true, safeIntegers: false }, sum);
+  database.function('fhirgraph_sum', options, sum);
+  database.function('fhirgraph_name_sum', options, nameChecksum);
 }

@@ -12,6 +12,7 @@ import type {
   WriteResult,
 } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
+import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { IndexWriter } from './index-writer.js';
@@ -123,12 +124,12 @@ export class Commits {
   #holdUnique({ project, type, id }: ResourceKey, text: string, owner: number, index: number): void {
     const holder = this.#statements.read(FIND_HOLDER).get(project, text) as [string, string] | undefined;
     if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, `${holder[0]}/${holder[1]}`);
-    this.#statements.write(HOLD_UNIQUE).run(project, text, owner);
+    this.#statements.write(HOLD_UNIQUE).run(project, text, owner, nameChecksum(owner, project, text));
   }
 }
 
 const NO_ENTRIES: readonly IndexEntry[] = [];
 
-const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource) VALUES (?, ?, ?)';
+const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource, sum) VALUES (?, ?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource
   CROSS JOIN collection c ON c.key = r.collection WHERE u.project = ? AND u.text = ?`;

@@ -119,7 +119,8 @@ const MAX_KNOWN = 50_000;
 const TEXTS = {
   collection: {
     find: 'SELECT key FROM collection WHERE project = ? AND type = ?',
-    make: 'INSERT INTO collection (project, type) VALUES (?, ?)',
+    make: `INSERT INTO collection (project, type, sum)
+      SELECT project, type, fhirgraph_name_sum(0, project, type) FROM (SELECT ? project, ? type)`,
   },
   parameter: {
     find: 'SELECT key FROM parameter WHERE collection = ? AND code = ?',

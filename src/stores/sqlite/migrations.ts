@@ -6,9 +6,13 @@ type Migration = (database: SqliteDatabase) => void;
 /** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
 export const MIGRATIONS: readonly Migration[] = [addChecksums];
 
-/** 2: `version.sum`. */
+/** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
   database.exec(`
     ALTER TABLE version ADD COLUMN sum INTEGER;
-    UPDATE version SET sum = fhirgraph_sum(resource, version, updated, text);`);
+    ALTER TABLE collection ADD COLUMN sum INTEGER;
+    ALTER TABLE unique_key ADD COLUMN sum INTEGER;
+    UPDATE version SET sum = fhirgraph_sum(resource, version, updated, text);
+    UPDATE collection SET sum = fhirgraph_name_sum(0, project, type);
+    UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }

@@ -9,13 +9,14 @@
  * resource      (collection, id)             also for what is only referred to (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never there
- * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then.
- *                                            sum: see checksum.ts
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
  *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
  * unique_key    (project, text)              held by a current resource
+ *
+ * `sum`, where a table has it, is a checksum of its other columns; see checksum.ts.
  * ```
  *
  * `date` and `quantity` hold spans. Finding by their start is one range scan; so that finding by their end is too, the
@@ -23,7 +24,8 @@
  */
 export const SCHEMA = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE collection (key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, UNIQUE (project, type));
+CREATE TABLE collection (
+  key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, sum INTEGER, UNIQUE (project, type));
 CREATE TABLE parameter (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
 CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
@@ -68,7 +70,8 @@ CREATE TABLE uri (
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
 CREATE INDEX uri_by_value ON uri (parameter, value, resource) WHERE grp = 0;
 CREATE TABLE unique_key (
-  project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;
+  project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
+  PRIMARY KEY (project, text)) WITHOUT ROWID;
 CREATE INDEX unique_key_by_resource ON unique_key (resource);
 `;
 

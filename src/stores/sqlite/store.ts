@@ -15,7 +15,7 @@ import type {
 } from '../../store/store.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
-import { registerChecksum } from './checksum.js';
+import { registerChecksums } from './checksum.js';
 import { Commits } from './commit.js';
 import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
 import { Contents } from './contents.js';
@@ -78,7 +78,7 @@ export class SqliteStore implements ResourceStore {
     try {
       configureConnection(this.#database, config);
       registerTextTest(this.#database);
-      registerChecksum(this.#database);
+      registerChecksums(this.#database);
       prepareSchema(this.#database);
       this.#maintenance.reindexIfOld();
     } catch (error) {

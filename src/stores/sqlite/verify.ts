@@ -191,6 +191,14 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
     count: 'SELECT count(*) FROM version WHERE sum IS NOT fhirgraph_sum(resource, version, updated, text)',
   },
   {
+    problem: 'collection: damaged rows',
+    count: 'SELECT count(*) FROM collection WHERE sum IS NOT fhirgraph_name_sum(0, project, type)',
+  },
+  {
+    problem: 'unique_key: damaged rows',
+    count: 'SELECT count(*) FROM unique_key WHERE sum IS NOT fhirgraph_name_sum(resource, project, text)',
+  },
+  {
     problem: 'unique_key: rows of resources that are not there',
     count: `SELECT count(*) FROM unique_key WHERE resource NOT IN (${CURRENT})`,
   },

@@ -33,8 +33,11 @@ export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions)
   for (let kill = 1; kill <= kills; kill++) {
     await tally.trial(async () => {
       // One in six dies while it opens the file: what the last one left is recovered twice.
-      const phase = random() < 1 / 6 ? 'opening' : 'try';
-      const lines = await runAndKill(file, `w${kill}`, below(2 ** 31, random), phase, random() * 150);
+      const moment: KillMoment =
+        random() < 1 / 6
+          ? { kind: 'opening', count: 1, milliseconds: random() * 150 }
+          : { kind: 'try', count: 1 + below(25, random), milliseconds: random() * 30 };
+      const lines = await runAndKill(file, `w${kill}`, below(2 ** 31, random), moment);
       tally.addFaults();
       const { pending, commits } = model.apply(lines);
       acknowledged += commits;
@@ -88,20 +91,26 @@ export async function runFullDiskTrials(
   return { acknowledged, refused };
 }
 
-/** @param phase the line that starts the clock. @returns what the writer said before it died */
+/** So long after so many lines of a kind. */
+interface KillMoment {
+  readonly kind: WriterLine['kind'];
+  readonly count: number;
+  readonly milliseconds: number;
+}
+
+/** @returns what the writer said before it died */
 export async function runAndKill(
   file: string,
   name: string,
   seed: number,
-  phase: WriterLine['kind'],
-  milliseconds: number,
+  moment: KillMoment,
 ): Promise<readonly WriterLine[]> {
   const child = spawn(process.execPath, [...WRITER, file, name, String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let timer: NodeJS.Timeout | undefined;
+  let { count } = moment;
   const { lines, signal } = await listen(child, (line) => {
-    if (line.kind === phase) timer ??= setTimeout(() => child.kill('SIGKILL'), milliseconds);
+    if (line.kind === moment.kind && --count === 0) setTimeout(() => child.kill('SIGKILL'), moment.milliseconds);
   });
   expect(signal).toBe('SIGKILL');
   return lines;
