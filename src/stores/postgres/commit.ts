@@ -5,11 +5,11 @@ import { assertPutMatchesKey } from '../../store/guards.js';
 import type { Change, DeleteWrite, PutWrite, UnmatchedCheck, Write, WriteResult } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import type { PostgresStoreConfig } from './config.js';
-import type { Connection, Connections } from './connections.js';
+import type { Connections } from './connections.js';
 import { resourceKey } from './keys.js';
 import { ProjectWrites } from './project-writes.js';
 import { firstMatchStatement } from './search.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, type Transaction } from './transaction.js';
 
 /**
  * Applies writes, each list in one transaction.
@@ -33,9 +33,9 @@ export class Commits {
     const prepared = writes.map(prepare);
     const serializable = writes.some(({ kind }) => kind === 'unmatched');
     const { attempts, clock } = this.#config;
-    return inTransaction(this.#connections, { serializable, attempts, signal }, (connection, attempt) =>
+    return inTransaction(this.#connections, { serializable, attempts, signal }, (transaction, attempt) =>
       // PERF: who was overtaken once may be so again and again; the second time it waits in line.
-      new Commit(connection, clock().getTime(), attempt > 1).apply(prepared),
+      new Commit(transaction, clock().getTime(), attempt > 1).apply(prepared),
     );
   }
 }
@@ -55,15 +55,15 @@ function prepare(write: Write, index: number): PreparedWrite {
 
 /** One attempt. */
 class Commit {
-  readonly #connection: Connection;
+  readonly #transaction: Transaction;
   readonly #now: number;
   readonly #locks: boolean;
   readonly #projects = new Map<string, ProjectWrites>();
   readonly #changes: Change[] = [];
 
   /** @param locks holds the resources from the start, so that nobody else changes them. */
-  constructor(connection: Connection, now: number, locks: boolean) {
-    this.#connection = connection;
+  constructor(transaction: Transaction, now: number, locks: boolean) {
+    this.#transaction = transaction;
     this.#now = now;
     this.#locks = locks;
   }
@@ -74,7 +74,7 @@ class Commit {
     for (const [index, one] of writes.entries()) {
       results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
     }
-    await this.#flush();
+    await this.#flush(true);
     return { results, changes: this.#changes };
   }
 
@@ -92,8 +92,8 @@ class Commit {
     // In one order for all commits, so that two never wait for each other in a circle.
     for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const known = new ProjectWrites(project, this.#now);
-      if (this.#locks) await known.lock(this.#connection, keys);
-      await known.load(this.#connection, keys, texts);
+      if (this.#locks) await known.lock(this.#transaction, keys);
+      await known.load(this.#transaction, keys, texts);
       this.#projects.set(project, known);
     }
   }
@@ -103,7 +103,7 @@ class Commit {
     index: number,
   ): Promise<WriteResult> {
     const known = this.#projects.get(write.key.project)!;
-    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#connection);
+    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
     const before = known.stateOf(key);
     assertExpected(write.key, write.expect, before, index);
     if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
@@ -114,14 +114,15 @@ class Commit {
   }
 
   async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
-    await this.#flush();
-    const [row] = await this.#connection.run(firstMatchStatement(query));
+    await this.#flush(false);
+    const [row] = await this.#transaction.run(firstMatchStatement(query));
     if (row !== undefined) throw unmatchedFound(index, `${query.type}/${row[0] as string}`);
     return { kind: 'unmatched' };
   }
 
-  async #flush(): Promise<void> {
-    for (const known of this.#projects.values()) await known.flush(this.#connection);
+  async #flush(last: boolean): Promise<void> {
+    const alone = last && this.#projects.size === 1;
+    for (const known of this.#projects.values()) await known.flush(this.#transaction, alone);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorCode, FhirError } from '../../fhir/error.js';
+import { type Sql, sql } from '../sql/sql.js';
 
 /**
  * What a fault of PostgreSQL or of the way there means to the store's callers; `FhirError`s pass.
@@ -8,7 +9,6 @@ import { type ErrorCode, FhirError } from '../../fhir/error.js';
  */
 export function storeError(error: unknown): FhirError {
   if (error instanceof FhirError) return error;
-  if (error instanceof Overtaken) return new FhirError('conflict', OVERTAKEN, { cause: error });
   // Nested deeper than a recursion here can follow.
   if (error instanceof RangeError) return new FhirError('too-costly', TOO_LARGE, { cause: error });
   const state = sqlState(error);
@@ -22,18 +22,20 @@ export function storeError(error: unknown): FhirError {
     : new FhirError(known[1], known[2], { cause: error });
 }
 
-/** Another commit was faster: what this one is based on no longer holds. */
-export class Overtaken extends Error {}
-
 /** The transaction may well succeed when it is run once more. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error);
-  return error instanceof Overtaken || (state !== undefined && RETRYABLE.has(state));
+  return state !== undefined && RETRYABLE.has(state);
+}
+
+/** Selects something where the condition holds; where not, the whole statement fails and can be retried. */
+export function takenBackUnless(condition: Sql): Sql {
+  return sql`1 / CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
 /** The connection is of no use any more. */
 export function isBroken(error: unknown): boolean {
-  if (error instanceof FhirError || error instanceof Overtaken) return false;
+  if (error instanceof FhirError) return false;
   const state = sqlState(error);
   return state === undefined ? !isProgrammingError(error) : /^(?:08|57P|F0)/.test(state);
 }
@@ -45,8 +47,11 @@ export function sqlState(error: unknown): string | undefined {
   return typeof severity === 'string' && typeof code === 'string' ? code : undefined;
 }
 
-/** serialization_failure, deadlock_detected, unique_violation (whoever came first is seen the next time). */
-const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
+/**
+ * serialization_failure, deadlock_detected, unique_violation (whoever came first is seen the next time), and
+ * division_by_zero, by which a statement of ours takes itself back: see {@link takenBackUnless}.
+ */
+const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '22012']);
 
 const INTERNAL = 'Internal error of the PostgreSQL store';
 const OVERTAKEN = 'Other commits kept changing the same resources; try again';
@@ -57,6 +62,7 @@ const UNREACHABLE = 'PostgreSQL is not available now';
 const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: string])[] = [
   ['40', 'conflict', OVERTAKEN],
   ['23505', 'conflict', OVERTAKEN],
+  ['22012', 'conflict', OVERTAKEN],
   ['55P03', 'unavailable', 'The database is locked by another connection; try again'],
   ['42P07', 'conflict', 'The schema of PostgreSQL belongs to another application; name one of its own in search_path'],
   ['22P02', 'invalid', 'A position of the search does not fit its sort'],

@@ -86,7 +86,8 @@ export class IndexRows {
 
   /** Codings of one concept share its text. */
   #addText(owner: Owner, folded: string, seen: Set<string>): void {
-    const name = JSON.stringify([owner, folded]);
+    // Parameter and group are numbers, so nothing in the text can be taken for them.
+    const name = `${owner[1]} ${owner[2]} ${folded}`;
     if (seen.has(name)) return;
     seen.add(name);
     this.#push('display', owner, folded);

@@ -8,7 +8,7 @@ import type { Connection, Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { resourceKeyIn } from './keys.js';
 import { INDEX_VERSION } from './schema.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, type Transaction } from './transaction.js';
 
 /** What a look at the whole database found. */
 export interface PostgresVerification {
@@ -28,7 +28,7 @@ export async function reindex(connections: Connections, attempts: number, signal
   let count = 0;
   for await (const part of parts(connections, signal)) {
     const options = { serializable: false, attempts, signal };
-    count += await inTransaction(connections, options, (connection) => reindexPart(connection, part));
+    count += await inTransaction(connections, options, (transaction) => reindexPart(transaction, part));
   }
   await connections.run(sql`UPDATE fhirgraph_meta SET value = ${String(INDEX_VERSION)} WHERE name = 'index_version'`);
   return count;
@@ -73,18 +73,18 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
   }
 }
 
-async function reindexPart(connection: Connection, { shard, keys }: Part): Promise<number> {
+async function reindexPart(transaction: Transaction, { shard, keys }: Part): Promise<number> {
   const held =
-    await connection.run(sql`SELECT 1 FROM resource WHERE project = ${shard} AND key = ANY (${arrayText(keys)})
+    await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${shard} AND key = ANY (${arrayText(keys)})
     ORDER BY key FOR UPDATE`);
   if (held.length !== keys.length) throw new FhirError('corrupt', 'A resource has vanished');
-  const { rows, resources } = indexRowsOf(shard, await readPart(connection, { shard, keys }));
+  const { rows, resources } = indexRowsOf(shard, await readPart(transaction, { shard, keys }));
   for (const table of ALL_INDEX_TABLES) {
-    await connection.run(
+    await transaction.run(
       sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${arrayText(keys)})`,
     );
   }
-  for (const insert of rows.inserts()) await connection.run(insert);
+  for (const insert of rows.inserts()) await transaction.run(insert);
   return resources;
 }
 
@@ -124,7 +124,7 @@ interface StoredRow {
   readonly held: number;
 }
 
-async function readPart(connection: Connection, { shard, keys }: Part): Promise<readonly StoredRow[]> {
+async function readPart(connection: Pick<Connection, 'run'>, { shard, keys }: Part): Promise<readonly StoredRow[]> {
   const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.content,
       (SELECT count(*)::int FROM version v WHERE v.project = ${shard} AND v.resource = r.key AND v.version < r.version),
       (SELECT count(*)::int FROM unique_key u WHERE u.project = ${shard} AND u.resource = r.key)

@@ -8,10 +8,10 @@ import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
-import type { Connection } from './connections.js';
-import { Overtaken } from './errors.js';
+import { takenBackUnless } from './errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
+import type { Transaction } from './transaction.js';
 
 /** What is known of a resource. */
 export interface ResourceState {
@@ -46,14 +46,15 @@ export class ProjectWrites {
   }
 
   /** Keeps others from changing these resources, if they are there. In the order of keys, as {@link flush} does. */
-  async lock(connection: Connection, keys: readonly string[]): Promise<void> {
-    await connection.run(sql`SELECT 1 FROM resource WHERE project = ${this.#shard} AND key = ANY (${arrayText(keys)})
+  async lock(transaction: Transaction, keys: readonly string[]): Promise<void> {
+    await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${this.#shard} AND key = ANY (${arrayText(keys)})
       ORDER BY key FOR UPDATE`);
   }
 
   /** Reads what the database has of these resources, and who holds these unique texts. */
-  async load(connection: Connection, keys: readonly string[], texts: readonly string[]): Promise<void> {
-    const rows = await connection.run(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
+  async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
+    const rows =
+      await transaction.runAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
         r.content IS NOT NULL, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
       FROM resource r WHERE r.project = ${this.#shard} AND r.key = ANY (${arrayText(keys)})`);
     for (const [key, type, id, version, updated, exists, held] of rows as readonly StateRow[]) {
@@ -61,7 +62,7 @@ export class ProjectWrites {
       for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
     }
     if (texts.length === 0) return;
-    const holders = await connection.run(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
+    const holders = await transaction.runAlone(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
       FROM unique_key u JOIN resource r ON r.key = u.resource
       WHERE u.project = ${this.#shard} AND r.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
     for (const [text, key, type, id] of holders as readonly string[][]) {
@@ -112,19 +113,23 @@ export class ProjectWrites {
     }
   }
 
-  /** Writes everything that was added. @throws Overtaken - one of the resources has changed meanwhile. */
-  async flush(connection: Connection): Promise<void> {
+  /**
+   * Writes everything that was added. Fails where one of the resources has changed meanwhile.
+   *
+   * @param alone nothing else is written.
+   */
+  async flush(transaction: Transaction, alone: boolean): Promise<void> {
     if (this.#pending.size === 0) return;
     const freed = [...this.#heldThere].filter(([text, key]) => this.#holders.get(text)?.key !== key);
     if (freed.length > 0) {
       // Resources are always held before their unique texts.
-      await this.lock(connection, [...this.#pending.keys()]);
-      await connection.run(sql`DELETE FROM unique_key
+      await this.lock(transaction, [...this.#pending.keys()]);
+      await transaction.run(sql`DELETE FROM unique_key
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
       for (const [text] of freed) this.#heldThere.delete(text);
     }
-    const [row] = await connection.run(this.#statement());
-    if (Number(row![0]) !== this.#pending.size) throw new Overtaken('A resource has changed since it was read');
+    const statement = this.#statement();
+    await (alone ? transaction.runAlone(statement) : transaction.run(statement));
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);
@@ -155,7 +160,8 @@ export class ProjectWrites {
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
     const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
-    return sql`WITH ${before}saved AS (${upsert(shard, versions)}) SELECT count(*) FROM saved`;
+    return sql`WITH ${before}saved AS (${upsert(shard, versions)})
+      SELECT ${takenBackUnless(sql`count(*) = ${versions.length}`)} FROM saved`;
   }
 
   #hold(text: string, holder: Holder): void {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted } from '../../store/guards.js';
-import { sql } from '../sql/sql.js';
-import type { Connection, Connections } from './connections.js';
+import { type Sql, sql } from '../sql/sql.js';
+import type { Connection, Connections, Row } from './connections.js';
 import { isBroken, isRetryable } from './errors.js';
 
 export interface TransactionOptions {
@@ -21,12 +21,13 @@ export interface TransactionOptions {
 export async function inTransaction<Result>(
   connections: Connections,
   options: TransactionOptions,
-  action: (connection: Connection, attempt: number) => Promise<Result>,
+  action: (transaction: Transaction, attempt: number) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await connections.use(
-        (connection) => runOnce(connection, options, () => action(connection, attempt)),
+        (connection) =>
+          runOnce(new Transaction(connection, options.serializable), (transaction) => action(transaction, attempt)),
         options.signal,
       );
     } catch (error) {
@@ -40,18 +41,53 @@ export async function inTransaction<Result>(
 /** Milliseconds. */
 const LONGEST_PAUSE = 250;
 
+/** One attempt: begins with the first statement that needs it. */
+export class Transaction {
+  readonly #connection: Connection;
+  readonly #serializable: boolean;
+  #begun = false;
+
+  constructor(connection: Connection, serializable: boolean) {
+    this.#connection = connection;
+    this.#serializable = serializable;
+  }
+
+  /** Runs a statement that rests on those before it, or those after on it. */
+  async run(statement: Sql): Promise<readonly Row[]> {
+    if (!this.#begun) {
+      await this.#connection.run(this.#serializable ? BEGIN_SERIALIZABLE : BEGIN);
+      this.#begun = true;
+    }
+    return this.#connection.run(statement);
+  }
+
+  /**
+   * Runs a statement that rests on nothing: a read of what is checked once more where it is written, or the one statement
+   * that writes. PERF: so a usual commit is two round trips instead of four.
+   */
+  async runAlone(statement: Sql): Promise<readonly Row[]> {
+    return this.#begun || this.#serializable ? this.run(statement) : this.#connection.run(statement);
+  }
+
+  async commit(): Promise<void> {
+    if (this.#begun) await this.#connection.end(COMMIT);
+  }
+
+  async rollBack(): Promise<void> {
+    if (this.#begun) await this.#connection.end(ROLLBACK);
+  }
+}
+
 async function runOnce<Result>(
-  connection: Connection,
-  { serializable }: TransactionOptions,
-  action: () => Promise<Result>,
+  transaction: Transaction,
+  action: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  await connection.run(serializable ? BEGIN_SERIALIZABLE : BEGIN);
   try {
-    const result = await action();
-    await connection.end(COMMIT);
+    const result = await action(transaction);
+    await transaction.commit();
     return result;
   } catch (error) {
-    if (!isBroken(error)) await connection.end(ROLLBACK).catch(() => undefined);
+    if (!isBroken(error)) await transaction.rollBack().catch(() => undefined);
     throw error;
   }
 }
