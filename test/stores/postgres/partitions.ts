@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { Criteria } from '../../src/search/criteria.js';
-import { type PgliteDatabase, pglitePool } from '../../src/stores/postgres/pglite-pool.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { keyOf, put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
-import { SEED } from '../support/chance.js';
-import { bareDatabase } from './postgres-pool.js';
+import { systemCaller } from '../../../src/access/caller.js';
+import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
+import type { Criteria } from '../../../src/search/criteria.js';
+import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { keyOf, put } from '../../../src/testing/conformance-case.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { randomResources } from '../../../src/testing/random-resources.js';
+import { SEED } from '../../support/chance.js';
+import { bareDatabase } from '../postgres-pool.js';
 
 const PARTITIONS = 5;
 

@@ -3,6 +3,10 @@ import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { SEED } from '../support/chance.js';
 import { postgresPool } from './postgres-pool.js';
+// One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
+import './postgres/limits.js';
+import './postgres/maintenance.js';
+import './postgres/partitions.js';
 
 describe('PostgreSQL in this process', () => {
   storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), { seed: SEED });

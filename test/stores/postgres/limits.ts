@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
-import type { PostgresPool } from '../../src/stores/postgres/driver.js';
-import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
-import { bareDatabase, postgresPool } from './postgres-pool.js';
+import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
+import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { bareDatabase, postgresPool } from '../postgres-pool.js';
 
 test('a Pool of pg fits', () => {
   expectTypeOf<Pool>().toExtend<PostgresPool>();

@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { idsOf, keyOf, put, putAll, queryOf } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
-import { assertSearches } from '../../src/testing/suites/random-searches.js';
-import { SEED } from '../support/chance.js';
-import { bareDatabase } from './postgres-pool.js';
+import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { idsOf, keyOf, put, putAll, queryOf } from '../../../src/testing/conformance-case.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { randomResources } from '../../../src/testing/random-resources.js';
+import { assertSearches } from '../../../src/testing/suites/random-searches.js';
+import { SEED } from '../../support/chance.js';
+import { bareDatabase } from '../postgres-pool.js';
 
 const INDEX = ['token', 'string', 'date', 'quantity', 'reference', 'uri', 'display'];
 
