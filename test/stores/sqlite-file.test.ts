@@ -304,6 +304,24 @@ describe('damage', () => {
     }
   });
 
+  test.each(['ALTER TABLE version RENAME COLUMN text TO texs', 'ALTER TABLE token RENAME TO tokem'])(
+    'of the schema is corrupt: %s',
+    async (change) => {
+      const file = fileNamed(`${change}.db`);
+      const store = new SqliteStore(file);
+      await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }));
+      await store.close();
+      const database = new Database(file);
+      database.exec(change);
+      const damaged = new SqliteStore(database);
+      await expect(putAll(damaged, resourceOf('Patient', 'b', { gender: 'male' }))).rejects.toMatchObject({
+        code: 'corrupt',
+      });
+      expect((await damaged.verify()).problems).not.toEqual([]);
+      database.close();
+    },
+  );
+
   test('of the index is found by verify and healed by reindex', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);

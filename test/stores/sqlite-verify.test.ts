@@ -143,6 +143,11 @@ describe('verify finds what only a backup can mend', () => {
     ['a resource set back to an old version', `UPDATE resource SET version = 1 WHERE key = ${CURRENT}`],
     ['a resource of another instant', `UPDATE resource SET updated = updated - 1 WHERE key = ${CURRENT}`],
     ['a resource of another name', `UPDATE resource SET id = 'other' WHERE key = ${CURRENT}`],
+    ['a deleted resource of another name', "UPDATE resource SET id = 'other' WHERE content IS NULL AND version > 0"],
+    [
+      'a resource in another project',
+      `INSERT INTO collection VALUES (999, 'other', 'Patient', NULL); UPDATE resource SET collection = 999 WHERE key = ${CURRENT}`,
+    ],
     ['a lost resource', `DELETE FROM resource WHERE key = ${CURRENT}`],
     ['a resource of no project', `UPDATE resource SET collection = 999 WHERE key = ${CURRENT}`],
     ['a lost type', "DELETE FROM collection WHERE type = 'Patient'"],

@@ -91,7 +91,8 @@ async function tryOne(file: string, truth: Answers, outcome: DamageOutcome): Pro
     // A file without findings answers everything right, mended ones too.
     if (problems.length > 0 && (await succeeds(store.reindex())) && (await store.verify()).problems.length === 0) {
       if (differing.length > 0) outcome.mended += 1;
-      expect(await ask(store)).toEqual(truth);
+      const mended = await ask(store);
+      expect([...truth].filter(([name, answer]) => mended.get(name) !== answer)).toEqual([]);
     }
   } finally {
     await store.close();

@@ -26,7 +26,10 @@ export function checksum({ resource, version, updated, text }: VersionContent): 
   return crc32(text ?? '\0', start >>> 0);
 }
 
-/** The checksum of a row of names: of `collection` (owner 0) and of `unique_key` (owner: key of the `resource` row). */
+/**
+ * The checksum of a name: of a row of `collection` (owner 0), of `unique_key` (owner: key of the `resource` row) and of
+ * `resource` (owner: key of the `collection` row, project empty).
+ */
 export function nameChecksum(owner: number, project: string, name: string): number {
   return crc32(`${owner}\0${project}\0${name}`);
 }

@@ -1,3 +1,4 @@
+import { nameChecksum } from './checksum.js';
 import type { SqliteDatabase } from './driver.js';
 import type { SqlValue } from '../sql/sql.js';
 import type { Statements } from './statements.js';
@@ -16,7 +17,7 @@ export interface Dictionaries {
 
 export function createDictionaries(database: SqliteDatabase, statements: Statements): Dictionaries {
   return {
-    collections: new Dictionary(database, statements, 'collection'),
+    collections: new CollectionDictionary(database, statements, 'collection'),
     parameters: new Dictionary(database, statements, 'parameter'),
     resources: new ResourceDictionary(database, statements, 'resource'),
     systems: new Dictionary(database, statements, 'system'),
@@ -83,9 +84,16 @@ export class Dictionary<Owner extends string | number> {
     this.#unsettled = [];
   }
 
-  /** Makes a row that begins with the name. */
+  /** The checksum that stands behind the name, in tables that have one. */
+  protected checksum(_owner: Owner, _name: string): number | undefined {
+    return undefined;
+  }
+
+  /** Makes a row that begins with the name and its checksum, if there is one. */
   protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number {
-    const key = Number(this.#statements.write(text).run(owner, name, ...values).lastInsertRowid);
+    const sum = this.checksum(owner, name);
+    const given = sum === undefined ? values : [sum, ...values];
+    const key = Number(this.#statements.write(text).run(owner, name, ...given).lastInsertRowid);
     this.#remember(owner, name, key);
     return key;
   }
@@ -103,15 +111,27 @@ export class Dictionary<Owner extends string | number> {
   }
 }
 
+/** The types of projects. */
+class CollectionDictionary extends Dictionary<string> {
+  protected override checksum(project: string, type: string): number {
+    return nameChecksum(0, project, type);
+  }
+}
+
 /** Resources have a number from the moment they are written or referred to. */
 export class ResourceDictionary extends Dictionary<number> {
+  protected override checksum(collection: number, id: string): number {
+    return nameChecksum(collection, '', id);
+  }
+
   /** Makes the row of a resource that has none yet, with its first version. See schema.ts for the columns. */
   make(collection: number, id: string, version: number, updated: number, content: number | null): number {
     return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content);
   }
 }
 
-const MAKE_WITH_VERSION = 'INSERT INTO resource (collection, id, version, updated, content) VALUES (?, ?, ?, ?, ?)';
+const MAKE_WITH_VERSION =
+  'INSERT INTO resource (collection, id, sum, version, updated, content) VALUES (?, ?, ?, ?, ?, ?)';
 
 /** Names remembered per table; one takes about 100 bytes. */
 const MAX_KNOWN = 50_000;
@@ -119,8 +139,7 @@ const MAX_KNOWN = 50_000;
 const TEXTS = {
   collection: {
     find: 'SELECT key FROM collection WHERE project = ? AND type = ?',
-    make: `INSERT INTO collection (project, type, sum)
-      SELECT project, type, fhirgraph_name_sum(0, project, type) FROM (SELECT ? project, ? type)`,
+    make: 'INSERT INTO collection (project, type, sum) VALUES (?, ?, ?)',
   },
   parameter: {
     find: 'SELECT key FROM parameter WHERE collection = ? AND code = ?',
@@ -128,7 +147,7 @@ const TEXTS = {
   },
   resource: {
     find: 'SELECT key FROM resource WHERE collection = ? AND id = ?',
-    make: 'INSERT INTO resource (collection, id) VALUES (?, ?)',
+    make: 'INSERT INTO resource (collection, id, sum) VALUES (?, ?, ?)',
   },
   system: {
     find: 'SELECT key FROM system WHERE project = ? AND uri = ?',

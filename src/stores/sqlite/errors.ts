@@ -13,6 +13,9 @@ export function storeError(error: unknown): FhirError {
     return new FhirError('internal', 'Internal error of the SQLite store', { cause: error });
   }
   if (code === 'SQLITE_ERROR' && LIMIT_MESSAGE.test(String(message))) return tooDeep(error);
+  if (code === 'SQLITE_ERROR' && LOST_MESSAGE.test(String(message))) {
+    return new FhirError('corrupt', 'The database lacks a table or column of the store', { cause: error });
+  }
   const known = FAULTS.find(({ name }) => code === name || code.startsWith(`${name}_`));
   if (known === undefined) return new FhirError('internal', 'Internal error of the SQLite store', { cause: error });
   return new FhirError(known.as, known.message, { cause: error });
@@ -21,6 +24,9 @@ export function storeError(error: unknown): FhirError {
 /** SQLite's static limits. See https://www.sqlite.org/limits.html. */
 const LIMIT_MESSAGE =
   /expression tree is too large|parser stack overflow|too many (?:terms|SQL variables|columns)|at most \d+ tables in a join|too many levels/i;
+
+/** Our statements name what every file of this schema version has: what is not there was damaged. */
+const LOST_MESSAGE = /^no such (?:table|column)|has no column named/;
 
 const FAULTS: readonly { readonly name: string; readonly as: ErrorCode; readonly message: string }[] = [
   { name: 'SQLITE_BUSY', as: 'unavailable', message: 'The database is locked by another connection; try again' },

@@ -10,9 +10,11 @@ export const MIGRATIONS: readonly Migration[] = [addChecksums];
 function addChecksums(database: SqliteDatabase): void {
   database.exec(`
     ALTER TABLE version ADD COLUMN sum INTEGER;
+    ALTER TABLE resource ADD COLUMN sum INTEGER;
     ALTER TABLE collection ADD COLUMN sum INTEGER;
     ALTER TABLE unique_key ADD COLUMN sum INTEGER;
     UPDATE version SET sum = fhirgraph_sum(resource, version, updated, text);
+    UPDATE resource SET sum = fhirgraph_name_sum(collection, '', id);
     UPDATE collection SET sum = fhirgraph_name_sum(0, project, type);
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }

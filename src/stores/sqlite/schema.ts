@@ -16,7 +16,7 @@
  *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
  * unique_key    (project, text)              held by a current resource
  *
- * `sum`, where a table has it, is a checksum of its other columns; see checksum.ts.
+ * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.
  * ```
  *
  * `date` and `quantity` hold spans. Finding by their start is one range scan; so that finding by their end is too, the
@@ -31,7 +31,8 @@ CREATE TABLE parameter (
 CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
-  version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER, UNIQUE (collection, id));
+  version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,
+  sum INTEGER, UNIQUE (collection, id));
 CREATE INDEX resource_by_updated ON resource (collection, updated) WHERE content IS NOT NULL;
 CREATE TABLE version (
   key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,

@@ -96,7 +96,7 @@ class Verifier {
       check();
     } catch (error) {
       const fault = storeError(error);
-      if (fault.code !== 'corrupt') throw fault;
+      if (fault.code !== 'corrupt' && !isOfSize(error)) throw fault;
       this.#report(`${what}: ${fault.message}`);
     }
   }
@@ -104,6 +104,12 @@ class Verifier {
   #report(problem: string): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
+}
+
+/** A damaged length makes SQLite ask for more memory than there is, or for a longer value than there can be. */
+function isOfSize(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'SQLITE_NOMEM' || code === 'SQLITE_TOOBIG';
 }
 
 /** The names that have a number; others have one that stands for none. */
@@ -189,6 +195,10 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
   {
     problem: 'version: damaged rows',
     count: 'SELECT count(*) FROM version WHERE sum IS NOT fhirgraph_sum(resource, version, updated, text)',
+  },
+  {
+    problem: 'resource: damaged names',
+    count: "SELECT count(*) FROM resource WHERE sum IS NOT fhirgraph_name_sum(collection, '', id)",
   },
   {
     problem: 'collection: damaged rows',
