@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { DEFAULT_LIMITS } from '../../../src/graphql/limits.js';
 import { expectedOutcome, outcomeOf, send } from './attack.js';
 import { HOSTILE_DOCUMENTS } from './corpus.js';
 import { openHostileClinic } from './hostile-clinic.js';
-import type { AttackReport } from './run-attacks.js';
 
 let store: ResourceStore;
 beforeAll(async () => {
@@ -31,24 +28,3 @@ describe.each(['standard', 'hl7'] as const)('dialect %s', (dialect) => {
     for (const { message } of errors.slice(0, 20)) expect(message.length).toBeLessThanOrEqual(500);
   });
 });
-
-// The child process has the graphql of the project itself.
-test.runIf(process.env['GRAPHQL_MAJOR'] === '17')(
-  'all of them, one after the other, fit into a small heap, and none takes 100 MB',
-  { timeout: 600_000 },
-  () => {
-    const program = join(import.meta.dirname, 'run-attacks.ts');
-    const flags = [`--max-old-space-size=${HEAP}`, '--expose-gc', '--import', 'tsx'];
-    const output = execFileSync(process.execPath, [...flags, program], { encoding: 'utf8', maxBuffer: 2 ** 24 });
-    const reports = output
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as AttackReport);
-    expect(reports.length).toBe(2 * HOSTILE_DOCUMENTS.length);
-    expect(reports.filter(({ outcome, expected }) => outcome !== expected)).toEqual([]);
-    expect(reports.filter(({ memory }) => memory !== null && memory >= 100)).toEqual([]);
-  },
-);
-
-/** In MB: the definitions, the schemas and the bounded caches take most of it. */
-const HEAP = 400;
