@@ -1,11 +1,14 @@
 // Compiled against the installed package's declarations, and against src by `npm run typecheck`.
 import type { Patient } from '@medplum/fhirtypes';
 import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
+import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { createSubject, matches } from 'fhirgraph/store';
 import { storeConformance } from 'fhirgraph/testing';
 
 const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
+declare const pool: PostgresPool;
+stores.push(new PostgresStore(pool), new PostgresStore({ writer: pool, readers: pool }, { partitions: 8 }));
 const patient: Patient = { resourceType: 'Patient', id: 'ann' };
 
 for (const store of stores) {
