@@ -2,19 +2,21 @@ import { forged } from './cursors.js';
 
 /** Inputs that once brought something to fall, by the surface that they came through; they are sent before others. */
 export const REGRESSIONS: { readonly [surface: string]: readonly unknown[] } = {
-  // Positions whose values are not of the kind of their key: the stores went on from different places.
-  cursors: [["'", 'dale'], ['dale', 502156800001], [true, 'dale'], [502156800001]].map((values) =>
-    forged(
-      JSON.stringify([
-        1,
-        'Patient',
-        { parameters: [], sort: ['-birthdate,name'], count: 1 },
-        null,
-        { values, id: 'bob' },
-        null,
-        1,
-      ]),
-    ),
+  // Positions whose values are not of the kind of their key: the stores went on from different places. The last one is
+  // a text that PostgreSQL cannot hold.
+  cursors: [["'", 'dale'], ['dale', 502156800001], [true, 'dale'], [502156800001], [502156800000, '\u0000']].map(
+    (values) =>
+      forged(
+        JSON.stringify([
+          1,
+          'Patient',
+          { parameters: [], sort: ['-birthdate,name'], count: 1 },
+          null,
+          { values, id: 'bob' },
+          null,
+          1,
+        ]),
+      ),
   ),
   // No URLs: a TypeError of the engine.
   requests: ['//', '//?=Q', 'http://', 'http://a:b/$graphql'].map((url) => ({

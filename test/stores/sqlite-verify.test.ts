@@ -129,6 +129,7 @@ describe('verify finds what only a backup can mend', () => {
     ['a changed text', `UPDATE version SET text = replace(text, 'Patient', 'Patiens') WHERE resource = ${CURRENT}`],
     ['a digit in an old version', `UPDATE version SET text = text || ' ' WHERE version = 1 AND resource = ${CURRENT}`],
     ['a lost text', `UPDATE version SET text = NULL WHERE version = 2 AND resource = ${CURRENT}`],
+    ['a text that is none', `UPDATE version SET text = CAST(text AS BLOB) WHERE version = 2 AND resource = ${CURRENT}`],
     ['a lost checksum', `UPDATE version SET sum = NULL WHERE version = 2 AND resource = ${CURRENT}`],
     [
       'another instant of an old version',

@@ -5,7 +5,8 @@ import type { PostgresStatement } from './driver.js';
 /**
  * The statement as PostgreSQL takes it: with numbered placeholders.
  *
- * Texts of PostgreSQL cannot hold U+0000, which FHIR forbids as well; it becomes U+FFFD, as what is no Unicode does.
+ * Texts of PostgreSQL cannot hold U+0000, which FHIR forbids as well; it becomes U+0001, the next one in order, so that what
+ * is sorted stays so. Resources are JSON, which writes it as an escape, and keep it.
  *
  * @throws FhirError `too-costly` - more values than the protocol can number.
  */
@@ -19,7 +20,7 @@ export function toStatement({ text, values }: Sql): PostgresStatement {
   let number = 0;
   return {
     text: text.replaceAll('?', () => `$${++number}`),
-    values: values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value)),
+    values: values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u0001') : value)),
     rowMode: 'array',
   };
 }

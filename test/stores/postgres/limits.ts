@@ -84,6 +84,14 @@ test('texts longer than an index entry are found whole, by their beginning and b
   expect(await found({ kind: 'token', system: `${long}b` }, 'identifier')).toEqual(['p1']);
 });
 
+test('U+0000 comes before every other character, as it does elsewhere', async () => {
+  const store = new PostgresStore(await postgresPool());
+  const families = ['b', 'a\0z', 'a', 'a\tz'];
+  await store.commit(families.map((family, index) => put(resourceOf('Patient', `p${index}`, { name: [{ family }] }))));
+  const sort = [{ parameter: 'family', descending: false }];
+  expect(await idsOf(store, { ...queryOf('Patient'), sort })).toEqual(['p2', 'p1', 'p3', 'p0']);
+});
+
 test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for what is no text elsewhere', async () => {
   const store = new PostgresStore(await postgresPool());
   await store.commit([put(resourceOf('Patient', 'a', { name: [{ family: 'x\0y' }] }), { unique: ['k\0'] })]);
