@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ResourceStore } from '../../../src/store/store.js';
+import type { Dialect } from '../../../src/graphql/dialect.js';
 import { DEFAULT_LIMITS } from '../../../src/graphql/limits.js';
 import { expectedOutcome, outcomeOf, send } from './attack.js';
 import { HOSTILE_DOCUMENTS } from './corpus.js';
@@ -16,7 +17,10 @@ test('names tell the attacks apart, of which there are more than enough', () => 
   expect(names.size).toBeGreaterThanOrEqual(60);
 });
 
-describe.each(['standard', 'hl7'] as const)('dialect %s', (dialect) => {
+// On graphql 16 one dialect is enough to see that its parser is bounded as well.
+const DIALECTS: readonly Dialect[] = process.env['GRAPHQL_MAJOR'] === '16' ? ['standard'] : ['standard', 'hl7'];
+
+describe.each(DIALECTS)('dialect %s', (dialect) => {
   test.each(HOSTILE_DOCUMENTS)('$name', async (attack) => {
     const result = await send(attack.make(), dialect, store);
     expect(outcomeOf(result)).toBe(expectedOutcome(attack, dialect));
