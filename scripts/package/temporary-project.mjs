@@ -35,6 +35,12 @@ export function install(folder, packages, { scripts = false } = {}) {
   run('npm', ['install', ...flags, ...(scripts ? [] : ['--ignore-scripts']), ...packages], { cwd: folder });
 }
 
+/** Installs what is not needed for the other checks. @returns false where it cannot be had here */
+export function tryInstall(folder, packages) {
+  const args = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  return spawnSync('npm', [...args, ...packages], { cwd: folder, encoding: 'utf8' }).status === 0;
+}
+
 /** Runs a command to its end and returns what it printed; a failure ends this process with all of its output. */
 export function run(command, args, { cwd, env = process.env }) {
   const result = spawnSync(command, args, { cwd, env, encoding: 'utf8', maxBuffer: 64 << 20 });

@@ -15,7 +15,7 @@ import { tallyOf } from '../support/long-report.js';
 const tally = tallyOf('Non-interference of what is unseen');
 
 /** Cases per store; set FHIRGRAPH_CASES for a longer run. */
-const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 45);
+const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 30);
 
 /** Both stores of a comparison tell the same time. */
 const clock = (): Date => new Date('2026-01-01T00:00:00Z');

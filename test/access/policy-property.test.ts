@@ -40,7 +40,7 @@ const CASE: fc.Arbitrary<Case> = fc.record({
   older: projectContent,
   content: projectContent,
   elsewhere: projectContent,
-  questions: fc.subarray([...QUESTIONS], { minLength: 5, maxLength: 10 }),
+  questions: fc.subarray([...QUESTIONS], { minLength: 3, maxLength: 6 }),
 });
 
 /** The stores, each with cases of its own. */

@@ -18,7 +18,7 @@ import { tallyOf } from '../support/long-report.js';
 const tally = tallyOf('Writes under policies, against an oracle');
 
 /** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
-const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 150);
+const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 80);
 
 /** One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. */
 interface Attempt {

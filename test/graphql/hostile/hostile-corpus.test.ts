@@ -17,11 +17,13 @@ test('names tell the attacks apart, of which there are more than enough', () => 
   expect(names.size).toBeGreaterThanOrEqual(60);
 });
 
-// On graphql 16 one dialect is enough to see that its parser is bounded as well.
-const DIALECTS: readonly Dialect[] = process.env['GRAPHQL_MAJOR'] === '16' ? ['standard'] : ['standard', 'hl7'];
+// On graphql 16 every fourth attack, in one dialect, is enough to see that its parser is bounded as well.
+const IS_16 = process.env['GRAPHQL_MAJOR'] === '16';
+const DIALECTS: readonly Dialect[] = IS_16 ? ['standard'] : ['standard', 'hl7'];
+const ATTACKS = HOSTILE_DOCUMENTS.filter((_, index) => !IS_16 || index % 4 === 0);
 
 describe.each(DIALECTS)('dialect %s', (dialect) => {
-  test.each(HOSTILE_DOCUMENTS)('$name', async (attack) => {
+  test.each(ATTACKS)('$name', async (attack) => {
     const result = await send(attack.make(), dialect, store);
     expect(outcomeOf(result)).toBe(expectedOutcome(attack, dialect));
     const { errors = [] } = result;
