@@ -1,5 +1,5 @@
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
-import { and, type Criteria } from '../search/criteria.js';
+import { and, refersTo, type Criteria } from '../search/criteria.js';
 import { matches } from '../search/match.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { ResourceStore } from '../store/store.js';
@@ -49,11 +49,7 @@ export async function evaluateCriteria(
         return exists(
           criteria.type,
           and([
-            {
-              kind: 'match',
-              parameter: criteria.parameter,
-              test: { kind: 'reference', types: [subject.type], id: subject.id },
-            },
+            refersTo(criteria.parameter, subject),
             { kind: 'not', of: { kind: 'id', ids: within.overlay.replaced(criteria.type) } },
             criteria.of,
           ]),

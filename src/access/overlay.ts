@@ -33,7 +33,7 @@ export class WrittenResources implements Overlay {
   set(type: string, id: string, resource: AnyResource | null, stored: boolean): void {
     let written = this.#byType.get(type);
     if (written === undefined) this.#byType.set(type, (written = new Map<string, Written>()));
-    if (stored && !written.has(id)) this.#replaced.set(type, [...(this.#replaced.get(type) ?? []), id]);
+    if (stored && !written.has(id)) this.#noteReplaced(type, id);
     written.set(id, new Written(resource));
   }
 
@@ -47,6 +47,12 @@ export class WrittenResources implements Overlay {
 
   replaced(type: string): readonly string[] {
     return this.#replaced.get(type) ?? [];
+  }
+
+  #noteReplaced(type: string, id: string): void {
+    const ids = this.#replaced.get(type);
+    if (ids === undefined) this.#replaced.set(type, [id]);
+    else ids.push(id);
   }
 }
 

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { idOf, parseReference } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
 import { resourceTypes } from '../fhir/definitions.js';
-import { or, type Criteria } from '../search/criteria.js';
+import { or, refersTo, type Criteria } from '../search/criteria.js';
 import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from './caller.js';
@@ -254,8 +254,7 @@ function checked(rules: AccessRules, grants: readonly PolicyGrant[]): AccessRule
 }
 
 function isUser(reference: string): Criteria {
-  const { type, id } = split(reference);
-  return { kind: 'match', parameter: 'user', test: { kind: 'reference', types: [type], id } };
+  return refersTo('user', split(reference));
 }
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */

@@ -1,4 +1,4 @@
-import { and, not, type Criteria } from '../search/criteria.js';
+import { and, not, refersTo, type Criteria } from '../search/criteria.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { ABOVE_PROJECTS, type ResourceKey } from '../store/store.js';
 import type { Caller } from './caller.js';
@@ -22,7 +22,6 @@ const PROFILE_TYPES: ReadonlySet<string> = new Set([
 /** A profile that a membership references stays: without it the member could not sign in. */
 function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
   if (write.kind !== 'delete' || !PROFILE_TYPES.has(key.type)) return [];
-  const test = { kind: 'reference', types: [key.type], id: key.id } as const;
   return [
     {
       write: {
@@ -30,7 +29,7 @@ function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, fr
         query: {
           project: caller.project,
           type: 'ProjectMembership',
-          criteria: { kind: 'match', parameter: 'profile', test },
+          criteria: refersTo('profile', key),
         },
       },
       from,
@@ -50,7 +49,7 @@ function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): R
   const project = { reference: `Project/${key.project}` };
   const elsewhere: Criteria = and([
     { kind: 'id', ids: [key.id] },
-    not({ kind: 'match', parameter: 'project', test: { kind: 'reference', types: ['Project'], id: key.project } }),
+    not(refersTo('project', { type: 'Project', id: key.project })),
   ]);
   const query = { project: ABOVE_PROJECTS, type: key.type, criteria: elsewhere };
   const resource = { resourceType: key.type, id: key.id, project };

@@ -1,7 +1,7 @@
 import { isResourceType } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import type { AnyResource } from '../fhir/resource.js';
-import type { Criteria } from '../search/criteria.js';
+import { type Criteria, refersTo } from '../search/criteria.js';
 import { matches } from '../search/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
 import { shorten } from './check-resource.js';
@@ -119,11 +119,7 @@ class BundleWorld implements SearchWorld {
   }
 
   *referencing(type: string, parameter: string, target: { type: string; id: string }): Iterable<SearchSubject> {
-    const criteria: Criteria = {
-      kind: 'match',
-      parameter,
-      test: { kind: 'reference', types: [target.type], id: target.id },
-    };
+    const criteria = refersTo(parameter, target);
     for (const subject of this.#ofType(type)) if (matches(criteria, subject, this)) yield subject;
   }
 

@@ -1,7 +1,7 @@
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { normalizeEmail } from '../access/unique-keys.js';
 import { FhirError } from '../fhir/error.js';
-import { and, type Criteria, not, or } from '../search/criteria.js';
+import { and, type Criteria, not, or, refersTo } from '../search/criteria.js';
 import { fold } from '../search/fold.js';
 import type { InviteRequest, PersonType } from './invite-body.js';
 import { type ProjectDesk, splitReference } from './project-desk.js';
@@ -36,14 +36,17 @@ export function withEmail(users: readonly User[], email: string): readonly User[
 export function otherUsersLikeEmail(desk: ProjectDesk, email: string, ids: readonly string[]): Criteria {
   const here = or([
     { kind: 'missing', parameter: 'project', missing: true },
-    references('project', 'Project', desk.project),
+    refersTo('project', { type: 'Project', id: desk.project }),
   ]);
   return and([likeEmail(email), here, not({ kind: 'id', ids })]);
 }
 
 /** The User of this project with an external id. */
 export async function userByExternalId(desk: ProjectDesk, externalId: string): Promise<User | undefined> {
-  const criteria = and([exactly('external-id', externalId), references('project', 'Project', desk.project)]);
+  const criteria = and([
+    exactly('external-id', externalId),
+    refersTo('project', { type: 'Project', id: desk.project }),
+  ]);
   const { matches } = await desk.guard.search({ type: 'User', criteria, limit: 1 }, desk.options);
   return matches[0]?.resource as User | undefined;
 }
@@ -59,7 +62,7 @@ export async function membershipsOf(
   users: readonly string[],
 ): Promise<readonly ProjectMembership[]> {
   if (users.length === 0) return [];
-  return findMemberships(desk, or(users.map((id) => references('user', 'User', id))));
+  return findMemberships(desk, or(users.map((id) => refersTo('user', { type: 'User', id }))));
 }
 
 export async function membershipByExternalId(
@@ -72,7 +75,7 @@ export async function membershipByExternalId(
 
 export function membershipsWithProfile(desk: ProjectDesk, profile: string): Promise<readonly ProjectMembership[]> {
   const { type, id } = splitReference(profile);
-  return findMemberships(desk, references('profile', type, id));
+  return findMemberships(desk, refersTo('profile', { type, id }));
 }
 
 /** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
@@ -80,7 +83,7 @@ export function profileCriteria(request: InviteRequest): Criteria | undefined {
   if (request.email === undefined) return undefined;
   const email: Criteria = { kind: 'match', parameter: 'email', test: { kind: 'token', code: request.email } };
   if (request.patient === undefined) return email;
-  return and([email, references('patient', 'Patient', splitReference(request.patient).id)]);
+  return and([email, refersTo('patient', { type: 'Patient', id: splitReference(request.patient).id })]);
 }
 
 /** The profile to reuse. @throws FhirError `conflict` - several fit; `details.profiles` lists them */
@@ -125,8 +128,4 @@ async function findMemberships(desk: ProjectDesk, criteria: Criteria): Promise<r
 
 function exactly(parameter: string, text: string): Criteria {
   return { kind: 'match', parameter, test: { kind: 'string', comparator: 'exact', text } };
-}
-
-function references(parameter: string, type: string, id: string): Criteria {
-  return { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
 }

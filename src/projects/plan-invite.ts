@@ -1,6 +1,7 @@
 import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
+import { refersTo } from '../search/criteria.js';
 import { keepAnAdministrator } from './administrators.js';
 import { type ChosenPeople, choosePeople } from './choose-people.js';
 import { defaultPolicies } from './default-policies.js';
@@ -123,8 +124,7 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
 function noMemberYet(desk: ProjectDesk, { email }: InviteRequest, user: User, people: ChosenPeople): GuardedWrite[] {
   const checks = [user, people.twin].flatMap((one): GuardedWrite[] => {
     if (one === undefined) return [];
-    const test = { kind: 'reference', types: ['User'], id: one.id! } as const;
-    const criteria = { kind: 'match', parameter: 'user', test } as const;
+    const criteria = refersTo('user', { type: 'User', id: one.id! });
     return [{ kind: 'unmatched', query: { type: 'ProjectMembership', criteria } }];
   });
   if (email === undefined) return checks;

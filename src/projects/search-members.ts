@@ -3,7 +3,7 @@ import { audited } from '../access/audit.js';
 import { searchParameter } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
-import { and, type Criteria, or } from '../search/criteria.js';
+import { and, type Criteria, or, refersTo } from '../search/criteria.js';
 import { parseSearch, type SearchInput } from '../search/parse-search.js';
 import { plausibleEmail } from './email-address.js';
 import { usersByEmail } from './find-people.js';
@@ -110,13 +110,7 @@ async function emailCriteria(desk: ProjectDesk, name: string, value: string): Pr
     throw new FhirError('too-costly', `"email" takes ${MAX_EMAILS} addresses at most, not ${emails.length}`);
   }
   const users = await Promise.all(emails.map((email) => usersByEmail(desk, email)));
-  return or(
-    users.flat().map(({ id }) => ({
-      kind: 'match',
-      parameter: 'user',
-      test: { kind: 'reference', types: ['User'], id: id! },
-    })),
-  );
+  return or(users.flat().map(({ id }) => refersTo('user', { type: 'User', id: id! })));
 }
 
 const MAX_EMAILS = 100;

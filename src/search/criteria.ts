@@ -214,6 +214,14 @@ export interface SortKey {
 export const ALL: Criteria = Object.freeze({ kind: 'all' });
 export const NONE: Criteria = Object.freeze({ kind: 'none' });
 
+/** The parameter refers to this resource. */
+export function refersTo(
+  parameter: string,
+  { type, id }: { readonly type: string; readonly id: string },
+): MatchCriteria {
+  return { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
+}
+
 /** Conjunction, simplified: nested `and`s are flattened, `all` drops out, one `none` decides. */
 export function and(criteria: readonly Criteria[]): Criteria {
   const of = criteria.flatMap((one) => (one.kind === 'and' ? one.of : one.kind === 'all' ? [] : [one]));

@@ -1,5 +1,5 @@
 import { patientCompartment, searchParameters } from '../../fhir/definitions.js';
-import { NONE, or, type Criteria } from '../../search/criteria.js';
+import { NONE, or, refersTo, type Criteria } from '../../search/criteria.js';
 
 /**
  * The resources of a type that belong to the compartment of another resource.
@@ -10,11 +10,7 @@ import { NONE, or, type Criteria } from '../../search/criteria.js';
  */
 export function compartmentCriteria(type: string, owner: { readonly type: string; readonly id: string }): Criteria {
   const codes = owner.type === 'Patient' ? patientCompartment(type) : referenceCodes(type, owner.type);
-  const references = codes.map((parameter): Criteria => ({
-    kind: 'match',
-    parameter,
-    test: { kind: 'reference', types: [owner.type], id: owner.id },
-  }));
+  const references = codes.map((parameter) => refersTo(parameter, owner));
   const itself: Criteria = type === owner.type ? { kind: 'id', ids: [owner.id] } : NONE;
   // A Patient's links to others do not bring those others into its compartment.
   return type === 'Patient' && owner.type === 'Patient' ? itself : or([itself, ...references]);
