@@ -139,11 +139,123 @@ test('a search by time of change is a range of its index', async () => {
   expect(plan[0]).toMatch(/USING INDEX resource_by_updated \(collection=\? AND updated>/);
 });
 
-test('sort values are point look-ups', async () => {
-  for (const parameter of ['date', 'code', 'value-quantity', 'subject']) {
-    const plan = await planOf('Observation', TOKEN, [{ parameter, descending: true }]);
-    expect(plan.filter((line) => line.startsWith('SCAN x'))).toEqual([]);
-  }
+/** Looks at index tables that are not under a resource's key: each would walk the values of all resources. */
+function walks(plan: readonly string[]): readonly string[] {
+  return plan.filter((line) => /_by_(value|end)/.test(line));
+}
+
+const SORTS: readonly (readonly [kind: string, type: string, parameter: string, value: string | number])[] = [
+  ['token', 'Observation', 'code', '8480-6'],
+  ['token of one value', 'Observation', 'status', 'final'],
+  ['string', 'Patient', 'family', 'm'],
+  ['date', 'Observation', 'date', 1],
+  ['number', 'RiskAssessment', 'probability', 0.5],
+  ['quantity', 'Observation', 'value-quantity', 5],
+  ['reference', 'Observation', 'subject', 'Patient/p1'],
+  ['uri', 'ValueSet', 'url', 'http://a/b'],
+  ['time of change', 'Observation', '_lastUpdated', 1],
+  ['id', 'Observation', '_id', 'o1'],
+];
+
+describe('no sort walks an index by value for each row', () => {
+  const PARENTS: { readonly [type: string]: string } = {
+    Observation: 'subject',
+    RiskAssessment: 'subject',
+    Patient: 'organization',
+  };
+  const SECOND: SortKey = { parameter: '_lastUpdated', descending: true };
+
+  describe.each(SORTS)('%s', (_, type, parameter, value) => {
+    test.each([false, true])('descending: %s', async (descending) => {
+      const key: SortKey = { parameter, descending };
+      const id = 'o5';
+      for (const [sort, values] of [
+        [[key], [value]],
+        [
+          [SECOND, key],
+          [1, value],
+        ],
+        [[key], [null]],
+      ] as const) {
+        for (const edge of [{}, { after: { values, id } }, { before: { values, id } }]) {
+          expect(walks(await planOf(type, { kind: 'all' }, sort, edge))).toEqual([]);
+          const parameter = PARENTS[type];
+          if (parameter === undefined) continue;
+          const [reverse] = await store.explain({
+            kind: 'search-by-reference',
+            query: queryOf(type, { kind: 'all' }, { sort, limit: 10, ...edge }),
+            parameter,
+            targets: [{ type: type === 'Patient' ? 'Organization' : 'Patient', id: 'o1' }],
+          });
+          // The way from the parent to its rows is the only look by value.
+          expect(walks(reverse!.plan.map((line) => line.trim()))).toEqual([
+            'SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)',
+          ]);
+        }
+      }
+    });
+  });
+});
+
+describe('no test of a row reads more of an index by value than the row is long', () => {
+  const any = (parameter: string, tests: readonly ValueTest[]): Criteria => ({
+    kind: 'or',
+    of: tests.map((one) => match(parameter, one)),
+  });
+  const CODES: Criteria = any('code', [
+    { kind: 'token', code: '8480-6' },
+    { kind: 'token', code: 'x' },
+    { kind: 'token', code: 'y' },
+  ]);
+  const OF_A_TYPE: Criteria = match('subject', { kind: 'reference', types: ['Patient'] });
+  const TESTS: readonly (readonly [string, Criteria])[] = [
+    ['several tokens', CODES],
+    ['references to a type', OF_A_TYPE],
+    ['references to one of several types', match('subject', { kind: 'reference', types: ['Patient', 'Group'] })],
+    [
+      'several references',
+      any('subject', [
+        { kind: 'reference', types: ['Patient'], id: 'p1' },
+        { kind: 'reference', types: ['Patient'], id: 'p2' },
+      ]),
+    ],
+    [
+      'a composite',
+      {
+        kind: 'composite',
+        parameter: 'code-value-quantity',
+        tests: [
+          { kind: 'token', code: '8480-6' },
+          { kind: 'quantity', prefix: 'gt', low: 5, high: 5 },
+        ],
+      },
+    ],
+    ['a chain', { kind: 'chain', parameter: 'subject', type: 'Patient', of: { kind: 'all' } }],
+    ['missing', { kind: 'missing', parameter: 'code', missing: true }],
+    ['a date', match('date', { kind: 'date', prefix: 'eq', low: 1, high: 2 })],
+    ['a quantity', match('value-quantity', { kind: 'quantity', prefix: 'gt', low: 1, high: 2 })],
+  ];
+
+  test.each(TESTS)('%s', async (_, criteria) => {
+    expect(walks(await planOf('Observation', { kind: 'not', of: criteria }))).toEqual([]);
+    const [reverse] = await store.explain({
+      kind: 'search-by-reference',
+      query: queryOf('Observation', criteria, { limit: 10 }),
+      parameter: 'subject',
+      targets: [{ type: 'Patient', id: 'p1' }],
+    });
+    expect(walks(reverse!.plan.map((line) => line.trim()))).toEqual([
+      'SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)',
+    ]);
+  });
+
+  test.each(TESTS)('%s, at the other end of a reference', async (_, criteria) => {
+    const plan = await planOf('Patient', {
+      kind: 'not',
+      of: { kind: 'has', type: 'Observation', parameter: 'subject', of: { kind: 'not', of: criteria } },
+    });
+    expect(walks(plan)).toEqual(['SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)']);
+  });
 });
 
 describe('a number of matches comes from the index alone', () => {

@@ -1,5 +1,6 @@
 import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
 import type { SqlDialect } from '../sql/dialect.js';
+import { TABLE_NAMES } from '../sql/index-tables.js';
 import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { prefixEnd } from '../sql/texts.js';
 import { arrayText } from './array.js';
@@ -17,6 +18,8 @@ export const POSTGRES_DIALECT: SqlDialect = {
 
   isCurrent: isCurrentRow,
   isFound: (row, project) => sql`${row}.project = ${projectKey(project)}`,
+  // Its indexes by value do not serve the order of a resource's values, and its statistics do the rest.
+  byResource: (table, x) => sql`${TABLE_NAMES[table]} ${x}`,
   ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
   pointsTo,
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },

@@ -66,7 +66,7 @@ function componentCondition(
   return anyOf(
     lookupsFor(test, x, scope).map(
       ({ table, condition }) =>
-        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} ${x} WHERE ${x}.resource = ${resource} AND ${ofParameter(x, key, scope)}
+        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, x)} WHERE ${x}.resource = ${resource} AND ${ofParameter(x, key, scope)}
           AND ${allOf([inGroup, condition, rest])})`,
     ),
   );

@@ -1,6 +1,6 @@
 import type { ChainCriteria, Criteria, DateTest, HasCriteria, MissingCriteria } from '../../search/criteria.js';
 import { compositeCondition } from './composite-sql.js';
-import { TABLE_NAMES, tablesOf } from './index-tables.js';
+import { tablesOf } from './index-tables.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';
 import { innerScope, isCurrent, isFound, ofParameter, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
@@ -71,7 +71,7 @@ function missingCondition({ parameter, missing }: MissingCriteria, scope: RowSco
   const present = anyOf(
     tablesOf(scope.type, parameter).map(
       (table) =>
-        sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x
+        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, X)}
           WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)})`,
     ),
   );
@@ -82,7 +82,8 @@ function chainCondition({ parameter, type, of }: ChainCriteria, scope: RowScope)
   const key = parameterKey(scope, parameter);
   const target = innerScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
-  return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${target.row} ON ${target.row}.key = x.target
+  const { join, byResource } = scope.dialect;
+  return sql`EXISTS (SELECT 1 FROM ${byResource('reference', X)} ${join} resource ${target.row} ON ${target.row}.key = x.target
     WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
       AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
 }

@@ -1,4 +1,5 @@
 import type { CompositeCriteria, MatchCriteria } from '../../search/criteria.js';
+import type { IndexTable } from './operators.js';
 import type { Sql, SqlValue } from './sql.js';
 
 /**
@@ -27,6 +28,11 @@ export interface SqlDialect {
   isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
   /** What is left to say of a row that an index table led to, which is current for sure. */
   isFound(row: Sql, project: string): Sql;
+  /**
+   * An index table with the name of its row, for a look at the values of one resource. It goes by the resource's key and
+   * never by value: a database that guesses otherwise reads the values of all resources once per row.
+   */
+  byResource(table: IndexTable, x: Sql): Sql;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /**

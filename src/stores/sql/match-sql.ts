@@ -25,7 +25,7 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   if (key === undefined) return FALSE;
   const conditions = lookupsByTable(matches, scope).map(
     ([table, lookups]) =>
-      sql`EXISTS (SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
+      sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, X)} WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
         AND ${anyOf(lookups.map(({ condition }) => condition))})`,
   );
   const { evaluate } = scope.dialect;

@@ -1,6 +1,6 @@
 import type { SortKey } from '../../search/criteria.js';
 import type { PageEdge } from '../../store/guards.js';
-import { TABLE_NAMES, tablesOf, type ValueTable } from './index-tables.js';
+import { tablesOf, type ValueTable } from './index-tables.js';
 import { ofParameter, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, list, type Sql, sql, unionAll } from './sql.js';
 
@@ -67,7 +67,7 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   if (key === undefined) return undefined;
   const values = tablesOf(type, parameter).map(
     (table) => sql`SELECT ${table === 'reference' ? targetText.value : ORDER_VALUES[table]} AS value
-      FROM ${TABLE_NAMES[table]} x ${table === 'reference' ? targetText.join : NOTHING}
+      FROM ${scope.dialect.byResource(table, X)} ${table === 'reference' ? targetText.join : NOTHING}
       WHERE x.resource = ${row}.key AND ${ofParameter(X, key, scope)}`,
   );
   if (values.length === 0) return undefined;
