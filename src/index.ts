@@ -31,12 +31,8 @@ export type {
   ExplainedRule,
 } from './graphql/explain/explained-plan.js';
 export { explainFhirGraphql, type GraphqlExplanation } from './graphql/explain/explain-fhir-graphql.js';
-export {
-  executeFhirGraphql,
-  type FhirGraphqlContext,
-  type FhirGraphqlResult,
-  type TypedDocument,
-} from './graphql/execute-fhir-graphql.js';
+export { executeFhirGraphql, type FhirGraphqlResult, type TypedDocument } from './graphql/execute-fhir-graphql.js';
+export { type FhirGraphqlContext } from './graphql/context.js';
 export type { Dialect } from './graphql/dialect.js';
 export type { RequestedDocument } from './graphql/documents/find-document.js';
 export type { Location as QueryLocation } from './graphql/plan/plan.js';

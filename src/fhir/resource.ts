@@ -34,3 +34,8 @@ export function elementsOf(resource: AnyResource): JsonObject {
 export function isResourceId(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9\-.]{1,64}$/.test(value);
 }
+
+/** An element's value as an object; null for anything else, which stored data may hold where an object belongs. */
+export function asObject(value: unknown): JsonObject | null {
+  return isJsonObject(value) ? value : null;
+}

@@ -1,65 +1,23 @@
-import { audited, type AuditHook, type AuditTarget } from '../access/audit.js';
-import type { Caller } from '../access/caller.js';
+import { audited, type AuditTarget } from '../access/audit.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
-import type { ResourceStore } from '../store/store.js';
 import { observerOf } from '../telemetry/observed-store.js';
 import type { Attributes } from '../telemetry/telemetry.js';
-import type { Dialect } from './dialect.js';
-import { errorCodeOf, isClosed, type Documents, type PersistedDocument } from './documents/documents.js';
+import type { FhirGraphqlContext } from './context.js';
+import { errorCodeOf, isClosed, type PersistedDocument } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
-import type { ReferenceResolver } from './execute/run.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import type { DocumentNode } from './graphql-js.js';
-import { introspect, type IntrospectionOption } from './introspect/introspect.js';
-import type { Limits } from './limits.js';
+import { introspect } from './introspect/introspect.js';
 import { responseKey } from './plan/collect-fields.js';
 import { estimateCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
-import { DocumentErrors, planFor } from './prepare-document.js';
+import { partsOf, planFor } from './plan/plan-cache.js';
+import { DocumentErrors } from './prepare-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
-
-/** What a query is executed against, and on whose behalf. */
-export interface FhirGraphqlContext {
-  readonly store: ResourceStore;
-  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
-  readonly caller: Caller;
-  readonly variables?: { readonly [name: string]: unknown } | null | undefined;
-  /** Which operation of a document with several is meant. */
-  readonly operationName?: string | null | undefined;
-  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
-  readonly focus?: string | undefined;
-  /** How absent values, repeated keys and failures look in the answer. Default `standard`. */
-  readonly dialect?: Dialect | undefined;
-  /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
-  readonly baseUrl?: string | undefined;
-  /** Follow references that have no `reference` but an identifier and a type. Default false. */
-  readonly resolveIdentifiers?: boolean | undefined;
-  /** Follows references that lead outside this service, and URNs; without it they are errors. */
-  readonly resolveReference?: ReferenceResolver | undefined;
-  /**
-   * The documents that are known by id. A closed list (`allowedDocuments`) lets nothing else be executed; one that learns
-   * (`automaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
-   */
-  readonly documents?: Documents | undefined;
-  readonly limits?: Partial<Limits> | undefined;
-  /**
-   * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools
-   * that choke on all of them. Default true.
-   */
-  readonly introspection?: IntrospectionOption | undefined;
-  /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
-  readonly tellCost?: boolean | undefined;
-  /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
-  readonly readonly?: boolean | undefined;
-  /** Ends the work early; the answer is then one error with code `aborted`. */
-  readonly signal?: AbortSignal | undefined;
-  /** Told of the query when it has ended: types and number of store calls, never content. */
-  readonly audit?: AuditHook | undefined;
-}
 
 /** What goes to the client. `data` is missing when the request failed before or while it was executed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
@@ -131,11 +89,17 @@ async function answerOrErrors(
 async function answer(query: RequestedDocument, context: FhirGraphqlContext, told: Told): Promise<FhirGraphqlResult> {
   const observer = observerOf(context.store);
   const request = await prepareRequest(query, context, observer);
-  const plan = planFor(request.document, request.operation, request.variables, request.limits, observer);
+  const { plan, selections } = planFor(
+    request.document,
+    request.operation,
+    request.variables,
+    request.limits,
+    observer,
+  );
   if (observer !== undefined) told.attributes = operationAttributes(request, plan, isClosed(context.documents));
   const store = guardStore(context.store, context.caller);
   const watched = context.audit === undefined ? store : talliedStore(store, told.tally);
-  const runOptions = runOptionsOf(request, context, watched, (targets) => {
+  const runOptions = runOptionsOf(request, context, watched, selections, (targets) => {
     told.written = targets;
   });
   const about = introspections(plan, request, context);
@@ -174,11 +138,11 @@ function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attribu
 /** The answers about the schema, by response key. */
 function introspections(
   plan: OperationPlan,
-  { variables }: PreparedRequest,
+  { document, variables }: PreparedRequest,
   { introspection }: FhirGraphqlContext,
 ): readonly (readonly [key: string, value: unknown])[] {
   const fields = plan.root.fields.filter((field) => field.kind === 'introspection');
   if (fields.length === 0) return [];
-  const answers = introspect(fields, variables, introspection);
+  const answers = introspect(fields, partsOf(document, variables), variables, introspection);
   return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
 }

@@ -11,14 +11,13 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from './graphql-js.js';
+import { countLookup } from './count-lookup.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { assertQueryLength, LimitError, tooDeep, type Limits } from './limits.js';
 import { measureDocument } from './measure-document.js';
 import { fragmentsOf } from './plan/collect-fields.js';
-import { planOperation } from './plan/plan-operation.js';
-import type { OperationPlan } from './plan/plan.js';
-import { MUTATION, QUERY } from './schema/fields.js';
-import { FhirSchema } from './schema/schema.js';
+import { QUERY } from './schema/fields.js';
+import { schemaFor } from './schema/schema-for.js';
 import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
 
@@ -52,27 +51,10 @@ const BY_TEXT = new LRUCache<string, PreparedDocument>({
 });
 const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
 
-/** Plans by document, operation, truth of conditions and limits. With its projector a field takes about 300 bytes, so all at most 15 MB. */
-const PLANS = new LRUCache<string, OperationPlan>({
-  max: 1000,
-  maxSize: 50_000,
-  sizeCalculation: ({ size }) => size + 1,
-});
 let documents = 0;
 
 /** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
 const MOST_NESTING = 2;
-
-/** One schema per dialect and root: `Query`, and the resource types whose instances were queried. */
-const SCHEMAS = new Map<string, FhirSchema>();
-
-/** The schema of a dialect whose root fields are those of `root`. */
-export function schemaFor(dialect: Dialect, root: string): FhirSchema {
-  const key = `${dialect} ${root}`;
-  let schema = SCHEMAS.get(key);
-  if (schema === undefined) SCHEMAS.set(key, (schema = new FhirSchema(dialect, root)));
-  return schema;
-}
 
 /**
  * Parses and validates a query, or finds it in the cache.
@@ -102,56 +84,6 @@ export function prepareDocument(
   // Another caller may have been allowed more.
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
-}
-
-/**
- * The plan of one operation for the given truth of its `@skip` and `@include` variables, made at first use.
- *
- * @throws LimitError `fields`, `depth`
- */
-export function planFor(
-  document: PreparedDocument,
-  operation: OperationDefinitionNode,
-  variables: { readonly [name: string]: unknown },
-  limits: Limits,
-  observer?: Observer,
-): OperationPlan {
-  // A plan grows while it runs, within the limits it was made for; so others have one of their own.
-  const key = [
-    document.number,
-    operation.name?.value,
-    document.conditions.map((name) => Number(variables[name] === true)).join(''),
-    limits.depth,
-    limits.fields,
-  ].join(' ');
-  let plan = PLANS.get(key);
-  countLookup(observer, 'plans', plan !== undefined);
-  if (plan === undefined) {
-    plan = inSpan(observer, 'fhirgraph.plan', () => makePlan(document, operation, variables, limits));
-    PLANS.set(key, plan);
-  }
-  return plan;
-}
-
-/**
- * A plan of one's own: {@link planFor} without the cache.
- *
- * @throws LimitError `fields`, `depth`
- */
-export function makePlan(
-  document: PreparedDocument,
-  operation: OperationDefinitionNode,
-  variables: { readonly [name: string]: unknown },
-  limits: Limits,
-): OperationPlan {
-  const { dialect, fragments, conditions } = document;
-  const truth = new Set(conditions.filter((name) => variables[name] === true));
-  const parts = { merge: dialect === 'standard', fragments, conditions: (name: string) => truth.has(name) };
-  return planOperation(operation, rootOf(document, operation), parts, limits);
-}
-
-function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNode): string {
-  return operation === 'mutation' ? MUTATION : root;
 }
 
 function prepareParsed(
@@ -232,10 +164,6 @@ function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect,
 
 function tooManyTokens({ tokens }: Limits): LimitError {
   return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
-}
-
-function countLookup(observer: Observer | undefined, cache: 'documents' | 'plans', hit: boolean): void {
-  observer?.instruments?.lookups.add(1, { 'fhirgraph.cache': cache, 'fhirgraph.hit': hit });
 }
 
 function conditionVariables(

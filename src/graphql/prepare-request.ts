@@ -7,14 +7,16 @@ import type { ReferenceTarget } from '../store/store.js';
 import type { Observer } from '../telemetry/observer.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
-import type { FhirGraphqlContext } from './execute-fhir-graphql.js';
+import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
 import { coerceRequestVariables } from './coerce-variables.js';
 import type { OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
-import { DocumentErrors, prepareDocument, schemaFor, type PreparedDocument } from './prepare-document.js';
+import type { TypedSelections } from './plan/typed-selections.js';
+import { DocumentErrors, prepareDocument, type PreparedDocument } from './prepare-document.js';
+import { schemaFor } from './schema/schema-for.js';
 import { QUERY } from './schema/fields.js';
 
 /** A request that was found valid: what can be planned. */
@@ -64,10 +66,12 @@ export function runOptionsOf(
   { variables, limits, dialect }: PreparedRequest,
   context: FhirGraphqlContext,
   store: GuardedStore,
+  selections: TypedSelections,
   onWrites?: RunOptions['onWrites'],
 ): RunOptions {
   return {
     store,
+    selections,
     variables,
     limits,
     baseUrl: context.baseUrl,

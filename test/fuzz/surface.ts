@@ -1,6 +1,7 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type fc from 'fast-check';
-import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { answerOf } from './safe-outcome.js';
 import type { World } from './world.js';
 

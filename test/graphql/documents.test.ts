@@ -7,7 +7,8 @@ import { automaticDocuments } from '../../src/graphql/documents/automatic-docume
 import { errorCodeOf, type Documents } from '../../src/graphql/documents/documents.js';
 import type { RequestedDocument } from '../../src/graphql/documents/find-document.js';
 import { requestedDocument } from '../../src/graphql/documents/requested-document.js';
-import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { caller, failures, messages, openClinic, type Clinic } from './harness.js';
 
 const QUERY = '{ Patient(id: "ann") { gender } }';

@@ -1,9 +1,6 @@
 import { systemCaller } from '../../src/access/caller.js';
-import {
-  executeFhirGraphql,
-  type FhirGraphqlContext,
-  type FhirGraphqlResult,
-} from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
+import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import type { ReferenceTarget, ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 

@@ -2,7 +2,8 @@ import { parse, stripIgnoredCharacters } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { caller, erase, failures, messages, openClinic, storeWith, type Clinic } from './harness.js';
 
 let clinic: Clinic;

@@ -34,7 +34,7 @@ export async function fillReferences(edge: ReferenceEdge, holes: readonly Refere
     }
     if (found === null || (type !== undefined && type !== found.type)) continue;
     // Contained resources cost no store call, but they can refer to one another and multiply without end.
-    const selection = edge.selections.forType(found.type);
+    const selection = run.options.selections.forType(edge.selections, found.type);
     run.spendRows(1, selection);
     shapeItems(edge, found.type, [found.source], hole.out, found.container, run);
     hole.out[edge.key] =

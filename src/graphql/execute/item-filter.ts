@@ -1,10 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import { asObject, type AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
-import { asObject, type ItemFilter } from './run.js';
+import { type ItemFilter } from './run.js';
 
 type Predicate = (item: unknown, resource: AnyResource) => boolean;
 

@@ -1,6 +1,5 @@
 import { parseReference, type ParsedReference } from '../../fhir/reference.js';
-import { asObject } from './run.js';
-import type { JsonObject } from '../../fhir/resource.js';
+import { asObject, type JsonObject } from '../../fhir/resource.js';
 
 /**
  * What a `resource` field has to follow.

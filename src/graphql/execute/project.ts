@@ -1,6 +1,6 @@
 import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
   InlineResourceField,
@@ -15,7 +15,7 @@ import { compileItemFilter } from './item-filter.js';
 import { completeLeaf } from './complete-leaf.js';
 import { CANONICAL_TEXT, leadOfCanonical, leadOfReference, type Lead } from './lead.js';
 import { shapeItems } from './shape-items.js';
-import { asObject, type ItemFilter, type Output, type Run } from './run.js';
+import { type ItemFilter, type Output, type Run } from './run.js';
 
 /**
  * Copies what a selection asks for out of one object, leaving holes where a store call is needed.
@@ -156,7 +156,7 @@ function compileInlineResource(field: InlineResourceField): Writer {
   const project = (value: unknown, container: AnyResource, run: Run): Output | null => {
     const type = isJsonObject(value) ? knownTypeOf(value) : undefined;
     if (type === undefined) return null;
-    return projectorOf(field.selections.forType(type))(value as JsonObject, container, run);
+    return projectorOf(run.options.selections.forType(field.selections, type))(value as JsonObject, container, run);
   };
   if (!field.array) {
     return (source, out, container, run) => {

@@ -1,5 +1,5 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
-import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../access/audit.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
@@ -9,6 +9,7 @@ import type { Lead } from './lead.js';
 import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
+import type { TypedSelections } from '../plan/typed-selections.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
 
 /** An object of the response, being filled. */
@@ -46,6 +47,7 @@ export type ItemFilter = (items: readonly unknown[], resource: AnyResource) => r
 /** What a request may draw on while it runs. */
 export interface RunOptions {
   readonly store: GuardedStore;
+  readonly selections: TypedSelections;
   readonly variables: Variables;
   readonly limits: Limits;
   readonly baseUrl: string | undefined;
@@ -222,9 +224,4 @@ export function tooManyCalls({ storeCalls }: Limits): LimitError {
     storeCalls,
     `The query needs more than ${storeCalls} calls to the store; ask for fewer lists and references`,
   );
-}
-
-/** An element's value as an object; null for anything else, which stored data may hold where an object belongs. */
-export function asObject(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
 }

@@ -57,13 +57,13 @@ function idOf(field: WriteField, variables: Variables): string {
 }
 
 function text(name: string, { args }: WriteField, variables: Variables): string | undefined {
-  const texts = evaluateTexts(args.get(name), variables);
+  const texts = evaluateTexts(args[name], variables);
   if (texts === undefined || texts.length === 1) return texts?.[0];
   throw new FhirError('invalid', `Argument "${name}" must be a single value`);
 }
 
 function input(name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
-  const { value, faults } = readInput(place, evaluateJson(args.get(name), variables));
+  const { value, faults } = readInput(place, evaluateJson(args[name], variables));
   const [fault] = faults;
   if (fault === undefined) return value;
   throw new FhirError('invalid', `Argument "${name}" at "${name}${fault.path}": ${fault.reason}`, {

@@ -1,11 +1,12 @@
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/find-document.js';
-import type { FhirGraphqlContext } from '../execute-fhir-graphql.js';
+import type { FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { documentError } from '../execute/response-errors.js';
 import { estimateCost } from '../plan/estimate-cost.js';
-import { DocumentErrors, makePlan } from '../prepare-document.js';
+import { makePlan } from '../plan/plan-cache.js';
+import { DocumentErrors } from '../prepare-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import { explainEdge, type Explaining } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
@@ -49,20 +50,20 @@ const MOST_CALLS = 1_000;
 async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
   if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
-  const plan = makePlan(document, operation, variables, limits);
-  const options = runOptionsOf(request, context, guardStore(context.store, context.caller));
+  const { plan, selections } = makePlan(document, operation, variables, limits);
+  const options = runOptionsOf(request, context, guardStore(context.store, context.caller), selections);
   const explaining: Explaining = { store: context.store, options };
   const calls: ExplainedCall[] = [];
   let level: readonly PlacedEdge[] =
     focus === undefined
-      ? edgesAtRoot(plan.root)
+      ? edgesAtRoot(plan.root, selections)
       : [{ edge: readFocus(plan, focus), level: 1, path: '', parent: focus.type }];
   while (level.length > 0 && calls.length < MOST_CALLS) {
     const told = await Promise.all(level.map((placed) => explainEdge(placed, explaining)));
     calls.push(...told.flat());
     // What a call that is not made would have led to is not asked for either.
     level = level.flatMap((placed, index) =>
-      told[index]!.some(({ asked }) => asked) ? edgesBelow(placed, variables) : [],
+      told[index]!.some(({ asked }) => asked) ? edgesBelow(placed, variables, selections) : [],
     );
   }
   return {

@@ -1,7 +1,8 @@
 import { LimitError } from '../limits.js';
 import { evaluate, type Variables } from '../plan/arguments.js';
 import { responseKey } from '../plan/collect-fields.js';
-import type { Edge, ReferenceEdge, Selection, Selections } from '../plan/plan.js';
+import type { AnyTypeSelection, Edge, ReferenceEdge, Selection } from '../plan/plan.js';
+import type { TypedSelections } from '../plan/typed-selections.js';
 
 /** An edge of a plan and where it stands. */
 export interface PlacedEdge {
@@ -13,24 +14,28 @@ export interface PlacedEdge {
 }
 
 /** The edges that are called at once, in the order of the response. */
-export function edgesAtRoot(root: Selection): readonly PlacedEdge[] {
-  return edgesOf(root, { path: '', level: 1, parent: root.type });
+export function edgesAtRoot(root: Selection, selections: TypedSelections): readonly PlacedEdge[] {
+  return edgesOf(root, selections, { path: '', level: 1, parent: root.type });
 }
 
 /** The edges that are called with what an edge gave. */
-export function edgesBelow({ edge, level, path }: PlacedEdge, variables: Variables): readonly PlacedEdge[] {
+export function edgesBelow(
+  { edge, level, path }: PlacedEdge,
+  variables: Variables,
+  selections: TypedSelections,
+): readonly PlacedEdge[] {
   const place = { path, level: level + 1, parent: 'type' in edge && typeof edge.type === 'string' ? edge.type : '' };
   switch (edge.kind) {
     case 'read':
-      return edgesOf(edge.selection, place);
+      return edgesOf(edge.selection, selections, place);
     case 'search': {
       const { shape } = edge;
-      if (shape.kind === 'list') return edgesOf(shape.selection, place);
+      if (shape.kind === 'list') return edgesOf(shape.selection, selections, place);
       return shape.fields.flatMap((field) => {
         if (field.part !== 'edges') return [];
         return field.fields.flatMap((part) => {
           if (part.part !== 'resource') return [];
-          return edgesOf(part.selection, { ...place, path: joined(joined(path, field.key), part.key) });
+          return edgesOf(part.selection, selections, { ...place, path: joined(joined(path, field.key), part.key) });
         });
       });
     }
@@ -38,7 +43,11 @@ export function edgesBelow({ edge, level, path }: PlacedEdge, variables: Variabl
       const types = selectedTypes(edge.selections, typesOf(edge, variables));
       return types.flatMap((type) => {
         const named = types.length === 1 ? path : `${path}(${type})`;
-        return edgesOf(selectionFor(edge.selections, type), { path: named, level: level + 1, parent: type });
+        return edgesOf(selectionFor(edge.selections, type, selections), selections, {
+          path: named,
+          level: level + 1,
+          parent: type,
+        });
       });
     }
   }
@@ -53,15 +62,16 @@ export function typesOf(edge: ReferenceEdge, variables: Variables): readonly str
 /** Most types of one reference that are looked at where fragments do not say which are meant. */
 const MOST_TYPES = 10;
 
-function selectedTypes({ named }: Selections, possible: readonly string[]): readonly string[] {
+function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): readonly string[] {
+  const named = Object.keys(place.named);
   if (possible.length > 0 && possible.length <= MOST_TYPES) return possible;
   return possible.length === 0 ? named : named.filter((type) => possible.includes(type));
 }
 
 /** The selection for one type; without fields where the plan has grown to its limit. */
-function selectionFor(selections: Selections, type: string): Selection {
+function selectionFor(place: AnyTypeSelection, type: string, selections: TypedSelections): Selection {
   try {
-    return selections.forType(type);
+    return selections.forType(place, type);
   } catch (error) {
     if (error instanceof LimitError) return { type, fields: [] };
     throw error;
@@ -71,7 +81,7 @@ function selectionFor(selections: Selections, type: string): Selection {
 type Place = Omit<PlacedEdge, 'edge'> & { readonly contained?: true };
 
 /** The edges inside one resource, in the order of the response. */
-function edgesOf(selection: Selection, place: Place): PlacedEdge[] {
+function edgesOf(selection: Selection, selections: TypedSelections, place: Place): PlacedEdge[] {
   const { path, level, parent } = place;
   return selection.fields.flatMap((field): PlacedEdge[] => {
     const here = joined(path, field.key);
@@ -83,14 +93,14 @@ function edgesOf(selection: Selection, place: Place): PlacedEdge[] {
       case 'reference':
         return [{ edge: field, level, path: here, parent }];
       case 'object':
-        return edgesOf(field.selection, { ...place, path: here });
+        return edgesOf(field.selection, selections, { ...place, path: here });
       case 'choice':
         return field.forms.flatMap((form) =>
-          form.kind === 'object' ? edgesOf(form.selection, { ...place, path: here }) : [],
+          form.kind === 'object' ? edgesOf(form.selection, selections, { ...place, path: here }) : [],
         );
       case 'inline-resource':
-        return field.selections.named.flatMap((type) =>
-          edgesOf(selectionFor(field.selections, type), {
+        return Object.entries(field.selections.named).flatMap(([type, inner]) =>
+          edgesOf(inner, selections, {
             path: `${here}(${type})`,
             level,
             parent: type,

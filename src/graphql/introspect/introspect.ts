@@ -55,6 +55,7 @@ interface Answer {
  */
 export function introspect(
   fields: readonly IntrospectionField[],
+  parts: DocumentParts,
   variables: Variables,
   option: IntrospectionOption = true,
 ): readonly unknown[] {
@@ -64,7 +65,7 @@ export function introspect(
   }
   let objects = 0;
   return fields.map((field) => {
-    const { value, size } = answer(field, variables, option === true ? {} : option);
+    const { value, size } = answer(field, parts, variables, option === true ? {} : option);
     objects += size;
     if (objects > MOST_OBJECTS) throw tooManyObjects();
     return value;
@@ -79,12 +80,12 @@ function tooMuch(max: number, message: string): FhirError {
   return new FhirError('too-costly', message, { details: { limit: 'introspection', max } });
 }
 
-function answer(field: IntrospectionField, variables: Variables, options: SchemaOptions): Answer {
+function answer(field: IntrospectionField, parts: DocumentParts, variables: Variables, options: SchemaOptions): Answer {
   const values = Object.fromEntries(field.variables.map((name) => [name, variables[name]]));
   const key = JSON.stringify([options.types ?? null, field.nodes.map(print), field.fragments, values]);
   const known = ANSWERS.get(key);
   if (known !== undefined) return known;
-  const made = new Walk(schemaForTools(options), field.parts, variables).root(field);
+  const made = new Walk(schemaForTools(options), parts, variables).root(field);
   if (made.size <= MOST_OBJECTS) ANSWERS.set(key, made);
   return made;
 }

@@ -7,16 +7,15 @@ import {
   type SelectionSetNode,
 } from '../graphql-js.js';
 import { RESOURCE } from '../schema/fields.js';
-
-/** Truth of the variables in `@skip` and `@include`. */
-export type Conditions = (variable: string) => boolean;
+import { isShaped } from './shaping.js';
 
 /** What planning needs to know of a document. */
 export interface DocumentParts {
   /** Fields with one key are merged, as GraphQL says, or (dialect `hl7`) kept apart and collated in the response. */
   readonly merge: boolean;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly conditions: Conditions;
+  /** The variables in `@skip` and `@include` that are true. */
+  readonly conditions: ReadonlySet<string>;
 }
 
 export function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
@@ -117,23 +116,17 @@ export function responseKey(key: string): string {
   return mark < 0 ? key : key.slice(0, mark);
 }
 
-/** True for a field with one of the directives that reshape the response. */
-export function isShaped(node: FieldNode): boolean {
-  return node.directives?.some(({ name }) => SHAPING.has(name.value)) === true;
-}
-const SHAPING: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
-
 function applies(condition: string | undefined, type: string): boolean {
   return condition === undefined || condition === type || (condition === RESOURCE && isResourceType(type));
 }
 
-function isIncluded(directives: FieldNode['directives'], conditions: Conditions): boolean {
+function isIncluded(directives: FieldNode['directives'], conditions: ReadonlySet<string>): boolean {
   for (const directive of directives ?? []) {
     const name = directive.name.value;
     if (name !== 'skip' && name !== 'include') continue;
     const value = directive.arguments?.find((argument) => argument.name.value === 'if')?.value;
     const truth =
-      value?.kind === Kind.VARIABLE ? conditions(value.name.value) : value?.kind === Kind.BOOLEAN && value.value;
+      value?.kind === Kind.VARIABLE ? conditions.has(value.name.value) : value?.kind === Kind.BOOLEAN && value.value;
     if (truth === (name === 'skip')) return false;
   }
   return true;

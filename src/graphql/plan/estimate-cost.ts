@@ -1,5 +1,5 @@
 import { evaluate, type Variables } from './arguments.js';
-import type { Edge, OperationPlan, PlannedField, SearchEdge, Selection, Selections, WriteField } from './plan.js';
+import type { AnyTypeSelection, Edge, OperationPlan, PlannedField, SearchEdge, Selection, WriteField } from './plan.js';
 
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
@@ -105,14 +105,14 @@ class Estimate {
     return typeof count === 'number' ? Math.min(count, ASSUMED.items) : ASSUMED.items;
   }
 
-  #dearest({ named, forType }: Selections, cost: (selection: Selection) => number, otherwise = 0): number {
-    return named.reduce((dearest, type) => Math.max(dearest, cost(forType(type))), otherwise);
+  #dearest({ named }: AnyTypeSelection, cost: (selection: Selection) => number, otherwise = 0): number {
+    return Object.values(named).reduce((dearest, selection) => Math.max(dearest, cost(selection)), otherwise);
   }
 }
 
 /** A write looks before it leaps where it patches, or is conditional. */
 function callsOf({ interaction, args }: WriteField): number {
-  return interaction === 'patch' || args.has('ifNoneExist') ? 2 : 1;
+  return interaction === 'patch' || Object.hasOwn(args, 'ifNoneExist') ? 2 : 1;
 }
 
 /** Fields of one resource, those of its elements included, without what references and lists lead to. */

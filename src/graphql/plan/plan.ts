@@ -1,14 +1,13 @@
 import type { ElementDefinition } from '../../fhir/definition-types.js';
-import type { FieldNode } from '../graphql-js.js';
+import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { Argument } from './arguments.js';
-import type { DocumentParts } from './collect-fields.js';
 
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
  *
- * Plain frozen data. Arguments stay symbolic, so one plan serves all variables, save those of `@skip` and `@include`:
- * there is one plan per combination of their truth values.
+ * Plain frozen data: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so one
+ * plan serves all variables, save those of `@skip` and `@include`: there is one plan per combination of their truth values.
  *
  * ```text
  * { Patient(id: "1") { name { family } ObservationList(_reference: subject) { code { text } } } }
@@ -18,11 +17,11 @@ import type { DocumentParts } from './collect-fields.js';
  */
 export interface OperationPlan {
   readonly root: Selection;
-  /** True where the response has another shape than the data: directives reshape it, or keys stand twice. */
+  /** True where directives of the document, or the dialect, give the response another shape than the data. */
   readonly shaped: boolean;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** Number of selections opened for it. */
+  /** Number of selections that planning opened. */
   readonly size: number;
 }
 
@@ -32,12 +31,19 @@ export interface Selection {
   readonly fields: readonly PlannedField[];
 }
 
-/** The selections of a place that holds resources of any type. */
-export interface Selections {
-  /** What to produce for a resource of this type; the same object each time. */
-  forType(type: string): Selection;
-  /** The types that fragments name. */
-  readonly named: readonly string[];
+/**
+ * What to select from a resource whose type only the data knows: under `resource`, in `contained`, in Bundles.
+ *
+ * Types that fragments name are planned with the operation. Any other type is planned when the first resource of it turns
+ * up (see `TypedSelections`), from the selection sets kept here.
+ */
+export interface AnyTypeSelection {
+  /** Response keys from the root, with the type below each such place: `subject.resource(Patient).link.other.resource`. */
+  readonly path: string;
+  readonly depth: number;
+  /** By the types that fragments name. */
+  readonly named: { readonly [type: string]: Selection };
+  readonly sets: readonly SelectionSetNode[];
 }
 
 export type PlannedField =
@@ -90,7 +96,6 @@ export interface IntrospectionField extends Keyed {
   readonly kind: 'introspection';
   readonly name: '__schema' | '__type';
   readonly nodes: readonly [FieldNode, ...FieldNode[]];
-  readonly parts: DocumentParts;
   /** What the selection rests on beside its own text: the fragments of the document, and its variables' names. */
   readonly fragments: readonly string[];
   readonly variables: readonly string[];
@@ -135,7 +140,7 @@ export interface InlineResourceField extends Keyed {
   readonly kind: 'inline-resource';
   readonly name: string;
   readonly array: boolean;
-  readonly selections: Selections;
+  readonly selections: AnyTypeSelection;
   readonly filter: ElementFilter | undefined;
 }
 
@@ -153,7 +158,7 @@ export interface WriteField extends Keyed {
   readonly kind: 'write';
   readonly interaction: WriteInteraction;
   readonly type: string;
-  readonly args: ReadonlyMap<string, Argument>;
+  readonly args: { readonly [name: string]: Argument };
   readonly selection: Selection;
 }
 
@@ -223,5 +228,5 @@ export interface ReferenceEdge extends Keyed {
   readonly type: Argument | undefined;
   /** `optional:`; no error where the reference leads nowhere. */
   readonly optional: Argument | undefined;
-  readonly selections: Selections;
+  readonly selections: AnyTypeSelection;
 }

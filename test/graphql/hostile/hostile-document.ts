@@ -1,4 +1,4 @@
-import type { FhirGraphqlContext } from '../../../src/graphql/execute-fhir-graphql.js';
+import type { FhirGraphqlContext } from '../../../src/graphql/context.js';
 import type { ErrorCode } from '../../../src/fhir/error.js';
 import type { DocumentNode } from 'graphql';
 

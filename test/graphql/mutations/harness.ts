@@ -1,9 +1,6 @@
 import { systemCaller, type Caller } from '../../../src/access/caller.js';
-import {
-  executeFhirGraphql,
-  type FhirGraphqlContext,
-  type FhirGraphqlResult,
-} from '../../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, type FhirGraphqlResult } from '../../../src/graphql/execute-fhir-graphql.js';
+import { type FhirGraphqlContext } from '../../../src/graphql/context.js';
 import type { Repository } from '../../../src/repository/repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { system } from '../../repository/harness.js';

@@ -1,0 +1,47 @@
+import type { AuditHook } from '../access/audit.js';
+import type { Caller } from '../access/caller.js';
+import type { ResourceStore } from '../store/store.js';
+import type { Dialect } from './dialect.js';
+import type { Documents } from './documents/documents.js';
+import type { ReferenceResolver } from './execute/run.js';
+import type { IntrospectionOption } from './introspect/introspect.js';
+import type { Limits } from './limits.js';
+
+/** What a query is executed against, and on whose behalf. */
+export interface FhirGraphqlContext {
+  readonly store: ResourceStore;
+  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
+  readonly caller: Caller;
+  readonly variables?: { readonly [name: string]: unknown } | null | undefined;
+  /** Which operation of a document with several is meant. */
+  readonly operationName?: string | null | undefined;
+  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
+  readonly focus?: string | undefined;
+  /** How absent values, repeated keys and failures look in the answer. Default `standard`. */
+  readonly dialect?: Dialect | undefined;
+  /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
+  readonly baseUrl?: string | undefined;
+  /** Follow references that have no `reference` but an identifier and a type. Default false. */
+  readonly resolveIdentifiers?: boolean | undefined;
+  /** Follows references that lead outside this service, and URNs; without it they are errors. */
+  readonly resolveReference?: ReferenceResolver | undefined;
+  /**
+   * The documents that are known by id. A closed list (`allowedDocuments`) lets nothing else be executed; one that learns
+   * (`automaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
+   */
+  readonly documents?: Documents | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools
+   * that choke on all of them. Default true.
+   */
+  readonly introspection?: IntrospectionOption | undefined;
+  /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
+  readonly tellCost?: boolean | undefined;
+  /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
+  readonly readonly?: boolean | undefined;
+  /** Ends the work early; the answer is then one error with code `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told of the query when it has ended: types and number of store calls, never content. */
+  readonly audit?: AuditHook | undefined;
+}

@@ -1,0 +1,188 @@
+import { typeDefinition } from '../../fhir/definitions.js';
+import type { ElementDefinition } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
+import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';
+import { argumentsOfNode, type Argument } from './arguments.js';
+import { selectionSetsOf } from './collect-fields.js';
+import { planConnection } from './plan-connection.js';
+import { planSearch } from './plan-search.js';
+import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
+import type {
+  ChoiceField,
+  ElementFilter,
+  IntrospectionField,
+  Location,
+  ObjectField,
+  PlannedField,
+  PrimitiveField,
+  Selection,
+} from './plan.js';
+import { shapingOf } from './shaping.js';
+
+/** Plans the nodes that share a response key on objects of a type. */
+export function planField(
+  type: string,
+  key: string,
+  nodes: FieldNodes,
+  scope: Scope,
+  planning: Planning,
+): PlannedField {
+  const [node] = nodes;
+  const name = node.name.value;
+  const base = { key, location: locationOf(node), shaping: shapingOf(node) };
+  if (name === '__typename') return { kind: 'typename', ...base, value: type };
+  const field = fieldsOf(type)?.get(name);
+  if (field === undefined) {
+    if (name !== '__schema' && name !== '__type') return { kind: 'absent', ...base };
+    if (type !== QUERY) throw new FhirError('unsupported', 'Introspection is answered for the whole service only');
+    return planIntrospection(name, base, nodes, planning);
+  }
+  const sets = selectionSetsOf(nodes);
+  const args = argumentsOfNode(node);
+  const inner = below(scope, key);
+  switch (field.kind) {
+    case 'resource-type':
+      return { kind: 'resource-type', ...base };
+    case 'element':
+      return planElement(field, base, sets, args, inner, planning);
+    case 'choice':
+      return planChoice(field, base, sets, inner, planning);
+    case 'sibling':
+      return planSibling(field.name, field.element, base, sets, inner, planning);
+    case 'read': {
+      const id = (args.get('id') ?? args.get('_id'))!;
+      return { kind: 'read', ...base, type: field.type, id, selection: planning.select(field.type, sets, inner) };
+    }
+    case 'write': {
+      const { interaction } = field;
+      const selection = planning.select(field.type, sets, inner);
+      return { kind: 'write', ...base, interaction, type: field.type, args: Object.fromEntries(args), selection };
+    }
+    case 'list':
+      return {
+        ...base,
+        ...planSearch(field.type, args),
+        shape: { kind: 'list', selection: planning.select(field.type, sets, inner) },
+      };
+    case 'connection':
+      return { ...base, ...planSearch(field.type, args), shape: planConnection(field.type, sets, inner, planning) };
+    case 'resolve':
+      return {
+        kind: 'reference',
+        ...base,
+        canonical: type === CANONICAL,
+        targets: scope.targets,
+        type: args.get('type'),
+        optional: args.get('optional'),
+        selections: planning.selectAnyType(sets, inner),
+      };
+    case 'connection-part':
+    case 'edge-part':
+      throw new Error(`${field.kind} is planned with its connection`);
+  }
+}
+
+/** What every planned field has. */
+type Base = Pick<PlannedField, 'key' | 'location' | 'shaping'>;
+
+function planIntrospection(
+  name: IntrospectionField['name'],
+  base: Base,
+  nodes: FieldNodes,
+  planning: Planning,
+): IntrospectionField {
+  return {
+    kind: 'introspection',
+    ...base,
+    name,
+    nodes,
+    fragments: planning.printFragments(),
+    variables: planning.variables,
+  };
+}
+
+function planElement(
+  field: FieldDescriptor & { kind: 'element' },
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  args: ReadonlyMap<string, Argument>,
+  inner: Scope,
+  planning: Planning,
+): PlannedField {
+  const { element } = field;
+  const definition = typeDefinition(element.type);
+  const named = { ...base, name: element.name, array: element.array };
+  if (definition === undefined || definition.kind === 'primitive') {
+    return { kind: 'primitive', ...named, type: element.type };
+  }
+  const filter = elementFilter(element, args);
+  if (definition.kind === 'resource') {
+    return { kind: 'inline-resource', ...named, filter, selections: planning.selectAnyType(sets, inner) };
+  }
+  return {
+    kind: 'object',
+    ...named,
+    canonical: false,
+    filter,
+    selection: selectElement(element, sets, inner, planning),
+  };
+}
+
+/** The `id` and `extension` beside a primitive; beside a canonical also what `resource` follows. */
+function planSibling(
+  name: string,
+  element: ElementDefinition,
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  inner: Scope,
+  planning: Planning,
+): ObjectField {
+  const canonical = element.type === 'canonical';
+  const selection = canonical
+    ? planning.select(CANONICAL, sets, { ...inner, targets: element.targets })
+    : planning.select('Element', sets, inner);
+  return { kind: 'object', ...base, name, array: element.array, canonical, selection, filter: undefined };
+}
+
+/** Of the typed forms, those that fit: primitives to a field without selection, objects to one with. */
+function planChoice(
+  field: FieldDescriptor & { kind: 'choice' },
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  inner: Scope,
+  planning: Planning,
+): ChoiceField {
+  const forms = field.elements.flatMap((element): (PrimitiveField | ObjectField)[] => {
+    const named = { ...base, name: element.name, array: false };
+    const primitive = typeDefinition(element.type)?.kind === 'primitive';
+    if (primitive !== (sets.length === 0)) return [];
+    if (primitive) return [{ kind: 'primitive', ...named, type: element.type }];
+    const selection = selectElement(element, sets, inner, planning);
+    return [{ kind: 'object', ...named, canonical: false, filter: undefined, selection }];
+  });
+  return { kind: 'choice', ...base, forms };
+}
+
+/** A `resource` inside a Reference leads to the types that the element around it allows. */
+function selectElement(
+  { type, targets }: ElementDefinition,
+  sets: readonly SelectionSetNode[],
+  inner: Scope,
+  planning: Planning,
+): Selection {
+  return planning.select(type, sets, type === 'Reference' ? { ...inner, targets } : inner);
+}
+
+function elementFilter(element: ElementDefinition, args: ReadonlyMap<string, Argument>): ElementFilter | undefined {
+  if (args.size === 0) return undefined;
+  const equals = [...args].flatMap(([name, value]) => (CUTS.has(name) ? [] : [{ name, value }]));
+  return { element, equals, fhirpath: args.get('fhirpath'), offset: args.get('_offset'), count: args.get('_count') };
+}
+
+const CUTS: ReadonlySet<string> = new Set(['fhirpath', '_offset', '_count']);
+
+function locationOf(node: FieldNode): Location | undefined {
+  const token = node.loc?.startToken;
+  return token === undefined ? undefined : { line: token.line, column: token.column };
+}

@@ -1,0 +1,43 @@
+import { Kind, type FieldNode, type FragmentDefinitionNode, type SelectionSetNode } from '../graphql-js.js';
+import { argumentsOfNode } from './arguments.js';
+import type { Shaping } from './plan.js';
+
+const SHAPING_DIRECTIVES: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
+
+/** True for a field with one of the directives that reshape the response. */
+export function isShaped(node: FieldNode): boolean {
+  return node.directives?.some(({ name }) => SHAPING_DIRECTIVES.has(name.value)) === true;
+}
+
+/** @returns what the directives of a field ask for; undefined for a field without */
+export function shapingOf(node: FieldNode): Shaping | undefined {
+  if (!isShaped(node)) return undefined;
+  const has = (name: string) => node.directives!.some((directive) => directive.name.value === name);
+  const slice = node.directives!.find(({ name }) => name.value === 'slice');
+  const path = slice === undefined ? undefined : [...argumentsOfNode(slice).values()][0];
+  return { flatten: has('flatten'), first: has('first'), singleton: has('singleton'), slice: path };
+}
+
+/**
+ * True where a selection set holds a field that reshapes the response, at any depth, also in the fragments it spreads.
+ *
+ * The document alone decides: which types turn up in the data, and so which selections are planned later, does not matter.
+ */
+export function hasShapedField(
+  root: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): boolean {
+  const opened = new Set<string>();
+  const search = (set: SelectionSetNode): boolean =>
+    set.selections.some((selection) => {
+      if (selection.kind !== Kind.FRAGMENT_SPREAD) {
+        if (selection.kind === Kind.FIELD && isShaped(selection)) return true;
+        return selection.selectionSet !== undefined && search(selection.selectionSet);
+      }
+      const fragment = fragments.get(selection.name.value);
+      if (fragment === undefined || opened.has(selection.name.value)) return false;
+      opened.add(selection.name.value);
+      return search(fragment.selectionSet);
+    });
+  return search(root);
+}

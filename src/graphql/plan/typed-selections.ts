@@ -1,0 +1,59 @@
+import type { LRUCache } from 'lru-cache';
+import { tooManyFields, type Limits } from '../limits.js';
+import type { DocumentParts } from './collect-fields.js';
+import { planLateSelection, type LateSelection } from './plan-operation.js';
+import type { AnyTypeSelection, OperationPlan, Selection } from './plan.js';
+
+/** Late selections by plan, place and type. */
+export type LateSelectionCache = LRUCache<string, LateSelection>;
+
+/**
+ * The selections of one execution by type, for places whose type only the data knows.
+ *
+ * A type that a fragment names comes from the plan. Any other is planned when it turns up, kept for other executions of the
+ * plan in an explicit cache, and counted against the limit `fields` of this execution.
+ */
+export class TypedSelections {
+  readonly #late = new Map<AnyTypeSelection, Map<string, Selection>>();
+  #opened: number;
+
+  /**
+   * @param planKey names the plan in the cache
+   * @param cache undefined: nothing is kept for other executions
+   */
+  constructor(
+    { size }: OperationPlan,
+    private readonly parts: DocumentParts,
+    private readonly limits: Limits,
+    private readonly planKey: string,
+    private readonly cache?: LateSelectionCache,
+  ) {
+    this.#opened = size;
+  }
+
+  /**
+   * What to select from a resource of this type; the same object each time.
+   *
+   * @throws LimitError `fields`, `depth`
+   */
+  forType(place: AnyTypeSelection, type: string): Selection {
+    if (Object.hasOwn(place.named, type)) return place.named[type]!;
+    let byType = this.#late.get(place);
+    if (byType === undefined) this.#late.set(place, (byType = new Map<string, Selection>()));
+    let selection = byType.get(type);
+    if (selection === undefined) byType.set(type, (selection = this.#planLate(place, type)));
+    return selection;
+  }
+
+  #planLate(place: AnyTypeSelection, type: string): Selection {
+    const key = `${this.planKey}\n${place.path}\n${type}`;
+    let late = this.cache?.get(key);
+    if (late === undefined) {
+      late = planLateSelection(place, type, this.parts, this.limits, this.#opened);
+      this.cache?.set(key, late);
+    }
+    this.#opened += late.size;
+    if (this.#opened > this.limits.fields) throw tooManyFields(this.limits);
+    return late.selection;
+  }
+}
