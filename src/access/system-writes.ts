@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { referenceTo } from '../fhir/reference.js';
-import { elementsOf } from '../fhir/resource.js';
+import { elementsOf, type AnyResource } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore } from '../store/store.js';
 import type { SystemCaller } from './caller.js';
 import type { GuardedWrite } from './guarded-store.js';
@@ -21,7 +21,8 @@ export async function systemWrites(
   options: CallOptions | undefined,
 ): Promise<ReadyWrite[]> {
   const ready: ReadyWrite[] = [];
-  const written = new Set<string>();
+  /** What the writes so far make of resources, by `Type/id`; null for deleted ones. */
+  const written = new Map<string, AnyResource | null>();
   for (const [from, write] of writes.entries()) {
     if (write.kind === 'unmatched') {
       const query = { ...write.query, project: homeOf(write.query.type, caller) };
@@ -29,23 +30,31 @@ export async function systemWrites(
       continue;
     }
     const key = { ...write.key, project: homeOf(write.key.type, caller) };
-    ready.push(...companionsOf(write, key, caller, from));
     const name = referenceTo(key.type, key.id);
     if (write.kind === 'delete') {
       const { mustExist, ...deletion } = write;
-      if (mustExist === true && write.expect === undefined && !written.has(name)) {
-        const [found] = await store.read([key], options);
-        if (found?.status === 'missing') throw withIndex(new FhirError('not-found', `${name} was not found`), from);
+      const mustLook = key.type === 'ProjectMembership' || (mustExist === true && write.expect === undefined);
+      const [found] = written.has(name) || !mustLook ? [] : await store.read([key], options);
+      if (mustExist === true && write.expect === undefined && found?.status === 'missing') {
+        throw withIndex(new FhirError('not-found', `${name} was not found`), from);
       }
-      written.add(name);
-      ready.push({ write: { ...deletion, key }, from, seenBy: [] });
+      const before = written.get(name) ?? (found?.status === 'found' ? found.resource : null);
+      // What a removed membership linked is recorded, so the version that was read must be the one that goes.
+      const expect =
+        key.type === 'ProjectMembership' && found !== undefined
+          ? (write.expect ?? { version: found.status === 'found' ? found.versionId : null })
+          : write.expect;
+      written.set(name, null);
+      ready.push(...companionsOf(write, key, caller, from, before));
+      ready.push({ write: { ...deletion, key, expect }, from, seenBy: [] });
       continue;
     }
-    written.add(name);
+    ready.push(...companionsOf(write, key, caller, from, null));
     if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
     const { keepSecrets, ...put } = write;
     const kept = keepSecrets === true ? await withSecrets(store, caller, write, options) : write;
     const resource = stamp(kept.resource, caller);
+    written.set(name, resource);
     const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
     const seenBy = [unrestrictedRule('trusted code', secretFields(write.key.type))];
     ready.push({ write: { ...put, key, resource, expect: kept.expect, unique }, from, seenBy });

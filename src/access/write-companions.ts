@@ -1,14 +1,25 @@
 import { and, not, refersTo, type Criteria } from '../search/criteria.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { ABOVE_PROJECTS, type ResourceKey } from '../store/store.js';
+import { ABOVE_PROJECTS, type ResourceKey, type Write } from '../store/store.js';
 import type { Caller } from './caller.js';
+import { formerMembershipWrite } from './former-memberships.js';
 import type { GuardedWrite } from './guarded-store.js';
 import { isAboveProjects } from './policy/administrative-types.js';
 import type { ReadyWrite } from './ready-write.js';
 
-/** What has to stand before a write in its commit, whoever makes it. */
-export function companionsOf(write: GuardedWrite, key: ResourceKey, caller: Caller, from: number): ReadyWrite[] {
-  return [...profileChecks(write, key, caller, from), ...directoryWrites(write, key, from)];
+/**
+ * What has to stand before a write in its commit, whoever makes it.
+ *
+ * @param before the resource that a deletion takes away; null where there is none
+ */
+export function companionsOf(
+  write: GuardedWrite,
+  key: ResourceKey,
+  caller: Caller,
+  from: number,
+  before: AnyResource | null,
+): ReadyWrite[] {
+  return [...profileChecks(write, key, caller, from), ...directoryWrites(write, key, from, before)];
 }
 
 const PROFILE_TYPES: ReadonlySet<string> = new Set([
@@ -42,10 +53,21 @@ function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, fr
  * Memberships lie in their projects; above the projects stands a directory entry per membership that says in which, so
  * that a membership alone is enough to sign in. Its id is therefore unique over all projects.
  */
-function directoryWrites(write: GuardedWrite, key: ResourceKey, from: number): ReadyWrite[] {
+function directoryWrites(
+  write: GuardedWrite,
+  key: ResourceKey,
+  from: number,
+  before: AnyResource | null,
+): ReadyWrite[] {
   if (key.type !== 'ProjectMembership' || write.kind === 'unmatched') return [];
   const entry: ResourceKey = { ...key, project: ABOVE_PROJECTS };
-  if (write.kind === 'delete') return [{ write: { kind: 'delete', key: entry }, from, seenBy: [] }];
+  if (write.kind === 'delete') {
+    // Without a membership in this project, the entry with this id belongs to another one.
+    if (before === null) return [];
+    const former = formerMembershipWrite(key.project, before);
+    const writes: Write[] = [{ kind: 'delete', key: entry }, ...(former === undefined ? [] : [former])];
+    return writes.map((one) => ({ write: one, from, seenBy: [] }));
+  }
   const project = { reference: `Project/${key.project}` };
   const elsewhere: Criteria = and([
     { kind: 'id', ids: [key.id] },

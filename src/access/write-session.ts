@@ -91,7 +91,7 @@ export class WriteSession {
       const key = { ...write.key, project: homeOf(type, this.caller) };
       this.#write(type, id, null);
       return [
-        ...companionsOf(write, key, this.caller, from),
+        ...companionsOf(write, key, this.caller, from, before),
         { write: { kind: 'delete', key, expect }, from, seenBy: [] },
       ];
     }

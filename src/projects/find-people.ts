@@ -1,6 +1,9 @@
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import { decide } from '../access/decide.js';
+import { formerProfiles } from '../access/former-memberships.js';
+import type { GuardedQuery } from '../access/guarded-store.js';
+import { restrictQuery } from '../access/restrict-query.js';
 import { normalizeEmail } from '../access/unique-keys.js';
-import { FhirError } from '../fhir/error.js';
 import { and, type Criteria, not, or, refersTo } from '../search/criteria.js';
 import { fold } from '../search/fold.js';
 import type { InviteRequest, PersonType } from './invite-body.js';
@@ -61,7 +64,6 @@ export async function membershipsOf(
   desk: ProjectDesk,
   users: readonly string[],
 ): Promise<readonly ProjectMembership[]> {
-  if (users.length === 0) return [];
   return findMemberships(desk, or(users.map((id) => refersTo('user', { type: 'User', id }))));
 }
 
@@ -73,33 +75,69 @@ export async function membershipByExternalId(
   return found;
 }
 
-export function membershipsWithProfile(desk: ProjectDesk, profile: string): Promise<readonly ProjectMembership[]> {
-  const { type, id } = splitReference(profile);
-  return findMemberships(desk, refersTo('profile', { type, id }));
+/** The memberships that have one of these profiles. */
+export function membershipsWithProfiles(
+  desk: ProjectDesk,
+  profiles: readonly string[],
+): Promise<readonly ProjectMembership[]> {
+  return findMemberships(desk, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
 }
 
 /** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
-export function profileCriteria(request: InviteRequest): Criteria | undefined {
+function profileCriteria(request: InviteRequest): Criteria | undefined {
   if (request.email === undefined) return undefined;
   const email: Criteria = { kind: 'match', parameter: 'email', test: { kind: 'token', code: request.email } };
   if (request.patient === undefined) return email;
   return and([email, refersTo('patient', { type: 'Patient', id: splitReference(request.patient).id })]);
 }
 
-/** The profile to reuse. @throws FhirError `conflict` - several fit; `details.profiles` lists them */
-export async function profileByEmail(desk: ProjectDesk, request: InviteRequest): Promise<PersonProfile | undefined> {
+/**
+ * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address is
+ * no identity: whoever may write profiles may write any address into one.
+ */
+export async function profilesWithEmail(desk: ProjectDesk, request: InviteRequest): Promise<readonly string[]> {
   const criteria = profileCriteria(request);
-  if (criteria === undefined) return undefined;
-  const { matches } = await desk.guard.search({ type: request.resourceType, criteria }, desk.options);
-  if (matches.length > 1) {
-    const profiles = matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
-    throw new FhirError(
-      'conflict',
-      `Several resources of this project have the e-mail address; choose one as membership.profile: ${profiles.join(', ')}`,
-      { details: { profiles } },
-    );
-  }
-  return matches[0]?.resource as PersonProfile | undefined;
+  if (criteria === undefined || desk.view === undefined) return [];
+  const { matches } = await desk.view.search(
+    { type: request.resourceType, criteria, limit: MAX_NAMED_PROFILES },
+    desk.options,
+  );
+  return matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
+}
+
+/**
+ * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined where there is
+ * nothing to search.
+ */
+export function emailProfilesQuery({ caller, project }: ProjectDesk, request: InviteRequest): GuardedQuery | undefined {
+  const criteria = profileCriteria(request);
+  const type = request.resourceType;
+  if (criteria === undefined || (caller.kind === 'member' && caller.project !== project)) return undefined;
+  const rules = decide(caller, type, 'search');
+  if (rules === null) return undefined;
+  return restrictQuery(caller, { type, criteria }, rules, (other) => decide(caller, other, 'search'));
+}
+
+/** Most profiles that an error names. */
+const MAX_NAMED_PROFILES = 20;
+
+/** The profiles, as `Type/id`, that removed memberships of a User in the project had. */
+export function formerProfilesOf(desk: ProjectDesk, user: string): Promise<readonly string[]> {
+  return formerProfiles(desk.store, desk.project, user, desk.options);
+}
+
+/** Profiles that exist in the project; those that do not are left out. */
+export async function readProfiles(desk: ProjectDesk, profiles: readonly string[]): Promise<readonly PersonProfile[]> {
+  if (profiles.length === 0) return [];
+  const found = await desk.guard.read(profiles.map(splitReference), desk.options);
+  return found.flatMap((one) => (one.status === 'found' ? [one.resource as PersonProfile] : []));
+}
+
+/** A profile as the inviter sees it: without what is hidden from it, and nothing but the id where all is. */
+export async function profileInView(desk: ProjectDesk, profile: PersonProfile): Promise<PersonProfile> {
+  const { resourceType: type, id } = profile;
+  const [seen] = (await desk.view?.read([{ type, id: id! }], desk.options)) ?? [];
+  return seen?.status === 'found' ? (seen.resource as PersonProfile) : ({ resourceType: type, id } as PersonProfile);
 }
 
 /** @returns undefined for what does not exist, or not in this project. */

@@ -25,7 +25,7 @@ export interface MembershipChoice {
   userName?: string;
   userConfiguration?: Reference;
   identifier?: { use?: string; system?: string; value?: string }[];
-  /** The profile to use, instead of the one found by e-mail or made anew. */
+  /** The profile to use, instead of the User's own in this project or a new one. */
   profile?: Reference | string;
 }
 
@@ -52,7 +52,9 @@ export interface InviteBody {
   upsert?: boolean;
   /** The person is a member already: make another membership. Default false. */
   forceNewMembership?: boolean;
-  /** Check everything and write nothing. Default false. */
+  /** Where a profile is looked for: make a new one, even if others have the e-mail address. Default false. */
+  newProfile?: boolean;
+  /** Check everything and write nothing. Users who are no members of the project count as unknown. Default false. */
   dryRun?: boolean;
   /** A new User must enrol a second factor. Default false. */
   mfaRequired?: boolean;
@@ -79,6 +81,7 @@ export interface InviteRequest {
   readonly patient: string | undefined;
   readonly scope: 'project' | 'server';
   readonly mode: 'new' | 'upsert' | 'another';
+  readonly newProfile: boolean;
   readonly dryRun: boolean;
   readonly mfaRequired: boolean;
 }
@@ -117,6 +120,7 @@ export function parseInviteBody(input: unknown): InviteRequest {
     patient: readPatient(reader, body, resourceType)?.reference,
     scope: readScope(reader, body, resourceType, externalId),
     mode: readMode(reader, body),
+    newProfile: readNewProfile(reader, body, profile !== undefined),
     dryRun: reader.flag(body, 'dryRun', '') ?? false,
     mfaRequired: reader.flag(body, 'mfaRequired', '') ?? false,
   };
@@ -137,6 +141,7 @@ const FIELDS = [
   'scope',
   'upsert',
   'forceNewMembership',
+  'newProfile',
   'dryRun',
   'mfaRequired',
   'accessPolicy',
@@ -234,4 +239,12 @@ function readMode(reader: BodyReader, body: JsonObject): InviteRequest['mode'] {
     reader.fault('forceNewMembership', 'forceNewMembership and upsert exclude each other', 'business-rule');
   }
   return upsert === true ? 'upsert' : another === true ? 'another' : 'new';
+}
+
+function readNewProfile(reader: BodyReader, body: JsonObject, isNamed: boolean): boolean {
+  const value = reader.flag(body, 'newProfile', '') ?? false;
+  if (value && isNamed) {
+    reader.fault('newProfile', 'newProfile and membership.profile exclude each other', 'business-rule');
+  }
+  return value;
 }

@@ -1,7 +1,7 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
 import type { WriteResult } from '../store/store.js';
-import type { PersonProfile } from './find-people.js';
+import { type PersonProfile, profileInView } from './find-people.js';
 import { invitationFacts } from './invitation-facts.js';
 import { type InviteBody, type InviteRequest, parseInviteBody } from './invite-body.js';
 import { type EmailOutcome, type MailContext, sendInvitation } from './mailer.js';
@@ -32,8 +32,8 @@ export interface InviteResult {
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
  * @throws FhirError `invalid` - the body, or what it names in the project; one issue per field
  * @throws FhirError `not-found` - there is no such project
- * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, several profiles fit; or the
- * project is not active
+ * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the e-mail
+ * address (`details.profiles`); or the project is not active
  * A failed e-mail is no error: `email.status` tells, and {@link resendInvitation} sends it again.
  *
  * @example
@@ -54,15 +54,25 @@ export function invite(project: ResourceName, body: InviteBody, context: InviteC
 
 async function carryOut(desk: ProjectDesk, request: InviteRequest, context: InviteContext): Promise<InviteResult> {
   if (request.dryRun) {
-    return resultOf(await planInvite(desk, request), [], { status: 'skipped', reason: 'dry-run' });
+    const planned = resultOf(await planInvite(desk, request), [], { status: 'skipped', reason: 'dry-run' });
+    return asInviterSees(desk, planned);
   }
   const { plan, results } = await commitPlanned(desk.guard, (hint) => planInvite(desk, request, hint), desk.options);
   const done = resultOf(plan, results, { status: 'skipped', reason: 'not-asked' });
-  if (!request.sendEmail) return done;
+  if (!request.sendEmail) return asInviterSees(desk, done);
   const email = await sendInvitation(context, request.email, (to) =>
     invitationFacts(desk, to, { ...done, isNewUser: done.created.user }),
   );
-  return { ...done, email };
+  return asInviterSees(desk, { ...done, email });
+}
+
+/**
+ * A profile that was there before may hold what is hidden from the inviter. The User is shown: from now on it is a member,
+ * and administrators see the members of their project.
+ */
+async function asInviterSees(desk: ProjectDesk, result: InviteResult): Promise<InviteResult> {
+  if (result.created.profile || desk.view === desk.guard) return result;
+  return { ...result, profile: copyAs<PersonProfile>(await profileInView(desk, result.profile)) };
 }
 
 function resultOf(plan: InvitePlan, results: readonly WriteResult[], email: EmailOutcome): InviteResult {

@@ -10,19 +10,41 @@ export interface NamedResource {
   readonly path: string;
 }
 
-/** @throws FhirError `invalid` - some do not exist in the project; one issue each */
+/**
+ * Policies are looked up for the project; profiles and patients as the caller sees them, for what it does not see does
+ * not exist for it. A super administrator from another project, who sees nothing here, may name all of them.
+ *
+ * @throws FhirError `invalid` - some do not exist in the project; one issue each
+ */
 export async function assertNamedExist(desk: ProjectDesk, named: readonly NamedResource[]): Promise<void> {
-  const found = await desk.guard.read(
-    named.map(({ reference }) => splitReference(reference)),
-    desk.options,
-  );
-  const missing = named.filter((_, index) => found[index]!.status !== 'found');
-  const [first] = missing;
+  const missing = new Set<NamedResource>();
+  const policies = named.filter(isPolicy);
+  const people = named.filter((one) => !isPolicy(one));
+  for (const [guard, group] of [
+    [desk.view ?? desk.guard, people],
+    [desk.guard, policies],
+  ] as const) {
+    if (group.length === 0) continue;
+    const found = await guard.read(
+      group.map(({ reference }) => splitReference(reference)),
+      desk.options,
+    );
+    group.forEach((one, index) => found[index]!.status !== 'found' && missing.add(one));
+  }
+  const [first, ...others] = named.filter((one) => missing.has(one));
   if (first === undefined) return;
   const words = ({ reference }: NamedResource): string => `${reference} does not exist in this project`;
   throw new FhirError('invalid', words(first), {
-    issues: missing.map((one) => ({ code: 'not-found', diagnostics: words(one), expression: [one.path] })),
+    issues: [first, ...others].map((one) => ({
+      code: 'not-found',
+      diagnostics: words(one),
+      expression: [one.path],
+    })),
   });
+}
+
+function isPolicy({ reference }: NamedResource): boolean {
+  return splitReference(reference).type === 'AccessPolicy';
 }
 
 /** Checks for the commit that the policies of a membership, written before them, exist at that moment. */

@@ -1,11 +1,11 @@
 import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
-import { refersTo } from '../search/criteria.js';
+import { and, not, refersTo } from '../search/criteria.js';
 import { keepAnAdministrator } from './administrators.js';
 import { type ChosenPeople, choosePeople } from './choose-people.js';
 import { defaultPolicies } from './default-policies.js';
-import { otherUsersLikeEmail, type PersonProfile, profileCriteria } from './find-people.js';
+import { emailProfilesQuery, otherUsersLikeEmail, type PersonProfile } from './find-people.js';
 import type { InviteRequest } from './invite-body.js';
 import { inviterReference } from './inviter.js';
 import { type MembershipSettings, policiesOf, withSettings } from './membership-settings.js';
@@ -55,12 +55,15 @@ export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint
   );
   const writes = new Writes();
   const userAt = people.user === undefined ? writes.create(user) : undefined;
-  const criteria = people.profile === undefined ? profileCriteria(request) : undefined;
-  if (criteria !== undefined) writes.add({ kind: 'unmatched', query: { type: request.resourceType, criteria } });
+  if (people.profile === undefined && !request.newProfile) writes.add(...noCandidateYet(desk, request));
   const profileAt = people.profile === undefined ? writes.create(profile) : undefined;
-  if (before === undefined && request.mode !== 'another') writes.add(...noMemberYet(desk, request, user, people));
+  if (before === undefined) writes.add(...noOtherMembership(desk, request, user, people));
   const membershipAt = await writeMembership(desk, writes, before, membership);
-  if (membershipAt !== undefined) writes.add(...referencesStillThere(membership, settings, profile));
+  if (membershipAt !== undefined) {
+    writes.add(...referencesStillThere(membership, settings, profile));
+    const isNewLink = before?.profile.reference !== membership.profile.reference;
+    if (people.profile !== undefined && isNewLink) writes.add(nobodyElseHas(profile, user));
+  }
   return {
     user: { resource: user, created: userAt !== undefined, write: userAt },
     profile: { resource: profile, created: profileAt !== undefined, write: profileAt },
@@ -117,19 +120,50 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
   return { ...before, profile: { reference } };
 }
 
+/** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
+function noCandidateYet(desk: ProjectDesk, request: InviteRequest): GuardedWrite[] {
+  const query = emailProfilesQuery(desk, request);
+  return query === undefined ? [] : [{ kind: 'unmatched', query }];
+}
+
 /**
- * Checks that whoever is about to become a member has not become one meanwhile: through this User, through that of the
- * other scope, or through a User whom another invite has just made there. The e-mail of a User is unique per scope only.
+ * Checks that whoever is about to become a member has no memberships but those known: through this User, through that of
+ * the other scope, or through a User whom another invite has just made there. The e-mail of a User is unique per scope
+ * only. Where another membership is wanted, only those of the User itself count: they decide about its profile.
  */
-function noMemberYet(desk: ProjectDesk, { email }: InviteRequest, user: User, people: ChosenPeople): GuardedWrite[] {
-  const checks = [user, people.twin].flatMap((one): GuardedWrite[] => {
-    if (one === undefined) return [];
-    const criteria = refersTo('user', { type: 'User', id: one.id! });
-    return [{ kind: 'unmatched', query: { type: 'ProjectMembership', criteria } }];
-  });
-  if (email === undefined) return checks;
+function noOtherMembership(
+  desk: ProjectDesk,
+  { email, mode }: InviteRequest,
+  user: User,
+  people: ChosenPeople,
+): GuardedWrite[] {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const known = not({ kind: 'id', ids: people.memberships });
+  const own: GuardedWrite = {
+    kind: 'unmatched',
+    query: { type: 'ProjectMembership', criteria: people.memberships.length === 0 ? ofUser : and([ofUser, known]) },
+  };
+  if (mode === 'another') return [own];
+  const { twin } = people;
+  const ofTwin: GuardedWrite[] =
+    twin === undefined
+      ? []
+      : [
+          {
+            kind: 'unmatched',
+            query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: twin.id! }) },
+          },
+        ];
+  if (email === undefined) return [own, ...ofTwin];
   const criteria = otherUsersLikeEmail(desk, email, [...people.seen, user.id!]);
-  return [...checks, { kind: 'unmatched', query: { type: 'User', criteria } }];
+  return [own, ...ofTwin, { kind: 'unmatched', query: { type: 'User', criteria } }];
+}
+
+/** Checks that a profile that was there before has not become another User's. */
+function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
+  return { kind: 'unmatched', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
 }
 
 /** @returns the position of its write; undefined where nothing changes */

@@ -17,6 +17,8 @@ export interface ProjectDesk {
   readonly store: ResourceStore;
   /** The project as trusted code sees it: the caller's right is checked already. Secrets are absent from what it reads. */
   readonly guard: GuardedStore;
+  /** The project as the caller itself sees it; undefined for a super administrator from another project, who sees nothing. */
+  readonly view: GuardedStore | undefined;
   readonly options: CallOptions;
 }
 
@@ -38,7 +40,9 @@ export function openDesk(project: ResourceName, context: ProjectContext, interac
   }
   if (id === undefined)
     throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
-  return { project: id, caller, store, guard: guardStore(store, systemCaller(id)), options: { signal } };
+  const guard = guardStore(store, systemCaller(id));
+  const view = caller.kind === 'system' ? guard : caller.project === id ? guardStore(store, caller) : undefined;
+  return { project: id, caller, store, guard, view, options: { signal } };
 }
 
 /**

@@ -76,7 +76,7 @@ export interface CallOptions {
 export const ABOVE_PROJECTS = '';
 
 export interface ResourceKey {
-  /** The id of a Project, or {@link ABOVE_PROJECTS}. */
+  /** The id of a Project, {@link ABOVE_PROJECTS}, or a scope of the library's own, which begins with a slash. */
   readonly project: string;
   readonly type: string;
   readonly id: string;

@@ -128,3 +128,25 @@ export async function countOf(store: ResourceStore, project: string, type: strin
   const { total } = await store.search({ project, type, criteria: ALL, limit: 0, total: true });
   return total!;
 }
+
+/** A store that writes down each call made to it: the method and the types it is about. */
+export function recordingStore(inner: ResourceStore): { readonly store: ResourceStore; readonly calls: string[] } {
+  const calls: string[] = [];
+  const typesIn = (value: unknown): string[] =>
+    Array.isArray(value)
+      ? value.flatMap(typesIn)
+      : typeof value === 'object' && value !== null && 'type' in value
+        ? [String(value.type)]
+        : [];
+  const store = new Proxy(inner, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...values: unknown[]): unknown => {
+        calls.push([String(name), ...typesIn(values[0])].join(' '));
+        return Reflect.apply(member, target, values) as unknown;
+      };
+    },
+  });
+  return { store, calls };
+}

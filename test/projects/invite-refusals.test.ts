@@ -32,6 +32,12 @@ describe('a body that is missing or malformed', () => {
     ['an empty external id', { ...ann, externalId: '' }, ['externalId']],
     ['sendEmail of another kind', { ...ann, sendEmail: 'yes' }, ['sendEmail']],
     ['flags of another kind', { ...ann, upsert: 1, dryRun: 'true', admin: 'yes' }, ['admin', 'upsert', 'dryRun']],
+    [
+      'a new profile and a named one',
+      { ...ann, newProfile: true, membership: { profile: 'Practitioner/1' } },
+      ['newProfile'],
+    ],
+    ['newProfile of another kind', { ...ann, newProfile: 'yes' }, ['newProfile']],
     ['upsert and another at once', { ...ann, upsert: true, forceNewMembership: true }, ['forceNewMembership']],
     ['an unknown scope', { ...ann, scope: 'world' }, ['scope']],
     ['an external id for the whole server', { ...ann, externalId: 'x', scope: 'server' }, ['scope']],
@@ -207,7 +213,8 @@ describe('people who cannot be told apart', () => {
   test('the profile of another member is a conflict that names the membership', async () => {
     await put(clinic.store, clinic.project, patient('p1', email));
     const context = { ...clinic, caller: clinic.admin };
-    const { membership } = await invite(clinic.project, person('Patient', 'Pat'), context);
+    const pat = person('Patient', 'Pat', { membership: { profile: 'Patient/p1' } });
+    const { membership } = await invite(clinic.project, pat, context);
     const named = person('Patient', 'Eve', { membership: { profile: 'Patient/p1' } });
     const error = await rejection(invite(clinic.project, named, context));
     expect(error).toMatchObject({

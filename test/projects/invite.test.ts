@@ -134,17 +134,6 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(created).toEqual({ user: true, profile: false, membership: true });
     });
 
-    test('found by e-mail is used', async () => {
-      await put(
-        clinic.store,
-        clinic.project,
-        patient('p1', { telecom: [{ system: 'email', value: 'pat@example.org' }] }),
-      );
-      const { profile, created } = await send(person('Patient', 'Pat', { email: ' PAT@Example.org ' }));
-      expect(profile.id).toBe('p1');
-      expect(created.profile).toBe(false);
-    });
-
     test('of a type with the same e-mail but not the one asked for is left alone', async () => {
       await put(
         clinic.store,
@@ -153,20 +142,6 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       );
       const { profile } = await send(person('Practitioner', 'Ann'));
       expect(profile.resourceType).toBe('Practitioner');
-    });
-
-    test('of a RelatedPerson is found by e-mail and patient', async () => {
-      const email = [{ system: 'email' as const, value: 'mum@example.org' }];
-      await put(clinic.store, clinic.project, patient('p1'), patient('p2'));
-      const related = (id: string, child: string): RelatedPerson => ({
-        resourceType: 'RelatedPerson',
-        id,
-        patient: { reference: `Patient/${child}` },
-        telecom: email,
-      });
-      await put(clinic.store, clinic.project, related('r1', 'p1'), related('r2', 'p2'));
-      const { profile } = await send(person('RelatedPerson', 'Mum', { patient: { reference: 'Patient/p2' } }));
-      expect(profile.id).toBe('r2');
     });
 
     test('of a new RelatedPerson belongs to its patient', async () => {

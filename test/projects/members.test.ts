@@ -334,7 +334,11 @@ test('two projects with equal ids and e-mails do not meet', async () => {
     const context = { store: clinic.store, caller: systemCaller(project) };
     const accessPolicy = { reference: 'AccessPolicy/same' } as const;
     members.push(
-      await invite(project, person('Patient', 'Pat', { membership: { accessPolicy, externalId: 'x' } }), context),
+      await invite(
+        project,
+        person('Patient', 'Pat', { membership: { accessPolicy, externalId: 'x', profile: 'Patient/same' } }),
+        context,
+      ),
     );
   }
   const [here, there] = members as [InviteResult, InviteResult];
