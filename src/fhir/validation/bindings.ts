@@ -1,6 +1,6 @@
 import type { ElementDefinition } from '../definition-types.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
-import type { ObjectRule } from './type-plan.js';
+import type { ObjectRule } from './rule.js';
 
 const sets = new Map<readonly string[], ReadonlySet<string>>();
 

@@ -1,4 +1,4 @@
-import type { ObjectRule } from './type-plan.js';
+import type { ObjectRule } from './rule.js';
 
 /** ext-1: an extension has either a value or extensions of its own. See https://hl7.org/fhir/R4/extensibility.html. */
 export const extensionRule: ObjectRule = (extension, walk) => {

@@ -1,10 +1,5 @@
+import type { PrimitiveProblem } from './primitive-problem.js';
 import { checkXhtml } from './xhtml.js';
-
-/** What is wrong with a primitive value, without the value: an issue code and the end of the sentence "status must be …". */
-export interface PrimitiveProblem {
-  readonly code: string;
-  readonly expectation: string;
-}
 
 /** @returns undefined for a well-formed value. */
 export type PrimitiveCheck = (value: unknown) => PrimitiveProblem | undefined;

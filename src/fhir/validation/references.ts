@@ -2,7 +2,7 @@ import type { ElementDefinition } from '../definition-types.js';
 import { isResourceType } from '../definitions.js';
 import { parseReference } from '../reference.js';
 import { referenceStub } from '../reference-stub.js';
-import type { ElementRule, ObjectRule } from './type-plan.js';
+import type { ElementRule, ObjectRule } from './rule.js';
 import type { Walk } from './walk.js';
 
 /**

@@ -1,11 +1,10 @@
 import type { ElementDefinition, TypeDefinition } from '../definition-types.js';
 import { typeDefinition } from '../definitions.js';
-import type { JsonObject } from '../resource.js';
 import { bindingRule, codesOf } from './bindings.js';
 import { extensionRule } from './extension.js';
 import { type PrimitiveCheck, primitiveCheck } from './primitives.js';
 import { canonicalRule, referenceRule } from './references.js';
-import type { Walk } from './walk.js';
+import type { ElementRule } from './rule.js';
 
 /** A type's definition, made ready for checking many values. */
 export interface TypePlan {
@@ -48,11 +47,6 @@ export interface ElementPlan {
   /** What holds beyond the type's own elements; it sees values of the right JSON type only. */
   readonly rule: ElementRule | undefined;
 }
-
-export type ElementRule = (value: never, walk: Walk) => void;
-
-/** A rule for complex elements. */
-export type ObjectRule = (value: JsonObject, walk: Walk) => void;
 
 const plans = new Map<string, TypePlan>();
 

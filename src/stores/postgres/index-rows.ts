@@ -1,7 +1,7 @@
 import { collationKey, fold } from '../../search/fold.js';
 import type { IndexEntry } from '../../search/index-entry.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
-import type { IndexTable } from '../sql/operators.js';
+import type { IndexTable } from '../sql/lookup.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { NO_SYSTEM } from './dialect.js';

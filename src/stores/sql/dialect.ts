@@ -1,5 +1,5 @@
 import type { CompositeCriteria, MatchCriteria } from '../../search/criteria.js';
-import type { IndexTable } from './operators.js';
+import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 
 /**

@@ -1,6 +1,6 @@
 import { searchParameter } from '../../fhir/definitions.js';
 import type { SearchParameterType } from '../../fhir/definition-types.js';
-import type { IndexTable } from './operators.js';
+import type { IndexTable } from './lookup.js';
 import { type Sql, sql } from './sql.js';
 
 /** The names of the index tables as SQL. */

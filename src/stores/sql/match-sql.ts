@@ -1,7 +1,8 @@
 import type { Criteria, MatchCriteria } from '../../search/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
-import { type IndexedTest, type Lookup, lookupsFor } from './operators.js';
+import { type IndexedTest, lookupsFor } from './operators.js';
+import { type Lookup } from './lookup.js';
 import { ofParameter, parameterKey, type RowScope } from './rows.js';
 import { anyOf, FALSE, type Sql, sql } from './sql.js';
 

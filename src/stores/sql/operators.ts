@@ -8,23 +8,10 @@ import type {
   ValueTest,
 } from '../../search/criteria.js';
 import { fold } from '../../search/fold.js';
+import type { IndexTable, Lookup } from './lookup.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './spans.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
-
-/**
- * Where and how a test looks at index values.
- *
- * Both forms mean the same. `condition` is the shorter one, for the few rows of a resource at hand. Each of `scans` is one
- * range of the index by value (their rows may overlap); left out where only a look at every value of the parameter helps.
- */
-export interface Lookup {
-  readonly table: IndexTable;
-  readonly condition: Sql;
-  readonly scans?: readonly Sql[];
-}
-
-export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri' | 'display';
 
 /** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */
 export type IndexedTest = ValueTest | TokenSet | ReferenceSet;

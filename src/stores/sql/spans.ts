@@ -1,5 +1,5 @@
 import type { DateTest, NumberTest, QuantityTest } from '../../search/criteria.js';
-import type { Lookup } from './operators.js';
+import type { Lookup } from './lookup.js';
 import { allOf, type Sql, sql, TRUE } from './sql.js';
 
 // Spans are indexed by their start. What a prefix says of the end alone becomes a range of the start because short spans

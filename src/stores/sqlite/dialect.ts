@@ -1,6 +1,6 @@
 import type { SqlDialect } from '../sql/dialect.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
-import type { IndexTable } from '../sql/operators.js';
+import type { IndexTable } from '../sql/lookup.js';
 import { FALSE, Sql, sql, TRUE } from '../sql/sql.js';
 import { prefixEnd } from '../sql/texts.js';
 import type { Dictionaries } from './dictionary.js';

@@ -1,0 +1,8 @@
+import type { JsonObject } from '../resource.js';
+import type { Walk } from './walk.js';
+
+/** What holds of an element's value beyond its type; findings go to the walk. */
+export type ElementRule = (value: never, walk: Walk) => void;
+
+/** A rule for complex elements. */
+export type ObjectRule = (value: JsonObject, walk: Walk) => void;
