@@ -37,6 +37,11 @@ export type GuardedWrite =
        * written back. Left out, trusted code writes the resource as it is; members never see nor change secrets.
        */
       readonly keepSecrets?: true | undefined;
+      /**
+       * The library made the id for this very resource, so nothing can be stored under it. Every other id was chosen by
+       * the caller, and only callers who read all resources of a type may create under an id that they chose.
+       */
+      readonly generatedId?: true | undefined;
     })
   | (Omit<DeleteWrite, 'key'> & {
       readonly key: GuardedKey;

@@ -113,7 +113,7 @@ class Planner {
       if (await this.#isMet(type, criteria, from)) return;
       this.#check({ type, criteria, from, role: 'first' });
     }
-    this.#put({ type, id: this.settled.ids[from]! }, resource, { version: null }, from);
+    this.#put({ type, id: this.settled.ids[from]! }, resource, { version: null }, from, 'write', true);
   }
 
   /** Whether a conditional create has its resource already, in the store or by an earlier request. */
@@ -172,10 +172,12 @@ class Planner {
     expect: Expectation | undefined,
     from: number,
     role: PlannedWrite['role'] = 'write',
+    generatedId?: true,
   ): void {
     const { resourceType, ...elements } = resource;
     const kept = { resourceType, ...elements, id: key.id };
-    this.writes.push({ write: { kind: 'put', key, resource: kept, expect, keepSecrets: true }, from, role });
+    const write = { kind: 'put', key, resource: kept, expect, keepSecrets: true, generatedId } as const;
+    this.writes.push({ write, from, role });
     this.state.set(keyText(key), kept);
   }
 

@@ -133,11 +133,11 @@ export class WriteSession {
   /**
    * The rules by which something new may be written where nothing is, or nothing that the caller may know of.
    *
-   * Both must look alike. So only a caller who sees all resources of the type may choose the id of a new one; others
-   * state by `expect: { version: null }` that they create, under an id made for it.
+   * Both must look alike. Callers who read every resource of the type may choose ids. For all others an id is either one
+   * that this library made for the resource, or that of a missing one: the answer to a chosen id would reveal what it names.
    */
   #grantCreate(
-    { key, expect }: GuardedWrite & { kind: 'put' },
+    { key, expect, generatedId }: GuardedWrite & { kind: 'put' },
     from: number,
     before: AnyResource | null,
   ): readonly AccessRule[] {
@@ -147,11 +147,7 @@ export class WriteSession {
       throw forbidden(type, expect?.version === null ? 'create' : 'update');
     }
     if (typeof expect?.version === 'string') throw expectationFailed(from, home(key), expect, null);
-    if (expect?.version === null) {
-      if (before !== null) throw new FhirError('precondition-failed', `A ${type} cannot be created under this id`);
-      return rules!;
-    }
-    if (rules !== null && before === null && this.#seesAll(type)) return rules;
+    if (rules !== null && before === null && (generatedId === true || this.#seesAll(type))) return rules;
     const hint = rules === null ? '' : '; a new one gets its id from the server';
     throw new FhirError('not-found', `${type}/${id} was not found${hint}`);
   }

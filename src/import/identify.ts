@@ -17,6 +17,8 @@ export interface PutEntry {
   readonly key: GuardedKey;
   readonly resource: AnyResource;
   readonly expect: Expectation | undefined;
+  /** See {@link GuardedWrite}. */
+  readonly generatedId: true | undefined;
   /** Holds the commit back if meanwhile something matches the entry's condition. */
   readonly check: GuardedWrite | undefined;
   /** True where `expect` or `check` rest on what a search found: if they fail, searching again may help. */
@@ -115,27 +117,24 @@ async function identifyCreate(
 ): Promise<PutEntry | MatchEntry> {
   const { type } = entry.request;
   const resource = entry.resource!;
-  const { key, expect } = keyOfNew(entry, session);
+  const made = keyOfNew(entry, session);
   if (entry.ifNoneExist === undefined) {
-    return { action: 'put', entry, key, resource, expect, check: undefined, optimistic: false };
+    return { action: 'put', entry, ...made, resource, check: undefined, optimistic: false };
   }
   const criteria = parseCondition(type, entry.ifNoneExist, session);
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
-  return { action: 'put', entry, key, resource, expect, check, optimistic: true };
+  return { action: 'put', entry, ...made, resource, check, optimistic: true };
 }
 
 /** The id that a POST entry's resource gets. Only one made here is known to be new. */
-function keyOfNew(
-  entry: BundleEntry,
-  session: ImportSession,
-): { readonly key: GuardedKey; readonly expect: Expectation | undefined } {
+function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'key' | 'expect' | 'generatedId'> {
   const { type } = entry.request;
   const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
-  if (own !== undefined) return { key: { type, id: own }, expect: undefined };
-  return { key: { type, id: randomUUID() }, expect: { version: null } };
+  if (own !== undefined) return { key: { type, id: own }, expect: undefined, generatedId: undefined };
+  return { key: { type, id: randomUUID() }, expect: { version: null }, generatedId: true };
 }
 
 /** See https://hl7.org/fhir/R4/http.html#update and #cond-update. */
@@ -148,25 +147,32 @@ async function identifyUpdate(
   const resource = entry.resource!;
   const stated = statedVersion(entry);
   if (id !== undefined) {
-    return { action: 'put', entry, key: { type, id }, resource, expect: stated, check: undefined, optimistic: false };
+    const key = { type, id };
+    return { action: 'put', entry, key, resource, expect: stated, ...CHOSEN, check: undefined, optimistic: false };
   }
   const criteria = parseCondition(type, query!, session);
   const [match, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (match === undefined) {
-    const key = { type, id: resource.id ?? idOfFullUrl(entry) ?? randomUUID() };
+    // Where ids are assigned, a fullUrl names the entry inside its Bundle and nothing else.
+    const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));
+    const key = { type, id: chosen ?? randomUUID() };
+    const generatedId = chosen === undefined ? true : undefined;
     // An id that is taken by a resource outside the condition must not be overwritten.
     const expect = stated ?? { version: null };
     const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
-    return { action: 'put', entry, key, resource, expect, check, optimistic: true };
+    return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };
   }
   const key = { type, id: match.resource.id! };
   if (resource.id !== undefined && resource.id !== key.id) {
     throw new FhirError('invalid', `The ${type} that matches the condition has another id than the resource`);
   }
   const expect = stated ?? { version: match.versionId };
-  return { action: 'put', entry, key, resource, expect, check: undefined, optimistic: true };
+  return { action: 'put', entry, key, resource, expect, ...CHOSEN, check: undefined, optimistic: true };
 }
+
+/** An id that the Bundle names. */
+const CHOSEN = { generatedId: undefined } as const;
 
 function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {
   if (ifMatch !== undefined) return { version: ifMatch };

@@ -141,7 +141,9 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
   }
   if (text.trim() === '') return undefined;
   const resource = checkResource(parseJson(text));
-  return { key: { type: resource.resourceType, id: resource.id ?? randomUUID() }, resource };
+  const { resourceType: type, id } = resource;
+  if (id !== undefined) return { key: { type, id }, resource };
+  return { key: { type, id: randomUUID() }, resource, expect: { version: null }, generatedId: true };
 }
 
 function badLine(line: number, { code, message }: FhirError): BadLine {

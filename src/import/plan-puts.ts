@@ -10,6 +10,8 @@ export interface WantedPut {
   readonly key: GuardedKey;
   readonly resource: AnyResource;
   readonly expect?: Expectation | undefined;
+  /** See {@link GuardedWrite}. */
+  readonly generatedId?: true | undefined;
 }
 
 /** What to do for a {@link WantedPut}: write it, or nothing because the same content is stored already. */
@@ -33,7 +35,7 @@ export async function planPuts(
     session.options,
   );
   const touched = new Set(changing);
-  return puts.map(({ key, resource, expect }, index) => {
+  return puts.map(({ key, resource, expect, generatedId }, index) => {
     const text = keyText(key);
     const found = current[index];
     const kept = resource.id === key.id ? resource : withId(resource, key.id);
@@ -46,7 +48,7 @@ export async function planPuts(
       return { kind: 'unchanged', stored: found };
     }
     touched.add(text);
-    return { kind: 'write', write: { kind: 'put', key, resource: kept, expect, keepSecrets: true } };
+    return { kind: 'write', write: { kind: 'put', key, resource: kept, expect, keepSecrets: true, generatedId } };
   });
 }
 

@@ -4,6 +4,7 @@ import type { Caller } from '../../src/access/caller.js';
 import { maskError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/import-bundle.js';
+import { importNdjson } from '../../src/import/import-ndjson.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -12,8 +13,8 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { enrol, type RuleJson } from './policies.js';
 import { fill, plain } from './world.js';
 
-/** What is there and not for this caller, and what is not there. Of the same length, for what lengths tell. */
-const [UNSEEN, ABSENT] = ['unseen', 'absent'] as const;
+/** What is there and not for this caller, what was there, and what never was. Of the same length, for what lengths tell. */
+const [UNSEEN, ERASED, ABSENT] = ['unseen', 'erased', 'absent'] as const;
 
 /** Rules that see other Patients: by what a Patient says itself, by who points to it, by where it points. */
 const RULES: { readonly [kind: string]: RuleJson } = {
@@ -43,6 +44,8 @@ describe.each([
         plain({ resourceType: 'Patient', id: 'p1', gender: 'female' }),
         plain({ resourceType: 'Patient', id: UNSEEN, gender: 'male', managingOrganization: { reference: 'Organization/south' } }), // prettier-ignore
       ]);
+      await fill(inner, 'alpha', [plain({ resourceType: 'Patient', id: ERASED, gender: 'female' })]);
+      await inner.commit([{ kind: 'delete', key: { project: 'alpha', type: 'Patient', id: ERASED } }]);
       const policies = [{ resource: [rule, { resourceType: 'Observation' }] }];
       caller = await enrol(inner, 'alpha', {
         profile: 'Practitioner/dr1',
@@ -78,6 +81,18 @@ describe.each([
         importBundle(bundle('DELETE', `Patient?_id=${id}`), { store, caller }),
       'a batch': (id) =>
         importBundle({ ...bundle('GET', `Patient/${id}/_history/1`), type: 'batch' }, { store, caller }),
+      ...Object.fromEntries(
+        Object.entries(CHOSEN_IDS).flatMap(([way, entry]) =>
+          (['transaction', 'batch'] as const).map((type) => [
+            `${way} in a ${type}`,
+            (id: string) => importBundle({ resourceType: 'Bundle', type, entry: [entry(id)] }, { store, caller }),
+          ]),
+        ),
+      ),
+      'a repository transaction that chooses the id': (id) =>
+        repository.transaction({ resourceType: 'Bundle', type: 'transaction', entry: [CHOSEN_IDS['PUT if none is there']!(id)] } as never), // prettier-ignore
+      'NDJSON that chooses the id': (id) =>
+        importNdjson([JSON.stringify({ resourceType: 'Patient', id, gender: 'female' })], { store, caller }),
       query: (id) => ask(`{ Patient(id: "${id}") { id } }`),
       'query of a list': (id) => ask(`{ PatientList(_id: "${id}") { id } }`),
       'query about an instance': (id) => ask('{ id }', id),
@@ -96,7 +111,11 @@ describe.each([
         });
         return JSON.parse(withoutChance(JSON.stringify({ answer, calls: [...calls] }), id)) as unknown;
       };
-      expect(await told(UNSEEN)).toEqual(await told(ABSENT));
+      const absent = await told(ABSENT);
+      expect(await told(UNSEEN)).toEqual(absent);
+      expect(await told(ERASED)).toEqual(absent);
+      const [erased] = await store.read([{ project: 'alpha', type: 'Patient', id: ERASED }]);
+      expect(erased!.status, 'a deleted id stays deleted').toBe('gone');
     });
 
     async function ask(query: string, focus?: string): Promise<unknown> {
@@ -104,6 +123,39 @@ describe.each([
     }
   });
 });
+
+/** Entries that name the id of a resource to be created. */
+const CHOSEN_IDS: { readonly [way: string]: (id: string) => object } = {
+  'PUT if none is there': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'female' },
+    request: { method: 'PUT', url: `Patient/${id}`, ifNoneMatch: '*' },
+  }),
+  'PUT if none is there of a refused body': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'male' },
+    request: { method: 'PUT', url: `Patient/${id}`, ifNoneMatch: '*' },
+  }),
+  'PUT on a condition': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'female' },
+    request: { method: 'PUT', url: 'Patient?name=nobody' },
+  }),
+  'PUT on a condition of a refused body': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'male' },
+    request: { method: 'PUT', url: 'Patient?name=nobody' },
+  }),
+  'PUT on a condition, named by fullUrl': (id) => ({
+    fullUrl: `https://example.org/Patient/${id}`,
+    resource: { resourceType: 'Patient', gender: 'female' },
+    request: { method: 'PUT', url: 'Patient?name=nobody' },
+  }),
+  'POST with an id': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'female' },
+    request: { method: 'POST', url: 'Patient' },
+  }),
+  'POST on a condition with an id': (id) => ({
+    resource: { resourceType: 'Patient', id, gender: 'female' },
+    request: { method: 'POST', url: 'Patient', ifNoneExist: 'name=nobody' },
+  }),
+};
 
 /** Which id was asked for, and those that are made anew, say nothing. */
 function withoutChance(text: string, id: string): string {

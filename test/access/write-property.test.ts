@@ -20,16 +20,19 @@ const tally = tallyOf('Writes under policies, against an oracle');
 /** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
 const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 80);
 
-/** One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. */
+/**
+ * One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. A claim creates under
+ * an id that the caller chose.
+ */
 interface Attempt {
-  readonly kind: 'replace' | 'change' | 'create' | 'delete';
+  readonly kind: 'replace' | 'change' | 'create' | 'claim' | 'delete';
   readonly drawn: AnyResource;
   readonly element: number;
 }
 
 const attempt: fc.Arbitrary<Attempt> = fc.constantFrom(...ALL_KEYS).chain(({ type, id }) =>
   fc.record({
-    kind: fc.constantFrom('replace', 'change', 'change', 'change', 'create', 'delete'),
+    kind: fc.constantFrom('replace', 'change', 'change', 'change', 'create', 'claim', 'delete'),
     drawn: resourceOf(type, id),
     element: fc.nat(20),
   }),
@@ -93,21 +96,17 @@ async function tryOne(
   const asked = kind === 'change' ? changed(oracle.see('read', type, id), drawn, element) : plain({ ...drawn, id });
   const stored = await snapshot(store, 'alpha');
   const result = await guard
-    .commit([
-      kind === 'delete'
-        ? { kind: 'delete', key }
-        : { kind: 'put', key, resource: asked, expect: kind === 'create' ? { version: null } : undefined },
-    ])
+    .commit([kind === 'delete' ? { kind: 'delete', key } : { kind: 'put', key, resource: asked, ...EXPECTED[kind] }])
     .then(
       ([result]) => result!,
       (error: unknown) => error as FhirError,
     );
   const written =
-    kind === 'delete' ? undefined : before !== undefined || kind === 'create' || maySetId(oracle, type) ? outcomeOfPut(oracle, before, asked) : undefined; // prettier-ignore
+    kind === 'delete' || (kind === 'claim' && before !== undefined) ? undefined : before !== undefined || kind === 'create' || maySetId(oracle, type) ? outcomeOfPut(oracle, before, asked) : undefined; // prettier-ignore
   if (kind === 'delete' ? !mayDelete(oracle, before, profile) : written === undefined) {
     seen.refused += 1;
     expect((await snapshot(store, 'alpha')) === stored, 'nothing was written').toBe(true);
-    expect(told(result)).toBe(kind === 'delete' ? refusedDelete(oracle, type, before, profile) : refusedPut(oracle, type, before, kind)); // prettier-ignore
+    expect(told(result)).toBe(kind === 'delete' ? refusedDelete(oracle, type, before, profile) : refusedPut(oracle, type, before, kind, asked)); // prettier-ignore
     return world;
   }
   seen.accepted += 1;
@@ -133,7 +132,7 @@ function changed(seen: AnyResource | undefined, drawn: AnyResource, element: num
   return plain({ ...(seen as unknown as Json), [name]: (drawn as unknown as Json)[name] });
 }
 
-/** Only who sees all of a type may choose the id of a new resource; for others an unknown id is missing. */
+/** Only callers who read all of a type may choose the id of a new resource; for others an unknown id is missing. */
 function maySetId(oracle: Oracle, type: string): boolean {
   return oracle.opens('read', type);
 }
@@ -150,11 +149,26 @@ function refusedDelete(oracle: Oracle, type: string, before: AnyResource | undef
   return oracle.granting('read', before).length > 0 ? 'forbidden' : 'nothing to delete';
 }
 
-function refusedPut(oracle: Oracle, type: string, before: AnyResource | undefined, kind: Attempt['kind']): string {
+/** What the kinds of writes demand of what is stored. */
+const EXPECTED = {
+  replace: {},
+  change: {},
+  create: { expect: { version: null }, generatedId: true },
+  claim: { expect: { version: null } },
+} as const;
+
+function refusedPut(
+  oracle: Oracle,
+  type: string,
+  before: AnyResource | undefined,
+  kind: Attempt['kind'],
+  asked: AnyResource,
+): string {
   const visible = before !== undefined && oracle.granting('read', before).length > 0;
+  if (kind === 'claim' && before !== undefined && outcomeOfPut(oracle, before, asked) !== undefined) return 'precondition-failed'; // prettier-ignore
   if (visible || (before !== undefined && oracle.granting('update', before).length > 0)) return 'forbidden';
   const [creates, updates] = [oracle.rulesFor(type, 'create').length > 0, oracle.rulesFor(type, 'update').length > 0];
-  if (kind === 'create' || (!creates && !updates)) return 'forbidden';
+  if (kind === 'create' || (!creates && (kind === 'claim' || !updates))) return 'forbidden';
   return creates && maySetId(oracle, type) ? 'forbidden' : 'not-found';
 }
 
