@@ -59,6 +59,8 @@ export {
 } from './import/import-ndjson.js';
 export { parseJson } from './import/parse-json.js';
 export {
+  type BotBody,
+  type ClientBody,
   createBot,
   createClient,
   type CreatedBot,
@@ -86,6 +88,7 @@ export { resendInvitation } from './projects/resend-invitation.js';
 export { rotateClientSecret, type RotationOptions } from './projects/rotate-client-secret.js';
 export { searchMembers } from './projects/search-members.js';
 export { updateMember, type MemberChanges } from './projects/update-member.js';
+export { type BotChanges, type ClientChanges, updateBot, updateClient } from './projects/update-program.js';
 export { verifyClientSecret } from './projects/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';

@@ -46,6 +46,7 @@ export type ProjectOperation =
   | 'update-member'
   | 'remove-member'
   | 'create-program'
+  | 'update-program'
   | 'rotate-secret';
 
 /** Who is responsible, by references. */

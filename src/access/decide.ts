@@ -1,6 +1,6 @@
 import type { Caller } from './caller.js';
-import { isProtected, secretFields } from './policy/administrative-types.js';
-import { unrestrictedRule, type AccessRule, type Interaction } from './policy/rule.js';
+import { isProgram, isProtected, secretFields } from './policy/administrative-types.js';
+import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './policy/rule.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,
@@ -10,7 +10,7 @@ import { unrestrictedRule, type AccessRule, type Interaction } from './policy/ru
  */
 export function decide(caller: Caller, type: string, interaction: Interaction): readonly AccessRule[] | null {
   if (caller.kind === 'system') return systemRules(type);
-  if (isProtected(type)) return null;
+  if (isProtected(type) || (isProgram(type) && !READ_INTERACTIONS.includes(interaction))) return null;
   const rules = caller.rules.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
   return rules.length === 0 ? null : rules;
 }

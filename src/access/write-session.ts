@@ -271,12 +271,16 @@ function home(key: GuardedKey): ResourceKey {
   return { ...key, project: ABOVE_PROJECTS };
 }
 
+/** The operations that write what the repository and mutations do not. */
+const OPERATIONS: ReadonlyMap<string, string> = new Map([
+  ['Bot', 'createBot or updateBot'],
+  ['ClientApplication', 'createClient, updateClient or rotateClientSecret'],
+  ['Project', 'createProject'],
+  ['ProjectMembership', 'invite, updateMember or removeMember'],
+]);
+
 function forbidden(type: string, interaction: Interaction): FhirError {
-  const hint =
-    type === 'ProjectMembership'
-      ? '; use invite, updateMember or removeMember'
-      : type === 'Project' && interaction === 'create'
-        ? '; use createProject'
-        : '';
+  const operations = type === 'Project' && interaction !== 'create' ? undefined : OPERATIONS.get(type);
+  const hint = operations === undefined ? '' : `; use ${operations}`;
   return new FhirError('forbidden', `Not allowed to ${interaction} ${type}${hint}`);
 }

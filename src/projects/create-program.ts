@@ -4,15 +4,18 @@ import { audited } from '../access/audit.js';
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { WriteResult } from '../store/store.js';
-import { assertBody, BodyReader } from './body-reader.js';
+import { assertBody, BodyReader, own } from './body-reader.js';
 import { createSecret, hashSecret } from './client-secret.js';
 import type { AccessChoice } from './invite-body.js';
 import { inviterReference } from './inviter.js';
 import { type MembershipSettings, policiesOf, readMembershipSettings, withSettings } from './membership-settings.js';
 import { assertNamedExist, policiesStillThere } from './named-resources.js';
+import { checkProgram, programFields, readProgramSettings } from './program-settings.js';
 import type { ProjectContext, ResourceName } from './project-context.js';
 import { authored, copyAs, openDesk, type ProjectDesk, readProject, targetOf } from './project-desk.js';
 import { commitPlanned } from './retry-conflicts.js';
+import { assertMayMakeSystemBot } from './system-bots.js';
+import type { BotChanges, ClientChanges } from './update-program.js';
 
 /** A program to be made a member. */
 export interface ProgramBody {
@@ -22,6 +25,12 @@ export interface ProgramBody {
   accessPolicy?: Reference;
   access?: AccessChoice[];
 }
+
+/** {@link ProgramBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
+export type ClientBody = ProgramBody & { [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> };
+
+/** {@link ProgramBody} with other elements of the Bot, such as its code. */
+export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> };
 
 /** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
 export interface CreatedClient {
@@ -44,21 +53,12 @@ export interface CreatedBot {
  * @example
  * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
  */
-export function createClient(
-  project: ResourceName,
-  body: ProgramBody,
-  context: ProjectContext,
-): Promise<CreatedClient> {
+export function createClient(project: ResourceName, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
   return audited(context, 'create-program', async (facts) => {
     const desk = openDesk(project, context, 'create');
-    const request = parseProgramBody(body);
+    const request = parseProgramBody<ClientApplication>('ClientApplication', body);
     const secret = createSecret();
-    const resource: ClientApplication = {
-      resourceType: 'ClientApplication',
-      id: randomUUID(),
-      ...request.described,
-      secret: await hashSecret(secret),
-    };
+    const resource = { ...request.program, secret: await hashSecret(secret) };
     const { program, membership } = await writeProgram(desk, resource, request.settings);
     facts.targets = [program, membership].map(targetOf);
     return { client: program, membership, secret };
@@ -71,12 +71,12 @@ export function createClient(
  *
  * @throws FhirError as {@link createClient}
  */
-export function createBot(project: ResourceName, body: ProgramBody, context: ProjectContext): Promise<CreatedBot> {
+export function createBot(project: ResourceName, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
   return audited(context, 'create-program', async (facts) => {
     const desk = openDesk(project, context, 'create');
-    const request = parseProgramBody(body);
-    const resource: Bot = { resourceType: 'Bot', id: randomUUID(), ...request.described };
-    const { program, membership } = await writeProgram(desk, resource, request.settings);
+    const request = parseProgramBody<Bot>('Bot', body);
+    assertMayMakeSystemBot(desk.caller, request.program);
+    const { program, membership } = await writeProgram(desk, request.program, request.settings);
     facts.targets = [program, membership].map(targetOf);
     return { bot: program, membership };
   });
@@ -102,18 +102,24 @@ export function programMembership(
   return withSettings(membership, settings);
 }
 
-function parseProgramBody(input: unknown): {
-  readonly described: { name: string; description?: string };
-  readonly settings: MembershipSettings;
-} {
+function parseProgramBody<Program extends ClientApplication | Bot>(
+  type: Program['resourceType'],
+  input: unknown,
+): { readonly program: Program; readonly settings: MembershipSettings } {
   const body = assertBody(input, 'A program');
   const reader = new BodyReader();
-  reader.known(body, '', ['name', 'description', 'admin', 'accessPolicy', 'access']);
-  const name = reader.requiredText(body, 'name', '');
-  const description = reader.text(body, 'description', '', 4_000);
-  const settings = readMembershipSettings(reader, body, '', false);
+  reader.known(body, '', [...programFields(type), 'admin', 'accessPolicy', 'access']);
+  if (own(body, 'name') === undefined) reader.fault('name', 'name is required', 'required');
+  const described = readProgramSettings(reader, type, body, false);
+  const { admin, accessPolicy, access } = body;
+  const membership = Object.fromEntries(
+    Object.entries({ admin, accessPolicy, access }).filter(([, value]) => value !== undefined),
+  );
+  const settings = readMembershipSettings(reader, membership, '', false);
+  const program = { resourceType: type, id: randomUUID(), ...described } as Program;
+  if (reader.issues.length === 0) checkProgram(reader, program);
   reader.assertGood('The program cannot be made');
-  return { described: { name, ...(description === undefined ? {} : { description }) }, settings };
+  return { program, settings };
 }
 
 type PutResult = WriteResult & { kind: 'put' };

@@ -1,0 +1,99 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { signIn } from '../../src/access/sign-in.js';
+import type { AuditRecord } from '../../src/access/audit.js';
+import { createBot, createClient } from '../../src/projects/create-program.js';
+import { invite } from '../../src/projects/invite.js';
+import { updateBot, updateClient } from '../../src/projects/update-program.js';
+import { verifyClientSecret } from '../../src/projects/verify-client-secret.js';
+import { type Clinic, openClinic, person, rejection, stores } from './harness.js';
+
+describe.each(stores)('changing programs on %s', (_name, makeStore) => {
+  let clinic: Clinic;
+  let context: { readonly store: Clinic['store']; readonly caller: Clinic['admin'] };
+
+  beforeEach(async () => {
+    clinic = await openClinic(makeStore());
+    context = { store: clinic.store, caller: clinic.admin };
+  });
+
+  test('an administrator makes a client with its settings and changes them; the secret stays', async () => {
+    const redirectUris = ['https://app.example/callback'];
+    const { client, secret } = await createClient(clinic.project, { name: 'App', redirectUris }, context);
+    expect(client).toMatchObject({ name: 'App', redirectUris });
+    const changes = { jwksUri: 'https://app.example/jwks', redirectUris: null, description: 'The app' };
+    const changed = await updateClient(clinic.project, client.id!, changes, context);
+    expect(changed).toMatchObject({ name: 'App', jwksUri: 'https://app.example/jwks', description: 'The app' });
+    expect(changed).not.toHaveProperty('redirectUris');
+    expect(changed).not.toHaveProperty('secret');
+    expect(changed.meta?.author).toEqual({ reference: clinic.first.membership.profile.reference });
+    expect(await verifyClientSecret(clinic.store, clinic.project, client.id!, secret)).toBe(true);
+    const same = await updateClient(clinic.project, client.id!, { description: 'The app' }, context);
+    expect(same.meta?.versionId).toBe(changed.meta?.versionId);
+    expect(same).not.toHaveProperty('secret');
+  });
+
+  test('a client that is switched off is neither verified nor signed in, until it is active again', async () => {
+    const { client, membership, secret } = await createClient(clinic.project, { name: 'App' }, context);
+    await updateClient(clinic.project, client.id!, { status: 'off' }, context);
+    expect(await verifyClientSecret(clinic.store, clinic.project, client.id!, secret)).toBe(false);
+    for (const identity of [{ project: clinic.project, client: client.id! }, { membership: membership.id! }]) {
+      expect((await rejection(signIn(clinic.store, identity))).code).toBe('membership-inactive');
+    }
+    await updateClient(clinic.project, client.id!, { status: 'active' }, context);
+    expect(await signIn(clinic.store, { membership: membership.id! })).toMatchObject({ membership: membership.id! });
+  });
+
+  test('an administrator writes the code of a bot', async () => {
+    const { bot } = await createBot(clinic.project, { name: 'Reminder', code: 'one()' }, context);
+    expect(bot.code).toBe('one()');
+    const records: AuditRecord[] = [];
+    const audit = (record: AuditRecord): void => void records.push(record);
+    const changed = await updateBot(clinic.project, bot.id!, { code: 'two()' }, { ...context, audit });
+    expect(changed.code).toBe('two()');
+    expect(records).toMatchObject([
+      { interaction: 'update-program', targets: [{ type: 'Bot', id: bot.id }], outcome: { success: true } },
+    ]);
+  });
+
+  test('a system Bot is made and changed by unrestricted super administrators only', async () => {
+    const above = { store: clinic.store, caller: clinic.superAdmin };
+    expect((await rejection(createBot(clinic.project, { name: 'Root', system: true }, context))).code).toBe(
+      'forbidden',
+    );
+    const { bot: plain } = await createBot(clinic.project, { name: 'Plain' }, context);
+    const raise = updateBot(clinic.project, plain.id!, { system: true }, context);
+    expect((await rejection(raise)).code).toBe('forbidden');
+    const { bot } = await createBot(clinic.project, { name: 'Root', system: true }, above);
+    const rewrite = updateBot(clinic.project, bot.id!, { code: 'steal()' }, context);
+    expect((await rejection(rewrite)).code).toBe('forbidden');
+    expect(await updateBot(clinic.project, bot.id!, { code: 'work()' }, above)).toMatchObject({ code: 'work()' });
+  });
+
+  test('whoever is no administrator of the project changes nothing', async () => {
+    const { client } = await createClient(clinic.project, { name: 'App' }, context);
+    const { membership } = await invite(clinic.project, person('Practitioner', 'Bob'), context);
+    const bob = await signIn(clinic.store, { membership: membership.id! });
+    const change = updateClient(clinic.project, client.id!, { status: 'off' }, { ...context, caller: bob });
+    expect((await rejection(change)).code).toBe('forbidden');
+    const elsewhere = updateClient('other', client.id!, { status: 'off' }, context);
+    expect((await rejection(elsewhere)).code).toBe('forbidden');
+    expect((await rejection(updateClient(clinic.project, 'none', {}, context))).code).toBe('not-found');
+    expect((await rejection(updateBot(clinic.project, client.id!, {}, context))).code).toBe('not-found');
+  });
+
+  test.each([
+    [{ secret: 'mine' }, ['secret']],
+    [{ retiringSecret: 'mine' }, ['retiringSecret']],
+    [{ id: 'other' }, ['id']],
+    [{ name: null }, ['name']],
+    [{ name: '' }, ['name']],
+    [{ status: 'perhaps' }, ['status']],
+    [{ redirectUris: 'https://one' }, ['redirectUris']],
+    [{ colour: 'red' }, ['colour']],
+  ])('changes like %j are refused', async (changes, paths) => {
+    const { client } = await createClient(clinic.project, { name: 'App' }, context);
+    const error = await rejection(updateClient(clinic.project, client.id!, changes as never, context));
+    expect(error.code).toBe('invalid');
+    expect(error.issues.map(({ expression }) => expression![0])).toEqual(paths);
+  });
+});
