@@ -1,8 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { AccessPolicy, Organization, Patient, Project } from '@medplum/fhirtypes';
-import { afterAll, afterEach } from 'vitest';
 import { type Caller, systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
@@ -15,18 +11,20 @@ import { invite, type InviteResult } from '../../src/projects/invite.js';
 import type { InviteBody } from '../../src/projects/invite-body.js';
 import type { Invitation, Mailer } from '../../src/projects/mailer.js';
 import { ALL } from '../../src/search/criteria.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { ABOVE_PROJECTS, type ResourceStore, type Write } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
+import { storeWith } from '../graphql/harness.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { onceTestEnds } from '../support/after-tests.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-projects-'));
-const open: ResourceStore[] = [];
+const fileNamed = temporaryFolder();
 let files = 0;
 
 /** Both stores of the box; SQLite in a real file. */
 export const stores: readonly [name: string, make: () => ResourceStore][] = [
   ['memory', () => track(new MemoryStore())],
-  ['SQLite', () => track(new SqliteStore(join(folder, `${(files += 1)}.db`), { synchronous: 'off' }))],
+  ['SQLite', () => track(new SqliteStore(fileNamed(`${(files += 1)}.db`), { synchronous: 'off' }))],
 ];
 
 export function memoryStore(): ResourceStore {
@@ -34,15 +32,9 @@ export function memoryStore(): ResourceStore {
 }
 
 function track(store: ResourceStore): ResourceStore {
-  open.push(store);
+  onceTestEnds(() => store.close());
   return store;
 }
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((store) => store.close()));
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A clinic with its first administrator, and who may set up more. */
 export interface Clinic {
@@ -57,7 +49,7 @@ export async function openClinic(
   store: ResourceStore = memoryStore(),
   settings: Partial<Project> = {},
 ): Promise<Clinic> {
-  const { caller: superAdmin } = await initialize(store);
+  const superAdmin = await initialized(store);
   const { id } = await createProject(
     { resourceType: 'Project', strictMode: true, ...settings, name: 'Clinic' },
     { store, caller: superAdmin },
@@ -65,6 +57,33 @@ export async function openClinic(
   const first = await invite(id!, person('Practitioner', 'Ada', { admin: true }), { store, caller: superAdmin });
   const admin = await signIn(store, { membership: first.membership.id! });
   return { store, project: id!, superAdmin, admin, first };
+}
+
+let template: Promise<{ readonly writes: readonly Write[]; readonly membership: string }> | undefined;
+
+/**
+ * What `initialize` leaves in a store, without the tenth of a second in which it hashes a secret that nobody will use: its
+ * writes are recorded once.
+ *
+ * @returns the client of the super-admin project, signed in
+ */
+async function initialized(store: ResourceStore): Promise<Caller> {
+  template ??= (async () => {
+    const empty = new MemoryStore();
+    const writes: Write[] = [];
+    const { membership } = await initialize(
+      storeWith(empty, {
+        commit(all, options) {
+          writes.push(...all);
+          return empty.commit(all, options);
+        },
+      }),
+    );
+    return { writes, membership: membership.id! };
+  })();
+  const { writes, membership } = await template;
+  await store.commit(writes);
+  return signIn(store, { membership });
 }
 
 /** The body of an invite: `person('Patient', 'Pat')` is Pat Smith, pat@example.org. */

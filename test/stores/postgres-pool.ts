@@ -1,10 +1,9 @@
 import { PGlite } from '@electric-sql/pglite';
-import { afterAll } from 'vitest';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 
+/** One database serves all tests of a worker, as to start one takes two seconds. It ends with the worker. */
 let starting: Promise<PGlite> | undefined;
-afterAll(async () => (await starting)?.close());
 
 /** The database behind {@link postgresPool}, as if it was new. */
 export async function bareDatabase(): Promise<PGlite> {
@@ -13,10 +12,7 @@ export async function bareDatabase(): Promise<PGlite> {
   return database;
 }
 
-/**
- * A pool over a PostgreSQL within this process, without anything in its tables. One database serves all tests of a file, as
- * to start one takes two seconds.
- */
+/** A pool over a PostgreSQL within this process, without anything in its tables. */
 export async function postgresPool(): Promise<PostgresPool> {
   const database = await (starting ??= PGlite.create());
   const { rows } = await database.query<{ name: string }>(

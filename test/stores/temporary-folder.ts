@@ -1,11 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { onceFileEnds } from '../support/after-tests.js';
 
-/** Names of files in a folder that is removed after the tests of the file. */
+/** Names of files in a folder that is made when the first is named, and removed after the tests of the file. */
 export function temporaryFolder(): (name: string) => string {
-  const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return (name) => join(folder, name);
+  let folder: string | undefined;
+  return (name) => {
+    if (folder === undefined) {
+      const made = (folder = mkdtempSync(join(tmpdir(), 'fhirgraph-')));
+      onceFileEnds(() => {
+        rmSync(made, { recursive: true, force: true });
+        folder = undefined;
+      });
+    }
+    return join(folder, name);
+  };
 }
