@@ -5,7 +5,14 @@ import { defineConfig } from 'vitest/config';
 import { OWN_NAME } from './vitest.config.js';
 
 /** Tests of random cases, by what their files are called. */
-const RANDOM = 'test/**/*{property,properties,differential,non-interference,native,mutations,fuzz}*.test.ts';
+const RANDOM = [
+  'test/**/*{property,properties,differential,non-interference,native,mutations,fuzz}*.test.ts',
+  // These have more cases here, or all of them.
+  'test/graphql/{cursors,fields-merge}.test.ts',
+  'test/graphql/hostile/hostile-corpus.test.ts',
+  'test/import/{json-fault,ndjson}.test.ts',
+  'test/projects/invitation-message.test.ts',
+];
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';
 
@@ -18,7 +25,7 @@ console.log(`FHIRGRAPH_SEED=${seed} FHIRGRAPH_EFFORT=${effort}`);
 export default defineConfig({
   resolve: { alias: OWN_NAME },
   test: {
-    include: ['test/long/**/*.test.ts', RANDOM],
+    include: ['test/long/**/*.test.ts', ...RANDOM],
     env: { FHIRGRAPH_SEED: seed, FHIRGRAPH_EFFORT: effort, GRAPHQL_MAJOR: '17' },
     setupFiles: ['test/support/setup.ts'],
     globalSetup: ['test/support/print-long-report.ts'],

@@ -12,13 +12,13 @@ import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
 import { outcomeOfPut, resultOfPut } from './write-oracle.js';
 import { postgresPool } from '../stores/postgres-pool.js';
-import { cases, SEED } from '../support/chance.js';
+import { cases, IS_LONG, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Writes under policies, against an oracle');
 
-/** Cases per store, of eight writes each; set FHIRGRAPH_CASES for a longer run. */
-const CASES = Number(process.env['FHIRGRAPH_CASES'] ?? 80);
+/** Cases per store, of eight writes each. */
+const CASES = IS_LONG ? 80 : 25;
 
 /**
  * One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. A claim creates under
@@ -43,7 +43,7 @@ describe.each([
   ['memory', SEED, CASES, () => new MemoryStore()],
   ['SQLite', SEED + 1, CASES, () => new SqliteStore(':memory:')],
   // A tenth of the speed, in this process.
-  ['PostgreSQL', SEED + 2, Math.ceil(CASES / 25), async () => new PostgresStore(await postgresPool())],
+  ['PostgreSQL', SEED + 2, Math.ceil(CASES / 20), async () => new PostgresStore(await postgresPool())],
 ] as const)('any policy on a %s store', (_, seed, runs, open) => {
   test('lets through the writes that one of its rules grants before and after, and nothing else', async () => {
     const seen = { accepted: 0, refused: 0 };
@@ -69,9 +69,9 @@ describe.each([
       ),
       { numRuns: cases(runs), seed },
     );
-    // Both outcomes are common, or the test would show little.
-    expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(runs / 2);
-  }, 600_000);
+    // Both outcomes are common, or the test would show little; a few cases may be all of one kind.
+    if (runs > 20) expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(runs / 2);
+  });
 });
 
 interface World {

@@ -347,7 +347,7 @@ describe('a cursor', () => {
         const { errors } = await executeFhirGraphql(query, { store, caller, variables: { c: forge(content) } });
         expect(errors![0]!.extensions.code).toBe('invalid');
       }),
-      { numRuns: cases(200) },
+      { numRuns: cases(200, 50) },
     );
   });
 

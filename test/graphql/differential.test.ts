@@ -73,6 +73,7 @@ function pathsOf(
 
 test('random queries are answered as graphql-js over naive resolvers answers them', async () => {
   let [nodes, failed, asked] = [0, 0, 0];
+  const runs = cases(300, 120);
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const query = writeDocument(vocabulary, types, seed);
@@ -84,9 +85,9 @@ test('random queries are answered as graphql-js over naive resolvers answers the
       nodes += JSON.stringify(actual.data).split(':').length;
       failed += actual.errors?.length ?? 0;
     }),
-    { numRuns: cases(300), endOnFailure: true },
+    { numRuns: runs, endOnFailure: true },
   );
   // Answers that are all empty would be equal too.
   expect(nodes / asked).toBeGreaterThan(20);
-  expect(failed).toBeGreaterThan(20);
+  expect(failed).toBeGreaterThan(runs / 15);
 });

@@ -133,6 +133,7 @@ const some = (selection: fc.Arbitrary<string>): fc.Arbitrary<string> =>
 
 test('says of random documents what graphql-js says', () => {
   let conflicting = 0;
+  const runs = cases(400, 150);
   fc.assert(
     fc.property(
       some(patient),
@@ -161,9 +162,9 @@ test('says of random documents what graphql-js says', () => {
         expect(findMergeErrors(schema, document, fragmentsOf(document)).length > 0, query).toBe(expected);
       },
     ),
-    { numRuns: cases(400) },
+    { numRuns: runs },
   );
   // Neither verdict may be rare, or the comparison would say little.
-  expect(conflicting).toBeGreaterThan(40);
-  expect(conflicting).toBeLessThan(360);
+  expect(conflicting).toBeGreaterThan(runs / 10);
+  expect(conflicting).toBeLessThan((runs * 9) / 10);
 });

@@ -32,7 +32,7 @@ test('finds a fault exactly where JSON.parse fails', () => {
     fc.property(damaged, (text) => {
       expect(findJsonFault(text) === undefined).toBe(isJson(text));
     }),
-    { numRuns: cases(2000) },
+    { numRuns: cases(2000, 600) },
   );
 });
 
@@ -43,7 +43,7 @@ test('what stands before the fault has none of its own, except that it ends ther
       if (fault === undefined) return;
       expect([undefined, fault]).toContain(findJsonFault(text.slice(0, fault)));
     }),
-    { numRuns: cases(2000) },
+    { numRuns: cases(2000, 600) },
   );
 });
 

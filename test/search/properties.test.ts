@@ -171,14 +171,14 @@ describe('any text', () => {
   it('as a name', () => {
     fc.assert(
       fc.property(type, soup, (one, name) => parses(() => parseParameter(one, name, ['x']))),
-      { numRuns: cases(500) },
+      { numRuns: cases(500, 200) },
     );
   });
 
   it('as a value of every parameter', () => {
     fc.assert(
       fc.property(typeAndCode, soup, ([one, code], value) => parses(() => parseParameter(one, code, [value]))),
-      { numRuns: cases(1_000) },
+      { numRuns: cases(1_000, 300) },
     );
   });
 
@@ -187,14 +187,14 @@ describe('any text', () => {
       fc.property(typeAndCode, piece, soup, ([one, code], modifier, value) =>
         parses(() => parseParameter(one, `${code}:${modifier}`, [value])),
       ),
-      { numRuns: cases(500) },
+      { numRuns: cases(500, 200) },
     );
   });
 
   it('as a filter', () => {
     fc.assert(
       fc.property(type, soup, (one, text) => parses(() => parseFilter(one, text))),
-      { numRuns: cases(1_000) },
+      { numRuns: cases(1_000, 300) },
     );
   });
 
@@ -204,7 +204,7 @@ describe('any text', () => {
       fc.property(typeAndCode, operator, soup, ([one, code], op, value) =>
         parses(() => parseFilter(one, `${code} ${op} ${JSON.stringify(value)}`)),
       ),
-      { numRuns: cases(1_000) },
+      { numRuns: cases(1_000, 300) },
     );
   });
 
@@ -215,7 +215,7 @@ describe('any text', () => {
   it('as a query', () => {
     fc.assert(
       fc.property(type, soup, (one, text) => parses(() => parseSearch(one, text))),
-      { numRuns: cases(500) },
+      { numRuns: cases(500, 200) },
     );
   });
 

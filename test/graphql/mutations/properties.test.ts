@@ -83,7 +83,7 @@ test.each(TYPES)('a %s is stored the same by the repository, by a variable and b
       expect(outcomes[2]).toEqual(outcomes[0]);
       if (typeof outcomes[0] === 'object') stored += 1;
     }),
-    { numRuns: cases(60) },
+    { numRuns: cases(60, 30) },
   );
   expect(stored).toBeGreaterThan(0);
 });
