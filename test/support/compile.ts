@@ -22,9 +22,23 @@ export interface CompileError {
  * @returns what is wrong in these files, in their order
  */
 export function compile(texts: ReadonlyMap<string, string>): CompileError[] {
+  const compilerOptions = (options ??= ownOptions());
+  const files = new Map([...texts].map(([path, text]) => [join(ROOT, path), text]));
+  program = ts.createProgram([...files.keys()], compilerOptions, hostWith(files, compilerOptions), program);
+  const compiled = program;
+  return [...files.keys()].flatMap((path) => errorsOf(compiled, path));
+}
+
+/** The program before, whose files need no second parsing. */
+let program: ts.Program | undefined;
+let options: ts.CompilerOptions | undefined;
+/** Files of the disk, which stay as they are while tests run. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
+function ownOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  const compilerOptions = {
+  return {
     ...options,
     noUnusedLocals: false,
     noUnusedParameters: false,
@@ -32,9 +46,6 @@ export function compile(texts: ReadonlyMap<string, string>): CompileError[] {
     // A text may be a declaration file. Only the texts are checked, so this asks nothing of those installed.
     skipLibCheck: false,
   };
-  const files = new Map([...texts].map(([path, text]) => [join(ROOT, path), text]));
-  const program = ts.createProgram([...files.keys()], compilerOptions, hostWith(files, compilerOptions));
-  return [...files.keys()].flatMap((path) => errorsOf(program, path));
 }
 
 function hostWith(files: ReadonlyMap<string, string>, options: ts.CompilerOptions): ts.CompilerHost {
@@ -43,9 +54,9 @@ function hostWith(files: ReadonlyMap<string, string>, options: ts.CompilerOption
   host.fileExists = (path) => files.has(path) || fileExists.call(host, path);
   host.getSourceFile = (path, version, ...rest) => {
     const text = files.get(path);
-    return text === undefined
-      ? getSourceFile.call(host, path, version, ...rest)
-      : ts.createSourceFile(path, text, version, true);
+    if (text !== undefined) return ts.createSourceFile(path, text, version, true);
+    if (!parsed.has(path)) parsed.set(path, getSourceFile.call(host, path, version, ...rest));
+    return parsed.get(path);
   };
   return host;
 }
