@@ -23,18 +23,24 @@ const SAMPLE = 15;
 /**
  * Times subjects against each other: after the warm-up, each round samples every one of them, in the opposite order of
  * the round before, with as many runs per sample for all.
+ *
+ * @param now milliseconds from any start
  */
-export async function compare(subjects: readonly Subject[], rounds: number): Promise<Timing[]> {
+export async function compare(
+  subjects: readonly Subject[],
+  rounds: number,
+  now = (): number => performance.now(),
+): Promise<Timing[]> {
   let runs = 1;
   for (const subject of subjects) {
-    const perRun = await warmUp(subject);
+    const perRun = await warmUp(subject, now);
     if (subject === subjects[0]) runs = Math.max(1, Math.round(SAMPLE / perRun));
   }
   const samples = subjects.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {
     const order = [...subjects.keys()];
     if (round % 2 === 1) order.reverse();
-    for (const index of order) samples[index]!.push(await sample(subjects[index]!, runs));
+    for (const index of order) samples[index]!.push(await sample(subjects[index]!, runs, now));
   }
   return subjects.map(({ name }, index) => ({ name, ...summary(samples[index]!) }));
 }
@@ -46,27 +52,27 @@ export function summary(values: readonly number[]): { readonly median: number; r
 }
 
 /** @returns milliseconds of the fastest run: what the machine was busy with otherwise does not count */
-async function warmUp(subject: Subject): Promise<number> {
-  const end = performance.now() + WARM_UP;
+async function warmUp(subject: Subject, now: () => number): Promise<number> {
+  const end = now() + WARM_UP;
   let fastest = Infinity;
-  for (let runs = 0; runs < 3 || performance.now() < end; runs++) {
-    const start = performance.now();
+  for (let runs = 0; runs < 3 || now() < end; runs++) {
+    const start = now();
     await subject.run();
-    fastest = Math.min(fastest, performance.now() - start);
+    fastest = Math.min(fastest, now() - start);
   }
   return fastest;
 }
 
 /** @returns microseconds per run */
-async function sample(subject: Subject, runs: number): Promise<number> {
+async function sample(subject: Subject, runs: number, now: () => number): Promise<number> {
   collectYoungGarbage();
-  const start = performance.now();
+  const start = now();
   for (let run = 0; run < runs; run++) {
     // A synchronous answer is not made to wait for a turn.
     const answer = subject.run();
     if (answer instanceof Promise) await answer;
   }
-  return ((performance.now() - start) * 1000) / runs;
+  return ((now() - start) * 1000) / runs;
 }
 
 function quantile(sorted: readonly number[], fraction: number): number {

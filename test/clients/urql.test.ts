@@ -76,4 +76,4 @@ test('its results have the generated types, and only those', async () => {
   `;
   const texts = new Map([...(await generateTypes()), ['test/clients/urql-application.ts', application]]);
   expect(compile(texts).map(({ file, line, message }) => `${file}:${line}: ${message}`)).toEqual([]);
-}, 60_000);
+});

@@ -18,12 +18,12 @@ test('the documents show code', () => {
 
 test('every TypeScript block of the documents compiles against the public names', () => {
   expect(compileBlocks(blocks)).toEqual([]);
-}, 60_000);
+});
 
 test('a block that does not compile would be found', () => {
   const wrong = `import { executeFhirGraphql } from 'fhirgraph';\nawait executeFhirGraphql(42, {});\n`;
   expect(compileBlocks([{ place: 'wrong.md:1', text: wrong }])).not.toEqual([]);
-}, 60_000);
+});
 
 describe('every relative link leads to a file', () => {
   test.each(documents)('%s', (document) => {

@@ -63,4 +63,4 @@ test('whoever follows the guide line by line has a guarded endpoint', async () =
   } finally {
     server.kill();
   }
-}, 60_000);
+});

@@ -25,11 +25,11 @@ test('a replaced reference changes a copy, along the way to it only', () => {
   expect(rewritten.extension).toBe(deep.extension);
 });
 
-test('a narrative of unclosed tags takes no more than a moment', () => {
+test('a narrative of unclosed tags is gone through once, not once for each of them', () => {
   const div = '<a href '.repeat(200_000) + '<a '.repeat(200_000) + ' href'.repeat(200_000);
   const one = { resourceType: 'Basic', text: { status: 'generated', div } };
   expect(rewriteLinks(one, () => 'x')).toBe(one);
-}, 10_000);
+});
 
 test('arrays of primitives are rewritten by the type of their element', () => {
   const one = {

@@ -12,5 +12,5 @@ test('two processes that update the same resources by version lose no update', a
 });
 
 test('a reader beside a writing process sees whole commits in every call', async () => {
-  expect(await readBesideWriter(fileNamed('beside.db'), 200)).toBeGreaterThan(5);
+  expect(await readBesideWriter(fileNamed('beside.db'), 200)).toBeGreaterThanOrEqual(20);
 });

@@ -100,7 +100,7 @@ export async function startPostgres(
 const DEBIAN = '/usr/lib/postgresql';
 const USER = 'fhirgraph';
 /** For a busy machine that recovers from a crash. */
-const PATIENCE = 60_000;
+const PATIENCE = 240_000;
 
 /** PostgreSQL does not run as root; then another user of the machine does it. */
 function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {

@@ -79,14 +79,14 @@ test('gql.tada types documents by our SDL, and executeFhirGraphql their results'
     export const misspelt: VariablesOf<typeof add> = { patient: { birthdate: '1970-01-01' } };
   `);
   expect(errors).toEqual([]);
-}, 60_000);
+});
 
 test('a client that uses the types wrongly does not compile', () => {
   const wrong = 'export const wrong: number = (await executeFhirGraphql(chart, context)).data!.Patient!.birthDate!;';
   expect(compileClient(wrong)).toEqual([
     "test/tools/tada-client.ts: Type 'string' is not assignable to type 'number'.",
   ]);
-}, 60_000);
+});
 
 test('documents that gql.tada parsed, which know no places in a text, are executed', async () => {
   const { store } = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
