@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ResourceStore } from 'fhirgraph';
+import type { Fixture } from './fixtures.js';
+import { type OldClinic, QUESTIONS, SEARCHES, searchAsSystem } from './questions.js';
+
+/** The part of the networked and the file stores that an upgrade uses. */
+export interface MigratedStore extends ResourceStore {
+  verify(): Promise<{ readonly resources: number; readonly problems: readonly string[] }>;
+}
+
+/** In milliseconds: PGlite takes seconds to start, and longer on a busy machine. */
+const START_TIMEOUT = 120_000;
+
+/** Opens what each version wrote, as an upgrade does, and asks it everything. */
+export function upgradeSuite<Content>(
+  fixtures: readonly Fixture<Content>[],
+  open: (content: Content) => Promise<MigratedStore> | MigratedStore,
+): void {
+  describe.each(fixtures)('what version $version wrote', ({ content, facts }) => {
+    let store: MigratedStore;
+    let clinic: OldClinic;
+    beforeAll(async () => {
+      store = await open(content);
+      clinic = { store, facts };
+      return () => store.close();
+    }, START_TIMEOUT);
+
+    const assertSound = async (): Promise<void> => {
+      const { resources, problems } = await store.verify();
+      expect([resources > 40, problems]).toEqual([true, []]);
+    };
+
+    test('is sound', assertSound);
+
+    test('is found by every kind of index', async () => {
+      const found = [];
+      for (const [search] of SEARCHES) found.push([search, await searchAsSystem(clinic, search)]);
+      expect(found).toEqual(SEARCHES);
+    });
+
+    test.each(QUESTIONS)('answers: $question', async ({ ask, answer }) => {
+      expect(await ask(clinic)).toEqual(answer);
+    });
+
+    test('is sound after having been written to', assertSound);
+  });
+}
