@@ -1,10 +1,6 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import PostalMime, { type Email } from 'postal-mime';
-import { SMTPServer } from 'smtp-server';
+import type { Email } from 'postal-mime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { smtpMailer } from '../../examples/mail/smtp-mailer.js';
 import { tellMailStory } from '../../examples/mail/story.js';
@@ -12,17 +8,9 @@ import { createProject } from '../../src/projects/create-project.js';
 import { initialize } from '../../src/projects/initialize.js';
 import { invite } from '../../src/projects/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type MailBox, openMailBox } from '../support/mail-box.js';
 
 const FROM = 'Riverside Clinic <no-reply@example.org>';
-
-/** A mail server on loopback, with what it took. */
-interface MailBox {
-  readonly url: string;
-  readonly arrived: { readonly recipients: readonly string[]; readonly raw: string; readonly email: Email }[];
-  /** Answers every recipient with this from now on. */
-  refuse: Error | undefined;
-  close(): Promise<void>;
-}
 
 let box: MailBox;
 beforeEach(async () => {
@@ -111,29 +99,3 @@ describe('invitations over SMTP', () => {
     expect(box.arrived).toHaveLength(3);
   });
 });
-
-async function openMailBox(): Promise<MailBox> {
-  const arrived: MailBox['arrived'] = [];
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onRcptTo: (_address, _session, done) => done(opened.refuse),
-    onData(stream, session, done) {
-      void text(stream).then(async (raw) => {
-        const recipients = session.envelope.rcptTo.map(({ address }) => address);
-        arrived.push({ recipients, raw, email: await PostalMime.parse(raw) });
-        done();
-      });
-    },
-  });
-  server.on('error', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  const opened: MailBox = {
-    url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
-    arrived,
-    refuse: undefined,
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
-  return opened;
-}
