@@ -6,6 +6,7 @@ import { or, refersTo, type Criteria } from '../search/criteria.js';
 import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from './caller.js';
+import { assertMembershipUnderstood, readMembershipPolicies } from './membership-policies.js';
 import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
 import type { PolicyParameters, PolicyValue } from './policy/parameters.js';
@@ -41,7 +42,10 @@ export interface SignInOptions {
  * @throws FhirError `membership-inactive` - it was made inactive
  * @throws FhirError `project-missing` - its project is gone or inactive
  * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
- * @throws FhirError `policy-missing`, `policy-invalid`, `policy-required` - see {@link SignInOptions}
+ * @throws FhirError `policy-missing` - an access policy that the membership names is gone
+ * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is not understood; no default
+ * takes its place
+ * @throws FhirError `policy-required` - see {@link SignInOptions}
  *
  * @example
  * const caller = await signIn(store, { project: token.project, user: token.sub });
@@ -67,7 +71,7 @@ async function checkMember(
 ): Promise<MemberCaller> {
   const { project, membership } = await findMembership(store, credentials);
   const elements = elementsOf(membership);
-  if (elements['active'] === false) {
+  if (isInactive(elements)) {
     throw new FhirError('membership-inactive', `ProjectMembership/${membership.id!} is not active`);
   }
   const settings = await activeProject(store, project);
@@ -76,7 +80,7 @@ async function checkMember(
   await assertUser(store, project, user);
   const profileResource = await readProfile(store, project, profile);
   const parameters = ownParameters(profile, profileResource);
-  const grants = await readPolicies(store, project, elements, parameters);
+  const grants = await readPolicies(store, project, membership, parameters);
   if (grants.length === 0 && options.requirePolicy === true) {
     throw new FhirError(
       'policy-required',
@@ -139,7 +143,7 @@ async function membershipById(store: ResourceStore, id: string): Promise<FoundMe
 }
 
 function chooseMembership(found: readonly StoredResource[], project: string): AnyResource {
-  const active = found.filter(({ resource }) => elementsOf(resource)['active'] !== false);
+  const active = found.filter(({ resource }) => !isInactive(elementsOf(resource)));
   const candidates = active.length > 0 ? active : found;
   if (candidates.length === 0) throw new FhirError('membership-missing', `No such member in Project/${project}`);
   if (active.length > 1) {
@@ -160,7 +164,7 @@ async function activeProject(store: ResourceStore, id: string): Promise<JsonObje
   const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id }]);
   if (found?.status !== 'found') throw new FhirError('project-missing', `Project/${id} does not exist`);
   const elements = elementsOf(found.resource);
-  if (elements['active'] === false) throw new FhirError('project-missing', `Project/${id} is not active`);
+  if (isInactive(elements)) throw new FhirError('project-missing', `Project/${id} is not active`);
   return elements;
 }
 
@@ -199,45 +203,22 @@ function ownParameters(profile: string, resource: AnyResource): Map<string, read
 async function readPolicies(
   store: ResourceStore,
   project: string,
-  membership: JsonObject,
+  membership: AnyResource,
   own: PolicyParameters,
 ): Promise<PolicyGrant[]> {
-  const access = Array.isArray(membership['access']) ? membership['access'].filter(isJsonObject) : [];
-  const asked = [
-    ...(membership['accessPolicy'] === undefined ? [] : [{ policy: membership['accessPolicy'], parameters: own }]),
-    ...access.map((one) => ({ policy: one['policy'], parameters: withParameters(own, one['parameter']) })),
-  ];
+  const policies = readMembershipPolicies(elementsOf(membership));
+  assertMembershipUnderstood(membership.id!, policies);
   return Promise.all(
-    asked.map(async ({ policy, parameters }): Promise<PolicyGrant> => {
-      const reference = referenceOf(policy) ?? '';
-      const id = idOf(reference, 'AccessPolicy');
-      const [found] = id === undefined ? [] : await store.read([{ project, type: 'AccessPolicy', id }]);
+    policies.chosen.map(async ({ reference, id, parameters }): Promise<PolicyGrant> => {
+      const [found] = await store.read([{ project, type: 'AccessPolicy', id }]);
       if (found?.status !== 'found') {
-        throw new FhirError('policy-missing', `${reference || 'An access policy'} of the membership does not exist`, {
+        throw new FhirError('policy-missing', `${reference} of the membership does not exist`, {
           details: { policy: reference },
         });
       }
-      return { reference, policy: elementsOf(found.resource), parameters };
+      return { reference, policy: elementsOf(found.resource), parameters: new Map([...own, ...parameters]) };
     }),
   );
-}
-
-function withParameters(own: PolicyParameters, given: unknown): PolicyParameters {
-  const parameters = new Map<string, readonly PolicyValue[]>();
-  for (const one of Array.isArray(given) ? given.filter(isJsonObject) : []) {
-    const name = one['name'];
-    const value = policyValue(one);
-    if (typeof name !== 'string' || value === undefined) continue;
-    parameters.set(name, [...(parameters.get(name) ?? []), value]);
-  }
-  return new Map([...own, ...parameters]);
-}
-
-function policyValue(parameter: JsonObject): PolicyValue | undefined {
-  const text = parameter['valueString'];
-  if (typeof text === 'string') return { kind: 'string', text };
-  const parsed = parseReference(referenceOf(parameter['valueReference']) ?? '');
-  return parsed?.kind === 'local' ? { kind: 'reference', type: parsed.type, id: parsed.id } : undefined;
 }
 
 /** Compiles the policies for every type once, so that a mistake in one is found at sign-in and not in the middle of work. */
@@ -251,6 +232,11 @@ function checked(rules: AccessRules, grants: readonly PolicyGrant[]): AccessRule
     for (const each of type === '*' ? resourceTypes() : [type]) if (typeof each === 'string') rules.rulesFor(each);
   }
   return rules;
+}
+
+/** Anything but `true` that stands there was meant to switch something off. */
+function isInactive({ active }: JsonObject): boolean {
+  return active !== undefined && active !== true;
 }
 
 function isUser(reference: string): Criteria {

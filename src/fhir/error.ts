@@ -29,7 +29,7 @@ export const ERROR_CODES = {
   'project-missing': { status: 403, issue: 'login' },
   /** Sign-in: an access policy that the membership names is gone. */
   'policy-missing': { status: 403, issue: 'login' },
-  /** Sign-in: an access policy of the membership cannot be understood; `details` names it. */
+  /** Sign-in, or the write of a policy: it is not understood; `details` names it, `issues` has the path of each problem. */
   'policy-invalid': { status: 403, issue: 'login' },
   /** Sign-in: the host demands an explicit access policy and the membership has none. */
   'policy-required': { status: 403, issue: 'login' },

@@ -42,6 +42,17 @@ export function compileFhirPath(expression: string, baseType?: string): Compiled
   return compiled(expression, baseType).values;
 }
 
+/**
+ * Parses an expression and checks it, without a compiled form.
+ *
+ * @param variables names that the environment will have, besides `resource`, `rootResource` and those that FHIR fixes
+ * @throws FhirError as {@link compileFhirPath}; also `invalid` for any other variable
+ */
+export function assertFhirPath(expression: string, variables: readonly string[]): void {
+  const environment = Object.fromEntries(variables.map((name) => [name, []]));
+  variablesFor(checkExpression(parseFhirPath(expression)), { resourceType: '' }, environment);
+}
+
 /** As {@link compileFhirPath}, with the type of each item. */
 export function compileTypedFhirPath(
   expression: string,

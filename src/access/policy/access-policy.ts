@@ -1,14 +1,20 @@
 import { FhirError } from '../../fhir/error.js';
-import { isResourceType, resourceTypes } from '../../fhir/definitions.js';
+import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria.js';
+import { didYouMean } from '../../search/did-you-mean.js';
+import { quote } from '../../search/quote.js';
 import { coveredByWildcard, secretFields } from './administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
-import { fieldPaths } from './field-paths.js';
+import { fieldPaths, hasFieldNamed } from './field-paths.js';
 import { placeholderValues, type PolicyParameters } from './parameters.js';
 import { policyCriteria } from './policy-criteria.js';
-import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from './rule.js';
+import { policyError, type PolicyProblem } from './policy-problem.js';
+import { shapeProblems } from './policy-shape.js';
+import { ruleInteractions } from './rule-interactions.js';
+import type { AccessRule, AccessRules } from './rule.js';
+import { assertWriteConstraint } from './write-constraint.js';
 
 /** An AccessPolicy with the parameters that one membership gives it. */
 export interface PolicyGrant {
@@ -26,9 +32,19 @@ export interface PolicyGrant {
  *
  * See https://www.medplum.com/docs/access/access-policies for the resource's shape.
  *
- * @throws FhirError `policy-invalid` (from `rulesFor`) - criteria that cannot be understood, a field that is none
+ * A policy that is not understood as a whole grants nothing: a misspelt element might have restricted any of its rules.
+ *
+ * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria, fields
+ * and write constraints that cannot be understood
  */
 export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
+  for (const grant of grants) {
+    const problems = shapeProblems(grant.policy);
+    if (problems.length > 0) throw policyError(grant.reference, problems);
+    ruleElements(grant.policy).forEach((rule, index) =>
+      reported(grant, () => assertWildcardCriteria(grant, rule, index)),
+    );
+  }
   const cache = new Map<string, readonly AccessRule[]>();
   return {
     rulesFor(type) {
@@ -47,105 +63,119 @@ export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
 const MAX_TYPES = 500;
 
 /**
- * Compiles every rule of a policy for the type it is about, to find mistakes when it is written rather than at sign-in.
+ * What is wrong in the rules of a policy whose elements have the right shape: criteria that cannot be understood, fields
+ * that the type does not have, write constraints that do not parse. At most one per rule.
  *
- * @param parameters names that will have values; references are assumed
- * @throws FhirError `policy-invalid`
+ * @param grant the policy with a value for each parameter that it uses
  */
-export function assertPolicyCompiles(grant: PolicyGrant): void {
-  for (const [index, rule] of ruleElements(grant.policy).entries()) {
-    const type = rule['resourceType'];
-    if (type === '*') compileWildcard(grant, rule, index);
-    else if (typeof type === 'string' && isResourceType(type)) compileRule(grant, rule, index, type);
-    else throw invalidPolicy(grant, index, 'resourceType must name a resource type, or be *');
-  }
+export function ruleProblems(grant: PolicyGrant): PolicyProblem[] {
+  return ruleElements(grant.policy).flatMap((rule, index) => {
+    try {
+      if (rule['resourceType'] === '*') compileWildcard(grant, rule, index);
+      else compileRule(grant, rule, index, String(rule['resourceType']));
+      return [];
+    } catch (error) {
+      return [problemOf(error)];
+    }
+  });
 }
 
 function grantRules(grant: PolicyGrant, type: string): AccessRule[] {
   return ruleElements(grant.policy).flatMap((rule, index) => {
     const named = rule['resourceType'];
     if (named !== type && !(named === '*' && coveredByWildcard(type))) return [];
-    return compileRule(grant, rule, index, type);
+    return reported(grant, () => compileRule(grant, rule, index, type));
   });
 }
 
-/** Which types have a field decides what it hides of each; one that no type has is a mistake. */
+/** The result of work on a grant; a fault of the policy as the error of that policy. */
+function reported<Result>(grant: PolicyGrant, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw policyError(grant.reference, [problemOf(error)], error);
+  }
+}
+
+/** Which types have a field decides what the rule hides of each; one that no type has is a mistake. */
 function compileWildcard(grant: PolicyGrant, rule: JsonObject, index: number): void {
   compileRule(grant, rule, index, 'Patient');
+  assertWildcardCriteria(grant, rule, index);
   const types = resourceTypes().filter(coveredByWildcard);
-  for (const field of [...texts(rule['hiddenFields']), ...texts(rule['readonlyFields'])]) {
-    if (types.some((type) => fieldPaths(type, field).length > 0)) continue;
-    throw invalidPolicy(grant, index, `No resource type has the field ${shortened(field)}`);
+  for (const list of ['hiddenFields', 'readonlyFields'] as const) {
+    for (const [at, field] of texts(rule[list]).entries()) {
+      if (types.some((type) => hasFieldNamed(type, field))) continue;
+      throw located(`resource[${index}].${list}[${at}]`, `no resource type has the field ${quote(field)}`);
+    }
   }
+}
+
+/** A rule for all types grants nothing of those that its criteria cannot search; criteria of no type at all are a mistake. */
+function assertWildcardCriteria(grant: PolicyGrant, rule: JsonObject, index: number): void {
+  const { resourceType, criteria } = rule;
+  if (resourceType !== '*' || typeof criteria !== 'string') return;
+  let first: unknown;
+  for (const type of resourceTypes().filter(coveredByWildcard)) {
+    try {
+      policyCriteria(type, criteria, grant.parameters);
+      return;
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  throw located(`resource[${index}].criteria`, `no resource type can be searched like this: ${messageOf(first)}`);
 }
 
 function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: string): AccessRule {
-  const wildcard = rule['resourceType'] === '*';
+  const path = `resource[${index}]`;
   const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
-  try {
-    return {
-      origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
-      interactions: new Set(interactionsOf(rule)),
-      criteria: and([
-        criteriaOf(rule, type, grant.parameters, wildcard),
-        compartmentOf(rule['compartment'] ?? grant.policy['compartment'], type, grant.parameters),
-      ]),
-      hidden: [...fieldsOf(rule, 'hiddenFields', type), ...secretFields(type)],
-      readonlyFields: fieldsOf(rule, 'readonlyFields', type),
-      writeConstraints: constraintsOf(rule['writeConstraint']),
-    };
-  } catch (error) {
-    if (!(error instanceof FhirError)) throw error;
-    throw invalidPolicy(grant, index, error.message, error);
-  }
+  return {
+    origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
+    interactions: new Set(ruleInteractions(rule)),
+    criteria: and([criteriaOf(rule, type, grant.parameters, path), compartmentOf(grant, rule, type, path)]),
+    hidden: [...fieldsOf(rule, 'hiddenFields', type, path), ...secretFields(type)],
+    readonlyFields: fieldsOf(rule, 'readonlyFields', type, path),
+    writeConstraints: constraintsOf(rule, path),
+  };
 }
 
 /** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
-function criteriaOf(rule: JsonObject, type: string, parameters: PolicyParameters, wildcard: boolean): Criteria {
+function criteriaOf(rule: JsonObject, type: string, parameters: PolicyParameters, path: string): Criteria {
   const text = rule['criteria'];
-  if (text === undefined || text === '') return and([]);
-  if (typeof text !== 'string') throw new FhirError('invalid', 'criteria must be a string');
+  if (text === undefined) return and([]);
   try {
-    return policyCriteria(type, text, parameters);
+    return policyCriteria(type, String(text), parameters);
   } catch (error) {
-    if (wildcard && error instanceof FhirError && error.code === 'invalid') return NONE;
-    throw error;
+    if (rule['resourceType'] === '*' && error instanceof FhirError && error.code === 'invalid') return NONE;
+    throw atPath(`${path}.criteria`, error);
   }
 }
 
-function compartmentOf(value: unknown, type: string, parameters: PolicyParameters): Criteria {
-  if (value === undefined) return and([]);
-  const text = isJsonObject(value) ? value['reference'] : undefined;
-  if (typeof text !== 'string') throw new FhirError('invalid', 'compartment must be a Reference');
-  const owners = placeholderValues(text, parameters) ?? [text];
+function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): Criteria {
+  const own = rule['compartment'];
+  const value = own ?? grant.policy['compartment'];
+  if (!isJsonObject(value)) return and([]);
+  const path = own === undefined ? 'compartment.reference' : `${rulePath}.compartment.reference`;
+  const text = String(value['reference']);
+  const owners = placeholderValues(text, grant.parameters) ?? [text];
   return or(
     owners.map((owner) => {
       const reference = parseReference(owner);
-      if (reference?.kind !== 'local') throw new FhirError('invalid', 'compartment must be Type/id or a parameter');
-      return compartmentCriteria(type, reference);
+      if (reference?.kind === 'local' && isResourceType(reference.type)) return compartmentCriteria(type, reference);
+      throw located(path, 'must be Type/id or a parameter such as %patient');
     }),
   );
 }
 
-function interactionsOf(rule: JsonObject): readonly Interaction[] {
-  if (rule['readonly'] === true) return READ_INTERACTIONS;
-  const listed = rule['interaction'];
-  if (listed === undefined) return ALL_INTERACTIONS;
-  const known = texts(listed).filter((one): one is Interaction =>
-    (ALL_INTERACTIONS as readonly string[]).includes(one),
-  );
-  if (!Array.isArray(listed) || known.length !== listed.length) {
-    throw new FhirError('invalid', `interaction takes: ${ALL_INTERACTIONS.join(', ')}`);
-  }
-  return known;
-}
-
-function constraintsOf(value: unknown): string[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new FhirError('invalid', 'writeConstraint must be a list');
-  return value.map((one) => {
-    const expression: unknown = isJsonObject(one) ? one['expression'] : undefined;
-    if (typeof expression !== 'string') throw new FhirError('invalid', 'writeConstraint needs a FHIRPath expression');
+function constraintsOf(rule: JsonObject, path: string): string[] {
+  const constraints = rule['writeConstraint'];
+  return (Array.isArray(constraints) ? constraints.filter(isJsonObject) : []).map((one, index) => {
+    const expression = String(one['expression']);
+    try {
+      assertWriteConstraint(expression);
+    } catch (error) {
+      throw atPath(`${path}.writeConstraint[${index}].expression`, error);
+    }
     return expression;
   });
 }
@@ -154,22 +184,18 @@ function constraintsOf(value: unknown): string[] {
  * The elements that the rule's list names. A name that the type does not have would leave open what was meant to be
  * hidden, so it is refused; only a rule for all types may name what some of them lack.
  */
-function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', type: string): string[] {
-  return texts(rule[list]).flatMap((field) => {
-    const paths = fieldPaths(type, field);
-    if (paths.length > 0 || rule['resourceType'] === '*') return paths;
-    throw new FhirError('invalid', `${list} names ${shortened(field)}, which ${type} does not have`);
+function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', type: string, path: string): string[] {
+  return texts(rule[list]).flatMap((field, index) => {
+    const at = `${path}.${list}[${index}]`;
+    if (field === 'id') throw located(at, 'the id is how a resource is named: it can be neither hidden nor written');
+    if (rule['resourceType'] === '*' || hasFieldNamed(type, field)) return fieldPaths(type, field);
+    const names = typeDefinition(type)?.elements.keys() ?? [];
+    throw located(at, `${type} does not have the field ${quote(field)}.${didYouMean(field, names)}`);
   });
 }
 
 function texts(value: unknown): string[] {
-  if (value === undefined) return [];
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
-  throw new FhirError('invalid', 'hiddenFields, readonlyFields and interaction must be lists of names');
-}
-
-function shortened(text: string): string {
-  return JSON.stringify(text.slice(0, 60));
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
 function ruleElements(policy: JsonObject): JsonObject[] {
@@ -177,9 +203,31 @@ function ruleElements(policy: JsonObject): JsonObject[] {
   return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
 }
 
-function invalidPolicy(grant: PolicyGrant, index: number, reason: string, cause?: FhirError): FhirError {
-  return new FhirError('policy-invalid', `${grant.reference}, rule ${index + 1}: ${reason}`, {
-    details: { policy: grant.reference, rule: index + 1 },
-    cause,
-  });
+/** A fault at a place of the policy, until it is reported for the policy as a whole. */
+class PolicyFault extends Error {
+  constructor(
+    readonly problem: PolicyProblem,
+    cause?: unknown,
+  ) {
+    super(problem.message, { cause });
+  }
+}
+
+function located(path: string, message: string, cause?: unknown): PolicyFault {
+  return new PolicyFault({ path, message, severity: 'error' }, cause);
+}
+
+/** Faults of this library's own making pass as they are. */
+function atPath(path: string, error: unknown): unknown {
+  return error instanceof FhirError ? located(path, error.message, error) : error;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof FhirError) return error.message;
+  throw error;
+}
+
+function problemOf(error: unknown): PolicyProblem {
+  if (error instanceof PolicyFault) return error.problem;
+  throw error;
 }

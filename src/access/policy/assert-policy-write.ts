@@ -1,29 +1,66 @@
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { assertPolicyCompiles } from './access-policy.js';
-import type { PolicyValue } from './parameters.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { ruleProblems } from './access-policy.js';
+import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
+import { criteriaParameters } from './policy-criteria.js';
+import { policyError, type PolicyProblem } from './policy-problem.js';
+import { shapeProblems } from './policy-shape.js';
 
 /**
  * Refuses an AccessPolicy that could not be used, when it is written and not when someone signs in.
  *
- * Its parameters have no values yet, so each name that occurs gets one that fits where it stands: a reference for the owner
- * of a compartment, and elsewhere a text that is an id, a code, a number and a date in one.
- *
- * @throws FhirError `policy-invalid`
+ * @throws FhirError `policy-invalid` - an issue per problem, with the path of each
  */
 export function assertPolicyWrite(policy: AnyResource): void {
-  const text = JSON.stringify(policy);
-  const owners = new Set([...text.matchAll(COMPARTMENTS)].flatMap(([part]) => namesIn(part)));
-  const parameters = new Map(
-    namesIn(text).map((name): [string, readonly PolicyValue[]] => [name, [owners.has(name) ? OWNER : VALUE]]),
-  );
-  assertPolicyCompiles({ reference: `AccessPolicy/${policy.id ?? 'new'}`, policy: elementsOf(policy), parameters });
+  const reference = `AccessPolicy/${policy.id ?? 'new'}`;
+  const errors = policyProblems(reference, elementsOf(policy)).filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw policyError(reference, errors);
 }
 
-/** `_compartment=…` in criteria, and the element itself. */
-const COMPARTMENTS = /_compartment=[^&"]*|"compartment":\{[^}]*/g;
+/** Everything in an AccessPolicy that is not understood or has no effect, in the order of its elements. */
+export function policyProblems(reference: string, policy: JsonObject): PolicyProblem[] {
+  const shape = shapeProblems(policy);
+  // Rules of the wrong shape have no meaning that could be checked.
+  if (shape.length > 0) return shape;
+  return ruleProblems({ reference, policy, parameters: sampleValues(policy) });
+}
+
+/** The names of the parameters that a policy uses, without the percent sign. */
+export function parametersUsed(policy: JsonObject): ReadonlySet<string> {
+  return new Set(uses(policy).map(({ name }) => name));
+}
+
+/**
+ * The policy's parameters have no values yet, so each gets one that fits where it stands: a reference for the owner of a
+ * compartment, and elsewhere a text that is an id, a code, a number and a date in one.
+ */
+function sampleValues(policy: JsonObject): PolicyParameters {
+  const used = uses(policy);
+  const owners = new Set(used.flatMap(({ name, owner }) => (owner ? name : [])));
+  return new Map(used.map(({ name }) => [name, [owners.has(name) ? OWNER : VALUE]]));
+}
+
 const OWNER: PolicyValue = { kind: 'reference', type: 'Patient', id: '2000' };
 const VALUE: PolicyValue = { kind: 'string', text: '2000' };
 
-function namesIn(text: string): string[] {
-  return [...text.matchAll(/%([A-Za-z_][A-Za-z0-9_-]*)/g)].map(([, name]) => name!);
+interface ParameterUse {
+  readonly name: string;
+  /** Stands for the owner of a compartment. */
+  readonly owner: boolean;
+}
+
+function uses(policy: JsonObject): ParameterUse[] {
+  const rules = Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : [];
+  return [
+    ...ownerOf(policy['compartment']),
+    ...rules.flatMap(({ criteria, compartment }) => [
+      ...(typeof criteria === 'string' ? criteriaParameters(criteria) : []),
+      ...ownerOf(compartment),
+    ]),
+  ];
+}
+
+function ownerOf(compartment: unknown): ParameterUse[] {
+  const text = isJsonObject(compartment) ? compartment['reference'] : undefined;
+  const name = typeof text === 'string' ? placeholderName(text) : undefined;
+  return name === undefined ? [] : [{ name, owner: true }];
 }

@@ -1,5 +1,5 @@
 import type { PathStep, SearchParameterDefinition } from '../../fhir/definition-types.js';
-import { searchParameter, typeDefinition } from '../../fhir/definitions.js';
+import { resourceTypes, searchParameter, typeDefinition } from '../../fhir/definitions.js';
 import { isA } from '../../fhir/type-hierarchy.js';
 
 /**
@@ -16,6 +16,20 @@ export function fieldPaths(type: string, field: string): readonly string[] {
   const paths: string[] = [];
   reach(type, field.split('.'), [], { end: (_, path) => paths.push(path.join('.')) });
   return paths;
+}
+
+/**
+ * Whether a policy's field names an element of the type. Inside a resource of any type (`contained.birthDate`), where
+ * {@link fieldPaths} takes every name, some type must have it.
+ */
+export function hasFieldNamed(type: string, field: string): boolean {
+  return resolves(type, field.split('.'));
+}
+
+function resolves(type: string, [head, ...rest]: readonly string[]): boolean {
+  if (head === undefined) return true;
+  if (type === 'Resource') return resourceTypes().some((one) => resolves(one, [head, ...rest]));
+  return elementsNamed(type, head).some(([, next]) => resolves(next, rest));
 }
 
 /**

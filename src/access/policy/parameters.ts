@@ -16,18 +16,26 @@ export type PolicyValue =
  * @returns undefined for a text that is no placeholder; an empty list for one without a value
  */
 export function placeholderValues(text: string, parameters: PolicyParameters): readonly string[] | undefined {
-  const match = /^(?:([A-Z][A-Za-z]*)\/)?%([A-Za-z_][A-Za-z0-9_-]*)(\.id)?$/.exec(text);
+  const match = PLACEHOLDER.exec(text);
   if (match === null) return undefined;
   const [, type, name, id] = match as unknown as [string, string | undefined, string, string | undefined];
-  const texts = (parameters.get(name) ?? []).flatMap((value) => {
-    if (id === undefined && type === undefined)
-      return value.kind === 'string' ? value.text : `${value.type}/${value.id}`;
-    const found = value.kind === 'reference' ? value.id : value.text;
-    // Only an id can stand where an id is meant; anything else could name another resource than the policy says.
-    return isResourceId(found) ? found : [];
-  });
-  return type === undefined ? texts : texts.map((found) => `${type}/${found}`);
+  const values = parameters.get(name) ?? [];
+  if (id === undefined && type === undefined) {
+    return values.map((value) => (value.kind === 'string' ? value.text : `${value.type}/${value.id}`));
+  }
+  const ids = values.map((value) => (value.kind === 'reference' ? value.id : value.text));
+  // Only an id can stand where an id is meant; anything else could name another resource than the policy says. All or
+  // none: under `:not`, leaving out one of several values would grant what it excludes.
+  if (!ids.every(isResourceId)) return [];
+  return type === undefined ? ids : ids.map((found) => `${type}/${found}`);
 }
+
+/** The name of the parameter that a text is a placeholder for. */
+export function placeholderName(text: string): string | undefined {
+  return PLACEHOLDER.exec(text)?.[2];
+}
+
+const PLACEHOLDER = /^(?:([A-Z][A-Za-z]*)\/)?%([A-Za-z_][A-Za-z0-9_-]*)(\.id)?$/;
 
 /** True where a text holds what looks like a placeholder of these parameters, whole or inside other text. */
 export function mentionsParameter(text: string, parameters: PolicyParameters): boolean {

@@ -3,7 +3,32 @@ import { parseReference } from '../../fhir/reference.js';
 import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria.js';
 import { parseSearch } from '../../search/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
-import { mentionsParameter, placeholderValues, type PolicyParameters } from './parameters.js';
+import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
+
+/**
+ * The names of the parameters that criteria use: placeholders that stand as whole values.
+ *
+ * @returns each name with `owner` true where it stands for the owner of a compartment, which is always a reference
+ */
+export function criteriaParameters(text: string): { readonly name: string; readonly owner: boolean }[] {
+  const mark = text.indexOf('?');
+  if (mark < 0) return [];
+  return text
+    .slice(mark + 1)
+    .split('&')
+    .flatMap((part) => {
+      const equals = part.indexOf('=');
+      const [parameter, raw] = [part.slice(0, Math.max(0, equals)), part.slice(equals + 1)];
+      const names =
+        parameter === '_filter'
+          ? [...raw.matchAll(IN_FILTER)].map(([, name]) => name!)
+          : splitCommas(raw).flatMap((piece) => placeholderName(piece) ?? []);
+      return names.map((name) => ({ name, owner: parameter === '_compartment' }));
+    });
+}
+
+/** A placeholder between spaces or brackets, which may be escaped. */
+const IN_FILTER = /(?<=^|[\s(+/]|%20|%28|%2[fF])%([A-Za-z_][A-Za-z0-9_-]*)(?:\.id)?(?=$|[\s)+]|%20|%29)/g;
 
 /**
  * The criteria of a policy rule: `Observation?status=final&subject=%patient`, as a search of `type`.
@@ -134,19 +159,31 @@ function escape(text: string): string {
   return text.replace(/[\\,|$]/g, '\\$&');
 }
 
-/** Percent-decoding that keeps the placeholders of known parameters, some of which look like escapes (`%facility`). */
+/**
+ * Percent-decoding that keeps the placeholders of known parameters, some of which look like escapes (`%facility`).
+ *
+ * @throws FhirError `invalid` - a parameter without a value, or a "%" that is neither a parameter nor an escape
+ */
 function decodeOutside(raw: string, parameters: PolicyParameters): string {
-  return raw
-    .split(/(%[A-Za-z_][A-Za-z0-9_-]*(?:\.id)?)/)
-    .map((piece) => (mentionsParameter(piece, parameters) ? piece : decode(piece)))
-    .join('');
+  let decoded = '';
+  let plain = '';
+  for (const piece of raw.split(/(%[A-Za-z_][A-Za-z0-9_-]*(?:\.id)?)/)) {
+    if (mentionsParameter(piece, parameters)) {
+      decoded += decode(plain) + piece;
+      plain = '';
+    } else plain += piece;
+  }
+  return decoded + decode(plain);
 }
 
+/** @throws FhirError `invalid` - a "%" that is no escape: what was meant as a parameter must not become plain text */
 function decode(text: string): string {
-  const plain = text.replaceAll('+', ' ');
   try {
-    return decodeURIComponent(plain);
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    return plain;
+    throw new FhirError(
+      'invalid',
+      'Each "%" must begin an escape such as %20, or a parameter that stands as a whole value and, in _filter, has a value',
+    );
   }
 }

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../fhir/resource.js';
 import type { PolicyGrant } from './access-policy.js';
-import { ALL_INTERACTIONS, READ_INTERACTIONS, type Interaction } from './rule.js';
+import { ruleInteractions } from './rule-interactions.js';
+import type { Interaction } from './rule.js';
 
 /** What may be left to a super administrator who is bound by access policies. */
 export type SuperAdminPower = `${'Project' | 'ProjectMembership'}.${Interaction}`;
@@ -21,7 +22,7 @@ export function superAdminPowers(grants: readonly PolicyGrant[]): ReadonlySet<Su
       const type = rule['resourceType'];
       if ((type !== 'Project' && type !== 'ProjectMembership') || CONDITIONS.some((name) => hasValue(rule[name])))
         continue;
-      for (const interaction of interactionsOf(rule)) powers.add(`${type}.${interaction}`);
+      for (const interaction of ruleInteractions(rule)) powers.add(`${type}.${interaction}`);
     }
   }
   return powers;
@@ -31,11 +32,4 @@ const CONDITIONS = ['criteria', 'compartment', 'hiddenFields', 'readonlyFields',
 
 function hasValue(value: unknown): boolean {
   return value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0);
-}
-
-function interactionsOf(rule: { readonly [name: string]: unknown }): readonly Interaction[] {
-  if (rule['readonly'] === true) return READ_INTERACTIONS;
-  const listed = rule['interaction'];
-  if (listed === undefined) return ALL_INTERACTIONS;
-  return Array.isArray(listed) ? ALL_INTERACTIONS.filter((one) => listed.includes(one)) : [];
 }

@@ -1,0 +1,31 @@
+import { FhirError } from '../../fhir/error.js';
+
+/** Something in an AccessPolicy that this library does not understand, or that has no effect. */
+export interface PolicyProblem {
+  /** Where in the policy: `resource[2].hiddenField`. */
+  readonly path: string;
+  /** What is wrong and how to fix it. It repeats names of the policy, never values of other resources. */
+  readonly message: string;
+  /** An error: the policy is refused when written, and its members cannot sign in. A warning: nothing is refused. */
+  readonly severity: 'error' | 'warning';
+}
+
+/**
+ * The error `policy-invalid` for a policy with problems: one issue each, with its path; the first also in the message.
+ *
+ * @param reference `AccessPolicy/1`
+ */
+export function policyError(reference: string, problems: readonly PolicyProblem[], cause?: unknown): FhirError {
+  const [first] = problems as readonly [PolicyProblem, ...PolicyProblem[]];
+  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`;
+  const rule = /^resource\[(\d+)\]/.exec(first.path)?.[1];
+  return new FhirError('policy-invalid', `${reference}, ${first.path}: ${first.message}${more}`, {
+    details: { policy: reference, ...(rule === undefined ? {} : { rule: Number(rule) + 1 }) },
+    issues: problems.map(({ path, message }) => ({
+      code: 'invalid',
+      diagnostics: `${path}: ${message}`,
+      expression: [`AccessPolicy.${path}`],
+    })),
+    cause,
+  });
+}

@@ -1,0 +1,144 @@
+import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { kindOf, namedStep } from '../../fhir/validation/findings.js';
+import { didYouMean } from '../../search/did-you-mean.js';
+import { quote } from '../../search/quote.js';
+import type { PolicyProblem } from './policy-problem.js';
+import { ALL_INTERACTIONS } from './rule.js';
+
+/** Problems reported of one policy. */
+const MAX_PROBLEMS = 100;
+
+/**
+ * Finds what the elements of an AccessPolicy cannot mean: unknown names, values of another type, elements that restrict
+ * access in a way that this library cannot apply. An empty list means that every element has a known meaning.
+ *
+ * A misspelt element would leave open what it was meant to close, so unknown elements are errors in every project,
+ * whether or not it has `strictMode`.
+ */
+export function shapeProblems(policy: JsonObject): PolicyProblem[] {
+  const shape = new Shape();
+  shape.policy(policy);
+  return shape.problems;
+}
+
+/** Elements whose primitive siblings (`_name`) say nothing about access. */
+const DESCRIPTIVE: ReadonlySet<string> = new Set(['id', 'language', 'name']);
+
+/** Elements that restrict access, or change what the others mean, and that this library does not apply. */
+const NOT_APPLIED: ReadonlyMap<string, string> = new Map([
+  ['ipAccessRule', 'rules about addresses are not applied here; check addresses before sign-in, and remove them'],
+  ['modifierExtension', 'a modifier extension may change the meaning of the policy and is not understood; remove it'],
+  ['implicitRules', 'implicit rules may change the meaning of the policy and are not understood; remove them'],
+]);
+
+class Shape {
+  readonly problems: PolicyProblem[] = [];
+
+  policy(policy: JsonObject): void {
+    this.#names(policy, '', 'AccessPolicy', ['resourceType']);
+    for (const [name, message] of NOT_APPLIED) if (Object.hasOwn(policy, name)) this.#error(name, message);
+    if (given(policy['name']) && typeof policy['name'] !== 'string') this.#error('name', 'must be a string');
+    if (given(policy['compartment'])) this.#compartment(policy['compartment'], 'compartment');
+    this.#items(policy, '', 'resource', (rule, path) => {
+      if (isJsonObject(rule)) this.#rule(rule, path);
+      else this.#error(path, `must be an object, not ${kindOf(rule)}`);
+    });
+  }
+
+  #rule(rule: JsonObject, path: string): void {
+    this.#names(rule, path, 'AccessPolicyResource');
+    this.#resourceType(rule['resourceType'], `${path}.resourceType`);
+    if (given(rule['readonly']) && typeof rule['readonly'] !== 'boolean') {
+      this.#error(`${path}.readonly`, `must be true or false, not ${kindOf(rule['readonly'])}`);
+    }
+    if (given(rule['criteria'])) this.#text(rule['criteria'], `${path}.criteria`);
+    if (given(rule['compartment'])) this.#compartment(rule['compartment'], `${path}.compartment`);
+    this.#interactions(rule, path);
+    for (const list of ['hiddenFields', 'readonlyFields']) {
+      this.#items(rule, path, list, (field, at) => this.#text(field, at));
+    }
+    this.#items(rule, path, 'writeConstraint', (constraint, at) => this.#constraint(constraint, at));
+  }
+
+  #resourceType(type: unknown, path: string): void {
+    if (type === '*' || (typeof type === 'string' && isResourceType(type))) return;
+    if (typeof type !== 'string') return this.#error(path, 'must name a resource type, or be "*"');
+    this.#error(path, `unknown resource type ${quote(type)}.${didYouMean(type, resourceTypes())}`);
+  }
+
+  #interactions(rule: JsonObject, path: string): void {
+    this.#items(rule, path, 'interaction', (one, at) => {
+      if ((ALL_INTERACTIONS as readonly unknown[]).includes(one)) return;
+      const hint = typeof one === 'string' ? didYouMean(one, ALL_INTERACTIONS) : '';
+      this.#error(at, `must be one of ${ALL_INTERACTIONS.join(', ')}.${hint}`);
+    });
+  }
+
+  #compartment(value: unknown, path: string): void {
+    if (!isJsonObject(value)) return this.#error(path, `must be a Reference, not ${kindOf(value)}`);
+    if (this.#names(value, path, 'Reference')) this.#text(value['reference'], `${path}.reference`);
+  }
+
+  #constraint(value: unknown, path: string): void {
+    if (!isJsonObject(value)) return this.#error(path, `must be an Expression, not ${kindOf(value)}`);
+    if (this.#names(value, path, 'Expression')) this.#text(value['expression'], `${path}.expression`);
+    if (given(value['language']) && value['language'] !== 'text/fhirpath') {
+      this.#error(`${path}.language`, 'must be text/fhirpath, the only language of write constraints');
+    }
+  }
+
+  /**
+   * Every name must be one of the type's elements, and have a value.
+   *
+   * @returns false where one is not
+   */
+  #names(object: JsonObject, path: string, type: string, others: readonly string[] = []): boolean {
+    const before = this.problems.length;
+    const known = [...typeDefinition(type)!.elements.keys(), ...others];
+    for (const name of Object.keys(object)) {
+      const at = join(path, namedStep(name));
+      if (known.includes(name)) {
+        if (object[name] === null) this.#error(at, 'must not be null');
+      } else if (!name.startsWith('_')) this.#error(at, `unknown element.${didYouMean(name, known)}`);
+      else if (!DESCRIPTIVE.has(name.slice(1))) {
+        this.#error(at, 'extensions of this element are not understood; remove them');
+      }
+      if (this.#full) break;
+    }
+    return this.problems.length === before;
+  }
+
+  #items(object: JsonObject, path: string, name: string, check: (item: unknown, path: string) => void): void {
+    const list = object[name];
+    if (!given(list)) return;
+    const at = join(path, name);
+    if (!Array.isArray(list)) return this.#error(at, `must be a list, not ${kindOf(list)}`);
+    for (const [index, item] of list.entries()) {
+      check(item, `${at}[${index}]`);
+      if (this.#full) return;
+    }
+  }
+
+  #text(value: unknown, path: string): void {
+    if (typeof value !== 'string') this.#error(path, `must be a string, not ${kindOf(value)}`);
+    else if (value.trim() === '') this.#error(path, 'must not be empty');
+  }
+
+  get #full(): boolean {
+    return this.problems.length >= MAX_PROBLEMS;
+  }
+
+  #error(path: string, message: string): void {
+    if (!this.#full) this.problems.push({ path, message, severity: 'error' });
+  }
+}
+
+/** Null stands where a value is missing, and is reported with the names. */
+function given(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
