@@ -1,8 +1,8 @@
 import { FhirError } from '../fhir/error.js';
-import { LONGEST_EXPRESSION, type SyntaxNode } from './syntax-tree.js';
+import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';
 
 /** Steps that one evaluation may take. An everyday filter takes ten to a hundred; this many take about 50 ms. */
-const MOST_STEPS = 250_000;
+const MAX_STEPS = 250_000;
 
 /** Takes note of the work of evaluations, so that many of them together have an end, too. It may throw. */
 export interface StepMeter {
@@ -14,7 +14,7 @@ export interface StepMeter {
 
 /** What it takes to compile an expression, in steps: two milliseconds and more, the longer the longer. One that is too long is not compiled. */
 export function compilationSteps(expression: string): number {
-  return 20_000 + 40 * Math.min(expression.length, LONGEST_EXPRESSION);
+  return 20_000 + 40 * Math.min(expression.length, MAX_EXPRESSION_LENGTH);
 }
 
 /** Functions that compare all items with all. They are seen before they run, so that what they cost is known first. */
@@ -63,7 +63,7 @@ export class StepBudget {
       cost += repetition / 10;
     }
     this.spent += cost;
-    if (this.spent > MOST_STEPS) throw tooCostly();
+    if (this.spent > MAX_STEPS) throw tooCostly();
   }
 
   #watch(repeat: SyntaxNode): void {
@@ -92,7 +92,7 @@ function isElement(item: unknown): boolean {
 export function tooCostly(cause?: unknown): FhirError {
   return new FhirError(
     'too-costly',
-    `The FHIRPath expression takes more than ${MOST_STEPS} steps; make it select less, or filter by a search parameter`,
-    { details: { limit: MOST_STEPS }, cause },
+    `The FHIRPath expression takes more than ${MAX_STEPS} steps; make it select less, or filter by a search parameter`,
+    { details: { limit: MAX_STEPS }, cause },
   );
 }

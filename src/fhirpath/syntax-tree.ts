@@ -14,9 +14,9 @@ export interface SyntaxNode {
 }
 
 /** Longest expression that is compiled, in characters. */
-export const LONGEST_EXPRESSION = 4096;
+export const MAX_EXPRESSION_LENGTH = 4096;
 /** Deepest nesting of parentheses, brackets and braces, and of signs before signs. */
-const DEEPEST_NESTING = 40;
+const MAX_NESTING = 40;
 
 /**
  * Parses an expression.
@@ -25,14 +25,14 @@ const DEEPEST_NESTING = 40;
  * @throws FhirError `too-costly` - it is longer than 4096 characters or nested deeper than 40 levels.
  */
 export function parseFhirPath(expression: string): SyntaxNode {
-  if (expression.length > LONGEST_EXPRESSION) {
-    const message = `The FHIRPath expression has ${expression.length} characters; at most ${LONGEST_EXPRESSION} are allowed`;
-    throw new FhirError('too-costly', message, { details: { limit: LONGEST_EXPRESSION, value: expression.length } });
+  if (expression.length > MAX_EXPRESSION_LENGTH) {
+    const message = `The FHIRPath expression has ${expression.length} characters; at most ${MAX_EXPRESSION_LENGTH} are allowed`;
+    throw new FhirError('too-costly', message, { details: { limit: MAX_EXPRESSION_LENGTH, value: expression.length } });
   }
   // Nested function calls and signs take the parser more time the deeper they are, more than in proportion.
-  if (nesting(expression) > DEEPEST_NESTING) {
-    const message = `The FHIRPath expression nests brackets or signs deeper than ${DEEPEST_NESTING} levels; split it up`;
-    throw new FhirError('too-costly', message, { details: { limit: DEEPEST_NESTING } });
+  if (nesting(expression) > MAX_NESTING) {
+    const message = `The FHIRPath expression nests brackets or signs deeper than ${MAX_NESTING} levels; split it up`;
+    throw new FhirError('too-costly', message, { details: { limit: MAX_NESTING } });
   }
   try {
     return fhirPathLibrary().library.parse(expression) as SyntaxNode;

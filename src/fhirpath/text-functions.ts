@@ -7,9 +7,9 @@ import { tooCostly } from './step-budget.js';
 const require = createRequire(import.meta.url);
 
 /** Longest pattern, in characters. */
-const LONGEST_PATTERN = 500;
+const MAX_PATTERN_LENGTH = 500;
 /** Longest text that a replacement may make, in characters. */
-const LONGEST_RESULT = 1_000_000;
+const MAX_RESULT_LENGTH = 1_000_000;
 
 /**
  * The functions on regular expressions, with an engine that takes time in proportion to the text whatever the pattern
@@ -72,11 +72,11 @@ function compilePattern(pattern: string, flags: unknown, dotAll = true): re2js.R
 }
 
 function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2JS {
-  if (pattern.length > LONGEST_PATTERN) {
+  if (pattern.length > MAX_PATTERN_LENGTH) {
     throw new FhirError(
       'too-costly',
-      `A pattern in a FHIRPath expression has ${pattern.length} characters; at most ${LONGEST_PATTERN} are allowed`,
-      { details: { limit: LONGEST_PATTERN, value: pattern.length } },
+      `A pattern in a FHIRPath expression has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH} are allowed`,
+      { details: { limit: MAX_PATTERN_LENGTH, value: pattern.length } },
     );
   }
   if (!/^[im]*$/.test(flags)) {
@@ -100,13 +100,13 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2J
 
 function replaceAll(text: string, pattern: re2js.RE2JS, substitution: string): string {
   // Each match can grow by the substitution and, through groups, by the text it matched.
-  if ((text.length + 1) * (substitution.length + 1) > LONGEST_RESULT * 10) throw tooCostly();
+  if ((text.length + 1) * (substitution.length + 1) > MAX_RESULT_LENGTH * 10) throw tooCostly();
   return pattern.matcher(text).replaceAll(substitution);
 }
 
 /** An empty pattern stands before and after every character. The substitution is taken as it is, `$` included. */
 function replaceText(text: string, pattern: string, substitution: string): string {
   const matches = pattern === '' ? text.length + 1 : text.split(pattern).length - 1;
-  if (matches * substitution.length > LONGEST_RESULT) throw tooCostly();
+  if (matches * substitution.length > MAX_RESULT_LENGTH) throw tooCostly();
   return text.replaceAll(pattern, () => substitution);
 }

@@ -23,7 +23,7 @@ import { assertAffordable, requestCost, type RequestCost } from './request-cost.
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly data?: Data | null;
   readonly errors?: readonly ResponseError[];
-  /** What the host asked to be told beside the answer. */
+  /** What the host asked to be facts beside the answer. */
   readonly extensions?: { readonly cost?: RequestCost };
 }
 
@@ -51,22 +51,22 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
     throw new TypeError('executeFhirGraphql needs a context with a store');
   }
-  return audited(context, 'graphql', async (facts) => {
-    const told: Told = { tally: { calls: 0, types: new Set() }, written: [] };
-    const result = await answerOrErrors(query, context, told);
-    const { tally, written } = told;
+  return audited(context, 'graphql', async (record) => {
+    const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [] };
+    const result = await answerOrErrors(query, context, facts);
+    const { tally, written } = facts;
     const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
-    facts.targets = [...written, ...read.map((type) => ({ type }))];
-    facts.storeCalls = tally.calls;
-    facts.attributes = told.attributes;
+    record.targets = [...written, ...read.map((type) => ({ type }))];
+    record.storeCalls = tally.calls;
+    record.attributes = facts.attributes;
     const failure = result.errors?.[0]?.extensions.code;
-    facts.failure = failure === undefined ? undefined : errorCodeOf(failure);
+    record.failure = failure === undefined ? undefined : errorCodeOf(failure);
     return result as FhirGraphqlResult<Data>;
   });
 }
 
-/** What becomes known of a request for those who watch it, even when it fails. */
-interface Told {
+/** What audit and telemetry learn of a request, even when it fails. */
+interface RequestFacts {
   readonly tally: Tally;
   written: readonly AuditTarget[];
   attributes?: Attributes;
@@ -75,10 +75,10 @@ interface Told {
 async function answerOrErrors(
   query: RequestedDocument,
   context: FhirGraphqlContext,
-  told: Told,
+  facts: RequestFacts,
 ): Promise<FhirGraphqlResult> {
   try {
-    return await answer(query, context, told);
+    return await answer(query, context, facts);
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     return { errors: [requestError(maskError(error))] };
@@ -86,7 +86,11 @@ async function answerOrErrors(
 }
 
 /** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(query: RequestedDocument, context: FhirGraphqlContext, told: Told): Promise<FhirGraphqlResult> {
+async function answer(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+  facts: RequestFacts,
+): Promise<FhirGraphqlResult> {
   const observer = observerOf(context.store);
   const request = await prepareRequest(query, context, observer);
   const { plan, selections } = planFor(
@@ -96,17 +100,17 @@ async function answer(query: RequestedDocument, context: FhirGraphqlContext, tol
     request.limits,
     observer,
   );
-  if (observer !== undefined) told.attributes = operationAttributes(request, plan, isClosed(context.documents));
+  if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
   const store = guardStore(context.store, context.caller);
-  const watched = context.audit === undefined ? store : talliedStore(store, told.tally);
+  const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const runOptions = runOptionsOf(request, context, watched, selections, (targets) => {
-    told.written = targets;
+    facts.written = targets;
   });
   const about = introspections(plan, request, context);
   const estimated = estimateCost(plan, request.variables, request.focus !== undefined);
   assertAffordable(estimated, request.limits);
   const outcome = await executePlan(plan, request.focus, runOptions);
-  if (observer !== undefined) told.attributes = { ...told.attributes, ...outcomeAttributes(outcome) };
+  if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
   const { data, errors } = outcome;
   if (data !== null) for (const [key, value] of about) data[key] = value;
   return {
@@ -116,7 +120,7 @@ async function answer(query: RequestedDocument, context: FhirGraphqlContext, tol
   };
 }
 
-/** Names of operations are text of clients, and are told only where the host has chosen all documents itself. */
+/** Names of operations are text of clients, and are facts only where the host has chosen all documents itself. */
 function operationAttributes({ operation }: PreparedRequest, plan: OperationPlan, closed: boolean): Attributes {
   const name = closed ? operation.name?.value : undefined;
   return {

@@ -1,7 +1,7 @@
 import { LimitError, type Limits } from './limits.js';
 
 /** Deepest nesting of a variable, as of resources everywhere. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /**
  * Refuses variables that are too large or nest too deep, before anything walks them.
@@ -14,7 +14,7 @@ export function assertVariablesSize(variables: object, limits: Limits): void {
     left -= 1;
     if (typeof value === 'string') left -= value.length;
     else if (typeof value === 'object' && value !== null) {
-      if (levels === 0) throw tooLarge(limits, `nest deeper than ${DEEPEST} levels`);
+      if (levels === 0) throw tooLarge(limits, `nest deeper than ${MAX_DEPTH} levels`);
       if (Array.isArray(value)) for (const item of value) visit(item, levels - 1);
       else {
         for (const name of Object.keys(value)) {
@@ -27,7 +27,7 @@ export function assertVariablesSize(variables: object, limits: Limits): void {
   };
   // The object of the variables is neither a value nor a level.
   left += 1;
-  visit(variables, DEEPEST + 1);
+  visit(variables, MAX_DEPTH + 1);
 }
 
 function tooLarge({ variablesSize }: Limits, what: string): LimitError {

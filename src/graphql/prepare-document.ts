@@ -54,7 +54,7 @@ const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
 let documents = 0;
 
 /** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
-const MOST_NESTING = 2;
+const NESTING_PER_LEVEL = 2;
 
 /**
  * Parses and validates a query, or finds it in the cache.
@@ -138,9 +138,9 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
 function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
   const { tokens, nesting } = measureDocument(document, {
     tokens: limits.tokens,
-    nesting: MOST_NESTING * limits.depth,
+    nesting: NESTING_PER_LEVEL * limits.depth,
   });
-  if (nesting > MOST_NESTING * limits.depth) throw tooDeep(limits);
+  if (nesting > NESTING_PER_LEVEL * limits.depth) throw tooDeep(limits);
   if (tokens > limits.tokens) throw tooManyTokens(limits);
   const schema = schemaFor(dialect, root);
   const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });

@@ -12,7 +12,7 @@ export interface SizeLimits {
 const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** One UTF-16 unit is at most six bytes of JSON text (`\u0001`). */
-const MOST_BYTES_PER_UNIT = 6;
+const MAX_BYTES_PER_UNIT = 6;
 
 /**
  * Finds what keeps a value from being safe, plain JSON: values that JSON cannot carry, prototype-polluting keys,
@@ -110,7 +110,7 @@ class SafetyWalk {
 
 /** PERF: the text is made only for a resource so large that its exact size is in doubt. */
 function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
-  return units * MOST_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(JSON.stringify(resource)) > maxBytes;
+  return units * MAX_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(JSON.stringify(resource)) > maxBytes;
 }
 
 /** Objects of another realm (a worker's, a test runner's) are plain too: their prototype is a root as well. */

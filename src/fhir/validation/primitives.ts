@@ -11,8 +11,8 @@ export function primitiveCheck(type: string): PrimitiveCheck {
   return check;
 }
 
-const MOST_CHARACTERS = 1024 * 1024;
-const LARGEST_INTEGER = 2 ** 31 - 1;
+const MAX_CHARACTERS = 1024 * 1024;
+const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
  * Tabs, line breaks and everything from the blank up. The specification says of the other control characters that
@@ -80,19 +80,17 @@ function oneKind(kind: 'boolean' | 'number', expectation: string): PrimitiveChec
 }
 
 function integer(smallest: number): PrimitiveCheck {
-  const problem = { code: 'value', expectation: `a whole JSON number from ${smallest} to ${LARGEST_INTEGER}` };
+  const problem = { code: 'value', expectation: `a whole JSON number from ${smallest} to ${MAX_INTEGER}` };
   return (value) =>
-    Number.isInteger(value) && (value as number) >= smallest && (value as number) <= LARGEST_INTEGER
-      ? undefined
-      : problem;
+    Number.isInteger(value) && (value as number) >= smallest && (value as number) <= MAX_INTEGER ? undefined : problem;
 }
 
 const NO_TEXT = { code: 'value', expectation: 'a string that is not empty and has no control characters' };
-const LONG_TEXT = { code: 'too-long', expectation: `a string of at most ${MOST_CHARACTERS} characters` };
+const LONG_TEXT = { code: 'too-long', expectation: `a string of at most ${MAX_CHARACTERS} characters` };
 
 function characters(value: unknown): PrimitiveProblem | undefined {
   if (typeof value !== 'string') return NO_TEXT;
-  if (value.length > MOST_CHARACTERS) return LONG_TEXT;
+  if (value.length > MAX_CHARACTERS) return LONG_TEXT;
   return TEXT.test(value) ? undefined : NO_TEXT;
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { FhirError } from '../../fhir/error.js';
 
 /** Longest id, in UTF-16 code units. Relay's are 32, a SHA-256 with its prefix 71. */
-const LONGEST_ID = 256;
+const MAX_ID_LENGTH = 256;
 
 /**
  * The one spelling of a document's id: a SHA-256 in lower case without its prefix, anything else as it is.
@@ -10,8 +10,8 @@ const LONGEST_ID = 256;
  * @throws FhirError `invalid` - empty, too long, or no text
  */
 export function documentIdOf(id: unknown): string {
-  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) {
-    throw new FhirError('invalid', `The id of a document must be a text of 1 to ${LONGEST_ID} characters`);
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {
+    throw new FhirError('invalid', `The id of a document must be a text of 1 to ${MAX_ID_LENGTH} characters`);
   }
   const bare = id.startsWith('sha256:') ? id.slice('sha256:'.length) : id;
   return SHA256.test(bare) ? bare.toLowerCase() : id;

@@ -21,7 +21,7 @@ export interface Cursor {
 }
 
 /** Longest cursor that is made or looked at, in characters: a search may be long, its cursor repeats it. */
-const LONGEST = 100_000;
+const MAX_CURSOR_LENGTH = 100_000;
 /** Changes with the meaning of what is inside. */
 const VERSION = 1;
 
@@ -36,10 +36,10 @@ const VERSION = 1;
 export function encodeCursor({ type, search, target, after, before, offset }: Cursor, caller: Caller): string {
   const content = JSON.stringify([VERSION, type, search, target ?? null, after ?? null, before ?? null, offset]);
   const text = `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
-  if (text.length <= LONGEST) return text;
-  const message = `A cursor to this page would have ${text.length} characters, at most ${LONGEST} are allowed`;
+  if (text.length <= MAX_CURSOR_LENGTH) return text;
+  const message = `A cursor to this page would have ${text.length} characters, at most ${MAX_CURSOR_LENGTH} are allowed`;
   throw new FhirError('too-costly', `${message}: shorten the search, or page with _offset`, {
-    details: { limit: LONGEST, value: text.length },
+    details: { limit: MAX_CURSOR_LENGTH, value: text.length },
   });
 }
 
@@ -60,7 +60,7 @@ export function decodeCursor(text: string, type: string, caller: Caller): Cursor
 }
 
 function parse(text: string, caller: Caller): Cursor | undefined {
-  const match = text.length > LONGEST ? null : /^([\w-]+)\.([\w-]+)$/.exec(text);
+  const match = text.length > MAX_CURSOR_LENGTH ? null : /^([\w-]+)\.([\w-]+)$/.exec(text);
   if (match === null) return undefined;
   const content = Buffer.from(match[1]!, 'base64url').toString();
   // Other spellings of the same bytes are no cursors of ours.

@@ -2,10 +2,10 @@ import { FhirError } from '../../fhir/error.js';
 import { LimitError } from '../limits.js';
 
 /** The longest delay that timers know; what is longer fires at once. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** How long a write may take to tell how it ended once the request is over, in milliseconds. */
-const MOMENT = 1000;
+const WRITE_GRACE_MS = 1000;
 
 /**
  * The end of a request that takes too long or is aborted by the host: felt even while a store does not answer.
@@ -33,7 +33,7 @@ export class Deadline {
     });
     // Whoever waits sees it; when nobody does, it is no unhandled rejection.
     this.#expired.catch(() => undefined);
-    this.#timer = setTimeout(() => this.#end(this.#tooLong()), Math.min(timeout, LONGEST_DELAY));
+    this.#timer = setTimeout(() => this.#end(this.#tooLong()), Math.min(timeout, MAX_DELAY_MS));
     host?.addEventListener('abort', this.#abort);
   }
 
@@ -66,7 +66,7 @@ export class Deadline {
     } catch (error) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const moment = new Promise<'unknown'>((resolve) => {
-        timer = setTimeout(() => resolve('unknown'), MOMENT);
+        timer = setTimeout(() => resolve('unknown'), WRITE_GRACE_MS);
       });
       const ended = await Promise.race([
         moment,

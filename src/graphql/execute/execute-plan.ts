@@ -39,7 +39,7 @@ export async function executePlan(
     const holder: Output = {};
     if (plan.root.type === MUTATION) holder[ROOT] = await writeFields(plan.root, run);
     else if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
-    else run.leave(readFocus(plan, focus), { out: holder });
+    else run.defer(readFocus(plan, focus), { out: holder });
     await fillLevels(run);
     const { storeCalls, rows, cost, fhirpathSteps } = run;
     return { ...finish(holder, run), storeCalls, rows, cost, fhirpathSteps };
@@ -97,8 +97,8 @@ function startRoot(root: Selection, run: Run): Output {
     if (field.kind === 'typename') out[field.key] = field.value;
     // Keeps the place; the answer needs no store and is never reshaped.
     else if (field.kind === 'introspection') out[field.key] = null;
-    else if (field.kind === 'read') run.leave(field, { out });
-    else if (field.kind === 'search') run.leave(field, { out, target: undefined });
+    else if (field.kind === 'read') run.defer(field, { out });
+    else if (field.kind === 'search') run.defer(field, { out, target: undefined });
     else throw new Error(`${field.kind} cannot stand at the root`);
   }
   return out;

@@ -6,12 +6,12 @@ import { evaluate } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence, call } from './call.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
-import { canonicalKey, identifierKey, type Lead } from './lead.js';
+import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
 import type { ReferenceHole, Run } from './run.js';
 import { shapeItems } from './shape-items.js';
 
-/** Where a lead has led: to a resource standing in `container` (itself, if it is no contained one), or nowhere. */
+/** What a reference resolves to: a resource inside `container` (itself, if it is not contained), or nothing. */
 type Found =
   | { readonly type: string; readonly source: JsonObject; readonly container: AnyResource }
   | FhirError
@@ -44,34 +44,36 @@ export async function fillReferences(edge: ReferenceEdge, holes: readonly Refere
   }
 }
 
-/** Asks for all that the holes lead to, each kind of lead for itself and side by side. */
+/** Asks for all that the holes refer to, one call per kind of reference, side by side. */
 async function findAll(
   edge: ReferenceEdge,
   holes: readonly ReferenceHole[],
   type: string | undefined,
   run: Run,
 ): Promise<(hole: ReferenceHole) => Found> {
-  const leads = holes.map(({ lead }) => lead);
+  const references = holes.map(({ reference }) => reference);
   const [local, canonical, identified, foreign] = await Promise.all([
-    readLocal(leads, type, run),
-    findByCanonical(leads, edge.targets, type, run),
-    findByIdentifier(leads, type, run),
-    resolveForeign(leads, run),
+    readLocal(references, type, run),
+    findByCanonical(references, edge.targets, type, run),
+    findByIdentifier(references, type, run),
+    resolveForeign(references, run),
   ]);
-  return ({ lead, container }) => {
-    switch (lead.kind) {
+  return ({ reference, container }) => {
+    switch (reference.kind) {
       case 'local': {
-        const result = local.get(keyOf(lead));
+        const result = local.get(keyOf(reference));
         if (result === undefined) return null;
-        return result.status === 'found' ? itself(result.resource) : absence(result, `${lead.type}/${lead.id}`);
+        return result.status === 'found'
+          ? itself(result.resource)
+          : absence(result, `${reference.type}/${reference.id}`);
       }
       case 'canonical':
-        return itselfOr(canonical.get(canonicalKey(lead)), 'No resource with this canonical URL was found');
+        return itselfOr(canonical.get(canonicalKey(reference)), 'No resource with this canonical URL was found');
       case 'identifier':
         if (run.options.resolveIdentifiers !== true) return null;
-        return itselfOr(identified.get(identifierKey(lead)), 'No single resource with this identifier was found');
+        return itselfOr(identified.get(identifierKey(reference)), 'No single resource with this identifier was found');
       default:
-        return inside(lead, container) ?? itselfOr(foreign.get(textOf(lead)), UNRESOLVED[lead.kind]);
+        return inside(reference, container) ?? itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind]);
     }
   };
 }
@@ -85,13 +87,14 @@ const UNRESOLVED = {
 
 /** One read for all; a reference to another type than asked for is null, whether or not it leads anywhere. */
 async function readLocal(
-  leads: readonly Lead[],
+  references: readonly ResolvableReference[],
   type: string | undefined,
   run: Run,
 ): Promise<ReadonlyMap<string, ReadResult>> {
-  const keys = new Map<string, Lead & { kind: 'local' }>();
-  for (const lead of leads) {
-    if (lead.kind === 'local' && (type === undefined || type === lead.type)) keys.set(keyOf(lead), lead);
+  const keys = new Map<string, ResolvableReference & { kind: 'local' }>();
+  for (const reference of references) {
+    if (reference.kind === 'local' && (type === undefined || type === reference.type))
+      keys.set(keyOf(reference), reference);
   }
   if (keys.size === 0) return NONE;
   const asked = Array.from(keys.values(), ({ type, id, version }) =>
@@ -102,10 +105,17 @@ async function readLocal(
 }
 
 /** References that lead outside are the host's to follow, if it wants to; they are never read as local ones. */
-async function resolveForeign(leads: readonly Lead[], run: Run): Promise<ReadonlyMap<string, AnyResource>> {
+async function resolveForeign(
+  references: readonly ResolvableReference[],
+  run: Run,
+): Promise<ReadonlyMap<string, AnyResource>> {
   const resolve = run.options.resolveReference;
   if (resolve === undefined) return NONE;
-  const texts = new Set(leads.flatMap((lead) => (lead.kind === 'foreign' || lead.kind === 'urn' ? textOf(lead) : [])));
+  const texts = new Set(
+    references.flatMap((reference) =>
+      reference.kind === 'foreign' || reference.kind === 'urn' ? textOf(reference) : [],
+    ),
+  );
   const found = new Map<string, AnyResource>();
   await Promise.all(
     Array.from(texts, async (text) => {
@@ -124,9 +134,10 @@ async function resolveForeign(leads: readonly Lead[], run: Run): Promise<Readonl
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** What `#id`, `#`, or inside a Bundle an entry's `fullUrl`, names; contained resources stand in the outermost one. */
-function inside(lead: Lead, container: AnyResource): Found | undefined {
-  if (lead.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
-  const source = lead.kind === 'contained' ? containedIn(container, lead.id) : entryOf(container, textOf(lead));
+function inside(reference: ResolvableReference, container: AnyResource): Found | undefined {
+  if (reference.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
+  const source =
+    reference.kind === 'contained' ? containedIn(container, reference.id) : entryOf(container, textOf(reference));
   const type = source === undefined ? undefined : knownTypeOf(source);
   return source === undefined || type === undefined ? undefined : { type, source, container };
 }
@@ -152,10 +163,10 @@ function itselfOr(resource: AnyResource | undefined, message: string): Found {
   return resource === undefined ? new FhirError('not-found', message) : itself(resource);
 }
 
-function keyOf({ type, id, version }: Lead & { kind: 'local' }): string {
+function keyOf({ type, id, version }: ResolvableReference & { kind: 'local' }): string {
   return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
 }
 
-function textOf(lead: Lead): string {
-  return lead.kind === 'urn' ? lead.urn : lead.kind === 'foreign' ? lead.url : '';
+function textOf(reference: ResolvableReference): string {
+  return reference.kind === 'urn' ? reference.urn : reference.kind === 'foreign' ? reference.url : '';
 }

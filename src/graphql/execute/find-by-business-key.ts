@@ -3,11 +3,11 @@ import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.
 import { or, type Criteria } from '../../search/criteria.js';
 import type { StoredResource } from '../../store/store.js';
 import { call } from './call.js';
-import { identifierKey, type Lead } from './lead.js';
+import { identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import type { Run } from './run.js';
 
-type CanonicalLead = Lead & { readonly kind: 'canonical' };
-type IdentifierLead = Lead & { readonly kind: 'identifier' };
+type CanonicalReference = ResolvableReference & { readonly kind: 'canonical' };
+type IdentifierReference = ResolvableReference & { readonly kind: 'identifier' };
 
 /**
  * The resources that canonicals name, by `url` or `url|version`: one search per type that they may lead to. Where several
@@ -16,12 +16,12 @@ type IdentifierLead = Lead & { readonly kind: 'identifier' };
  * See https://hl7.org/fhir/R4/references.html#canonical.
  */
 export async function findByCanonical(
-  leads: readonly Lead[],
+  references: readonly ResolvableReference[],
   targets: readonly string[] | undefined,
   type: string | undefined,
   run: Run,
 ): Promise<ReadonlyMap<string, AnyResource>> {
-  const wanted = leads.filter((lead): lead is CanonicalLead => lead.kind === 'canonical');
+  const wanted = references.filter((reference): reference is CanonicalReference => reference.kind === 'canonical');
   const found = new Map<string, AnyResource>();
   if (wanted.length === 0) return found;
   const types = (type === undefined ? (targets ?? resourceTypes()) : [type]).filter(hasUrl);
@@ -51,23 +51,23 @@ export async function findByCanonical(
  * See https://hl7.org/fhir/R4/references.html#logical.
  */
 export async function findByIdentifier(
-  leads: readonly Lead[],
+  references: readonly ResolvableReference[],
   type: string | undefined,
   run: Run,
 ): Promise<ReadonlyMap<string, AnyResource>> {
   const found = new Map<string, AnyResource>();
   if (run.options.resolveIdentifiers !== true) return found;
-  const wanted = leads.filter((lead): lead is IdentifierLead => lead.kind === 'identifier');
-  const byType = Map.groupBy(wanted, (lead) => lead.type ?? type ?? '');
+  const wanted = references.filter((reference): reference is IdentifierReference => reference.kind === 'identifier');
+  const byType = Map.groupBy(wanted, (reference) => reference.type ?? type ?? '');
   const types = [...byType.keys()].filter(
     (name) => isResourceType(name) && searchParameter(name, 'identifier') !== undefined,
   );
   const rows = await searchEach(types, (name) => or(byType.get(name)!.map(isIdentified)), run);
-  for (const lead of wanted) {
+  for (const reference of wanted) {
     const matching = rows.filter(
-      ({ resource }) => resource.resourceType === (lead.type ?? type) && hasIdentifier(resource, lead),
+      ({ resource }) => resource.resourceType === (reference.type ?? type) && hasIdentifier(resource, reference),
     );
-    if (matching.length === 1) found.set(identifierKey(lead), matching[0]!.resource);
+    if (matching.length === 1) found.set(identifierKey(reference), matching[0]!.resource);
   }
   return found;
 }
@@ -92,7 +92,7 @@ function hasUrl(type: string): boolean {
   return searchParameter(type, 'url')?.type === 'uri';
 }
 
-function isIdentified({ system, value }: IdentifierLead): Criteria {
+function isIdentified({ system, value }: IdentifierReference): Criteria {
   return {
     kind: 'match',
     parameter: 'identifier',
@@ -100,7 +100,7 @@ function isIdentified({ system, value }: IdentifierLead): Criteria {
   };
 }
 
-function hasIdentifier(resource: AnyResource, { system, value }: IdentifierLead): boolean {
+function hasIdentifier(resource: AnyResource, { system, value }: IdentifierReference): boolean {
   const identifiers = elementsOf(resource)['identifier'];
   return (Array.isArray(identifiers) ? identifiers : [identifiers]).some(
     (one) => isJsonObject(one) && one['value'] === value && (system === undefined || one['system'] === system),

@@ -13,7 +13,12 @@ import type {
 } from '../plan/plan.js';
 import { compileItemFilter } from './item-filter.js';
 import { completeLeaf } from './complete-leaf.js';
-import { CANONICAL_TEXT, leadOfCanonical, leadOfReference, type Lead } from './lead.js';
+import {
+  CANONICAL_TEXT,
+  resolvableCanonical,
+  resolvableReference,
+  type ResolvableReference,
+} from './resolvable-reference.js';
 import { shapeItems } from './shape-items.js';
 import { type ItemFilter, type Output, type Run } from './run.js';
 
@@ -171,22 +176,22 @@ function compileInlineResource(field: InlineResourceField): Writer {
 
 function compileReference(edge: ReferenceEdge): Writer {
   return (source, out, container, run) => {
-    const lead = edge.canonical ? leadOfCanonical(source) : leadOfReference(source, run.options.baseUrl);
-    if (lead === undefined) {
+    const reference = edge.canonical ? resolvableCanonical(source) : resolvableReference(source, run.options.baseUrl);
+    if (reference === undefined) {
       run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
-    } else if (lead === null) {
+    } else if (reference === null) {
       out[edge.key] = null;
     } else {
-      run.leave(edge, { out, lead: fromOutside(lead, run.foreign.get(container)), container });
+      run.defer(edge, { out, reference: fromOutside(reference, run.foreign.get(container)), container });
     }
   };
 }
 
 /** Inside a resource that stands elsewhere a relative reference leads to its neighbours there, never to ours. */
-function fromOutside(lead: Lead, url: string | undefined): Lead {
-  if (url === undefined || lead.kind !== 'local') return lead;
+function fromOutside(reference: ResolvableReference, url: string | undefined): ResolvableReference {
+  if (url === undefined || reference.kind !== 'local') return reference;
   const base = url.replace(/\/[A-Za-z]+\/[^/]+(\/_history\/[^/]+)?$/, '');
-  return { kind: 'foreign', url: `${base}/${lead.type}/${lead.id}` };
+  return { kind: 'foreign', url: `${base}/${reference.type}/${reference.id}` };
 }
 
 function compileReverse(edge: SearchEdge): Writer {
@@ -194,7 +199,7 @@ function compileReverse(edge: SearchEdge): Writer {
     // Contained and foreign resources have no identity here: nothing can refer to them, whatever their id looks like.
     const { resourceType: type, id } = container;
     const stored = source === elementsOf(container) && id !== undefined && !run.foreign.has(container);
-    run.leave(edge, { out, target: stored ? { type, id } : undefined });
+    run.defer(edge, { out, target: stored ? { type, id } : undefined });
   };
 }
 

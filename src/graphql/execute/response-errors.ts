@@ -35,7 +35,7 @@ export function documentError(error: GraphQLError): ResponseError {
     message,
     ...(locations === undefined
       ? {}
-      : { locations: locations.slice(0, MOST_LOCATIONS).map(({ line, column }) => ({ line, column })) }),
+      : { locations: locations.slice(0, MAX_LOCATIONS).map(({ line, column }) => ({ line, column })) }),
     extensions: extensionsOf(new FhirError('invalid', message)),
   };
 }
@@ -84,13 +84,13 @@ function fieldError({ location, error }: FieldFault, path: readonly (string | nu
 }
 
 /** Longest message, and most places it names: both grow with what the caller sent. */
-const LONGEST_MESSAGE = 500;
-const MOST_LOCATIONS = 20;
+const MAX_MESSAGE_LENGTH = 500;
+const MAX_LOCATIONS = 20;
 
 /** Begins and ends as the message does: at its end stand the suggestions. */
 function shortened(message: string): string {
-  if (message.length <= LONGEST_MESSAGE) return message;
-  return `${message.slice(0, 300)} … ${message.slice(-(LONGEST_MESSAGE - 303))}`;
+  if (message.length <= MAX_MESSAGE_LENGTH) return message;
+  return `${message.slice(0, 300)} … ${message.slice(-(MAX_MESSAGE_LENGTH - 303))}`;
 }
 
 function extensionsOf(error: FhirError): ResponseError['extensions'] {

@@ -5,7 +5,7 @@ import type { GuardedStore } from '../../access/guarded-store.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, type Limits } from '../limits.js';
 import { Deadline } from './deadline.js';
-import type { Lead } from './lead.js';
+import type { ResolvableReference } from './resolvable-reference.js';
 import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
@@ -28,7 +28,7 @@ export interface SearchHole {
 }
 export interface ReferenceHole {
   readonly out: Output;
-  readonly lead: Lead;
+  readonly reference: ResolvableReference;
   /** The resource that the reference stands in, whose contained resources it may name. */
   readonly container: AnyResource;
 }
@@ -101,10 +101,10 @@ export class Run implements StepMeter {
   }
 
   /** Puts off a field until its edge is called; the key keeps its place in the response. */
-  leave(edge: ReadEdge, hole: ReadHole): void;
-  leave(edge: SearchEdge, hole: SearchHole): void;
-  leave(edge: ReferenceEdge, hole: ReferenceHole): void;
-  leave(edge: Edge, hole: Hole): void {
+  defer(edge: ReadEdge, hole: ReadHole): void;
+  defer(edge: SearchEdge, hole: SearchHole): void;
+  defer(edge: ReferenceEdge, hole: ReferenceHole): void;
+  defer(edge: Edge, hole: Hole): void {
     hole.out[edge.key] = null;
     const holes = this.#pending.get(edge);
     if (holes === undefined) this.#pending.set(edge, [hole]);

@@ -56,12 +56,12 @@ async function carryOut(
       return undefined;
     }
   }
-  onWrites?.(requests.map((request, index) => askedFor(request, fields[index]!)));
+  onWrites?.(requests.map((request, index) => requestedTarget(request, fields[index]!)));
   const session = { store: boundedStore(run), options: { signal: run.deadline.signal }, baseUrl };
   try {
     const outcomes = await carryOutWrites(requests, session);
     run.written = outcomes.some(hasWritten);
-    onWrites?.(outcomes.map((outcome, index) => cameTo(outcome, fields[index]!)));
+    onWrites?.(outcomes.map((outcome, index) => writtenTarget(outcome, fields[index]!)));
     return outcomes;
   } catch (error) {
     const index = error instanceof FhirError ? error.details?.['index'] : undefined;
@@ -82,13 +82,13 @@ function hasWritten(outcome: WriteOutcome): boolean {
   return outcome.status === 'deleted' ? outcome.versionId !== null : outcome.status !== 'matched';
 }
 
-function askedFor(request: WriteRequest, { type, interaction }: WriteField): AuditTarget {
+function requestedTarget(request: WriteRequest, { type, interaction }: WriteField): AuditTarget {
   if ('key' in request) return { type, id: request.key.id, interaction };
   const id = interaction === 'update' && isJsonObject(request.resource) ? request.resource['id'] : undefined;
   return { type, interaction, ...(typeof id === 'string' ? { id } : {}) };
 }
 
-function cameTo(outcome: WriteOutcome, { type, interaction }: WriteField): AuditTarget {
+function writtenTarget(outcome: WriteOutcome, { type, interaction }: WriteField): AuditTarget {
   if (outcome.status === 'deleted') {
     const { key, versionId } = outcome;
     return { type, id: key.id, interaction, ...(versionId === null ? {} : { versionId }) };

@@ -45,7 +45,7 @@ export async function explainFhirGraphql(
 }
 
 /** Most calls that are told. */
-const MOST_CALLS = 1_000;
+const MAX_CALLS = 1_000;
 
 async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
@@ -58,7 +58,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     focus === undefined
       ? edgesAtRoot(plan.root, selections)
       : [{ edge: readFocus(plan, focus), level: 1, path: '', parent: focus.type }];
-  while (level.length > 0 && calls.length < MOST_CALLS) {
+  while (level.length > 0 && calls.length < MAX_CALLS) {
     const told = await Promise.all(level.map((placed) => explainEdge(placed, explaining)));
     calls.push(...told.flat());
     // What a call that is not made would have led to is not asked for either.
@@ -70,8 +70,8 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     operation: operation.name?.value,
     depth: plan.depth,
     estimatedCost: Math.ceil(estimateCost(plan, variables, focus !== undefined)),
-    calls: calls.slice(0, MOST_CALLS),
-    cut: level.length > 0 || calls.length > MOST_CALLS,
+    calls: calls.slice(0, MAX_CALLS),
+    cut: level.length > 0 || calls.length > MAX_CALLS,
   };
 }
 

@@ -60,11 +60,11 @@ export function typesOf(edge: ReferenceEdge, variables: Variables): readonly str
 }
 
 /** Most types of one reference that are looked at where fragments do not say which are meant. */
-const MOST_TYPES = 10;
+const MAX_TYPES = 10;
 
 function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): readonly string[] {
   const named = Object.keys(place.named);
-  if (possible.length > 0 && possible.length <= MOST_TYPES) return possible;
+  if (possible.length > 0 && possible.length <= MAX_TYPES) return possible;
   return possible.length === 0 ? named : named.filter((type) => possible.includes(type));
 }
 
@@ -78,10 +78,10 @@ function selectionFor(place: AnyTypeSelection, type: string, selections: TypedSe
   }
 }
 
-type Place = Omit<PlacedEdge, 'edge'> & { readonly contained?: true };
+type EdgeScope = Omit<PlacedEdge, 'edge'> & { readonly contained?: true };
 
 /** The edges inside one resource, in the order of the response. */
-function edgesOf(selection: Selection, selections: TypedSelections, place: Place): PlacedEdge[] {
+function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeScope): PlacedEdge[] {
   const { path, level, parent } = place;
   return selection.fields.flatMap((field): PlacedEdge[] => {
     const here = joined(path, field.key);

@@ -21,18 +21,18 @@ import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.
 export type IntrospectionOption = boolean | SchemaOptions;
 
 /** Most objects of the answers to one request: the introspection that tools send has some 500,000 for all types. */
-const MOST_OBJECTS = 1_000_000;
+const MAX_OBJECTS = 1_000_000;
 
 /** Most objects that are made for one field: what is asked for in one place of one type is made once. */
-const MOST_MADE = 400_000;
+const MAX_MADE = 400_000;
 
 /** Most fields `__schema` and `__type` of one request: tools send one or two. */
-const MOST_FIELDS = 20;
+const MAX_FIELDS = 20;
 
 /** Answers by schema and query. Tools send the same one again and again; it takes some 100 MB, so it does not stay long. */
 const ANSWERS = new LRUCache<string, Answer>({
   max: 20,
-  maxSize: 2 * MOST_OBJECTS,
+  maxSize: 2 * MAX_OBJECTS,
   sizeCalculation: ({ size }) => size + 1,
   ttl: 10 * 60 * 1000,
 });
@@ -60,20 +60,20 @@ export function introspect(
   option: IntrospectionOption = true,
 ): readonly unknown[] {
   if (option === false) throw new FhirError('forbidden', 'Introspection is switched off here');
-  if (fields.length > MOST_FIELDS) {
-    throw tooMuch(MOST_FIELDS, `At most ${MOST_FIELDS} fields "__schema" and "__type" are answered at once`);
+  if (fields.length > MAX_FIELDS) {
+    throw tooMuch(MAX_FIELDS, `At most ${MAX_FIELDS} fields "__schema" and "__type" are answered at once`);
   }
   let objects = 0;
   return fields.map((field) => {
     const { value, size } = answer(field, parts, variables, option === true ? {} : option);
     objects += size;
-    if (objects > MOST_OBJECTS) throw tooManyObjects();
+    if (objects > MAX_OBJECTS) throw tooManyObjects();
     return value;
   });
 }
 
 function tooManyObjects(): FhirError {
-  return tooMuch(MOST_OBJECTS, `Introspection gives at most ${MOST_OBJECTS} objects at once; ask for less`);
+  return tooMuch(MAX_OBJECTS, `Introspection gives at most ${MAX_OBJECTS} objects at once; ask for less`);
 }
 
 function tooMuch(max: number, message: string): FhirError {
@@ -86,7 +86,7 @@ function answer(field: IntrospectionField, parts: DocumentParts, variables: Vari
   const known = ANSWERS.get(key);
   if (known !== undefined) return known;
   const made = new Walk(schemaForTools(options), parts, variables).root(field);
-  if (made.size <= MOST_OBJECTS) ANSWERS.set(key, made);
+  if (made.size <= MAX_OBJECTS) ANSWERS.set(key, made);
   return made;
 }
 
@@ -131,7 +131,7 @@ class Walk {
     const before = known?.get(source);
     if (before !== undefined) return before;
     this.#made += 1;
-    if (this.#made > MOST_MADE) throw tooManyObjects();
+    if (this.#made > MAX_MADE) throw tooManyObjects();
     const fields = type.getFields();
     const out: { [key: string]: unknown } = {};
     let size = 1;

@@ -18,7 +18,7 @@ import {
 import { LimitError } from '../limits.js';
 
 /** Selections looked at before a document is refused; an everyday one has some hundreds. It takes about 50 ms. */
-const MOST_SELECTIONS = 100_000;
+const MAX_SELECTIONS = 100_000;
 
 /**
  * GraphQL's rule "Field Selection Merging" for documents that pass all other rules: fields with one response key are
@@ -50,7 +50,7 @@ export function findMergeErrors(
 }
 
 /** A selection set and the type it selects from. */
-interface Place {
+interface FieldScope {
   readonly type: GraphQLCompositeType;
   readonly set: SelectionSetNode;
 }
@@ -80,7 +80,7 @@ class MergeCheck {
   ) {}
 
   /** Checks selection sets whose fields end up in one object of the response. */
-  mergeAll(places: readonly Place[], demand: Demand): void {
+  mergeAll(places: readonly FieldScope[], demand: Demand): void {
     if (places.length === 0) return;
     const key = `${demand} ${places.map(({ set }) => this.#numberOf(set)).join()}`;
     if (this.#seen.has(key)) return;
@@ -128,7 +128,7 @@ class MergeCheck {
   }
 
   /** The fields by response key, fragments opened; each fragment once, since its fields are the same each time. */
-  #collect(places: readonly Place[]): ReadonlyMap<string, Occurrences> {
+  #collect(places: readonly FieldScope[]): ReadonlyMap<string, Occurrences> {
     const collected = new Map<string, [Occurrence, ...Occurrence[]]>();
     const opened = new Set<string>();
     for (const place of places) this.#collectInto(collected, place, opened);
@@ -137,7 +137,7 @@ class MergeCheck {
 
   #collectInto(
     collected: Map<string, [Occurrence, ...Occurrence[]]>,
-    { type: parent, set }: Place,
+    { type: parent, set }: FieldScope,
     opened: Set<string>,
   ): void {
     this.#spend(set.selections.length);
@@ -166,10 +166,10 @@ class MergeCheck {
 
   #spend(selections: number): void {
     this.#selections += selections;
-    if (this.#selections <= MOST_SELECTIONS) return;
+    if (this.#selections <= MAX_SELECTIONS) return;
     throw new LimitError(
       'fields',
-      MOST_SELECTIONS,
+      MAX_SELECTIONS,
       'The query selects the same fields in too many combinations of fragments; use fewer fragments, or split it',
     );
   }
@@ -220,7 +220,7 @@ function byCommonParent(occurrences: Occurrences): readonly Occurrences[] {
 }
 
 /** The selection sets of fields, whose fields are merged in turn. */
-function insideOf(occurrences: Occurrences): readonly Place[] {
+function insideOf(occurrences: Occurrences): readonly FieldScope[] {
   return occurrences.flatMap(({ node, type }) => {
     const named = type === undefined ? undefined : getNamedType(type);
     return node.selectionSet === undefined || !isCompositeType(named) ? [] : { type: named, set: node.selectionSet };

@@ -10,7 +10,7 @@ import { asObject, type JsonObject } from '../../fhir/resource.js';
  * | `Reference.identifier`, where there is no `reference` | identifier |
  * | a canonical element | canonical, or contained for `#id` |
  */
-export type Lead =
+export type ResolvableReference =
   | ParsedReference
   | {
       readonly kind: 'identifier';
@@ -28,7 +28,10 @@ export const CANONICAL_TEXT = '#canonical';
  *
  * @returns null where there is nothing to follow: only a display; undefined for a malformed reference
  */
-export function leadOfReference(reference: JsonObject, baseUrl: string | undefined): Lead | null | undefined {
+export function resolvableReference(
+  reference: JsonObject,
+  baseUrl: string | undefined,
+): ResolvableReference | null | undefined {
   const text = reference['reference'];
   if (typeof text === 'string') return parseReference(text, baseUrl);
   const identifier = asObject(reference['identifier']);
@@ -45,7 +48,7 @@ export function leadOfReference(reference: JsonObject, baseUrl: string | undefin
 }
 
 /** What a canonical leads to; see https://hl7.org/fhir/R4/references.html#canonical. */
-export function leadOfCanonical(element: JsonObject): Lead | null {
+export function resolvableCanonical(element: JsonObject): ResolvableReference | null {
   const text = element[CANONICAL_TEXT];
   if (typeof text !== 'string' || text === '') return null;
   if (text.startsWith('#')) return { kind: 'contained', id: text.slice(1) };
@@ -55,11 +58,11 @@ export function leadOfCanonical(element: JsonObject): Lead | null {
 }
 
 /** Tells canonicals apart: `url` or `url|version`. */
-export function canonicalKey({ url, version }: Lead & { kind: 'canonical' }): string {
+export function canonicalKey({ url, version }: ResolvableReference & { kind: 'canonical' }): string {
   return version === undefined ? url : `${url}|${version}`;
 }
 
 /** Tells logical references apart. */
-export function identifierKey({ type, system, value }: Lead & { kind: 'identifier' }): string {
+export function identifierKey({ type, system, value }: ResolvableReference & { kind: 'identifier' }): string {
   return JSON.stringify([type, system, value]);
 }
