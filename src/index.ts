@@ -94,7 +94,7 @@ export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
 export type { CreateOptions, MatchOptions, Repository, Stored, VersionsPage } from './repository/repository.js';
-export type { RepositorySearch } from './repository/search-query.js';
+export { createSearch, type CriteriaSearch, type RepositorySearch } from './repository/search-query.js';
 export type {
   AllCriteria,
   AndCriteria,

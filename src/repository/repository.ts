@@ -80,7 +80,8 @@ export interface Repository {
    * unless `_sort` does. Links lead to the pages before and after; `total` is there when `_total=accurate` (or
    * `estimate`) asks for it, and alone with `_summary=count`.
    *
-   * @param query a query string, parameters, an object of these, a parsed search, or criteria
+   * @param query a query string, parameters, an object of these, or criteria by `createSearch`. An object that a web
+   * framework parsed from a query string is taken for parameters, whatever it holds.
    * @throws FhirError `invalid`, `unsupported` - a search that cannot be understood or carried out
    * @throws FhirError `too-costly` - a page of more than 1000
    */

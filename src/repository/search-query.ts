@@ -4,8 +4,40 @@ import { isJsonObject } from '../fhir/resource.js';
 import type { Criteria } from '../search/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse-search.js';
 
-/** What a search can be stated by: text or parameters as in a URL, the parse of these, or criteria alone. */
-export type RepositorySearch = SearchInput | SearchRequest | Criteria;
+declare const made: unique symbol;
+
+/** A search by criteria, made by {@link createSearch}. */
+export interface CriteriaSearch extends SearchRequest {
+  readonly [made]: true;
+}
+
+/** What a search can be stated by: text or parameters as in a URL, or criteria by {@link createSearch}. */
+export type RepositorySearch = SearchInput | CriteriaSearch;
+
+/** Every search that was made by {@link createSearch}; nothing that a client sends is among them. */
+const MADE = new WeakSet<object>();
+
+/**
+ * Makes a search of criteria instead of text.
+ *
+ * Plain objects always mean search parameters: what a web framework parses from `?kind=all` or `?criteria[kind]=all`
+ * would otherwise pass for criteria and find everything, whatever else the query says. Never build criteria from what a
+ * client sent without looking at it.
+ *
+ * @throws FhirError `invalid` - no criteria
+ *
+ * @example
+ * const criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };
+ * await repository.search('Patient', createSearch({ criteria, count: 50 }));
+ */
+export function createSearch(request: SearchRequest): CriteriaSearch {
+  if (!isJsonObject(request) || !isJsonObject(request.criteria) || !CRITERIA_KINDS.has(request.criteria.kind)) {
+    throw new FhirError('invalid', 'createSearch takes an object with criteria');
+  }
+  const search = Object.freeze({ ...request }) as SearchRequest as CriteriaSearch;
+  MADE.add(search);
+  return search;
+}
 
 /** A search that was read; `pairs` are its parameters where it was stated by some. */
 export interface ReadSearch {
@@ -15,8 +47,7 @@ export interface ReadSearch {
 
 /** @throws FhirError `invalid`, `unsupported`, `too-costly` */
 export function readSearch(type: string, query: RepositorySearch, baseUrl: string | undefined): ReadSearch {
-  if (isCriteria(query)) return { request: { criteria: query }, pairs: undefined };
-  if (isRequest(query)) return { request: query, pairs: undefined };
+  if (isMade(query)) return { request: query, pairs: undefined };
   const pairs = pairsOf(query);
   return { request: parseSearch(type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
 }
@@ -27,13 +58,11 @@ export function readSearch(type: string, query: RepositorySearch, baseUrl: strin
  * Of names that are none nothing is told: who types a name into the wrong place would leave it in the audit trail.
  */
 export function auditedParameters(type: string, query: RepositorySearch): readonly string[] {
-  const names = isCriteria(query)
-    ? parametersIn(query)
-    : isRequest(query)
-      ? parametersIn(query.criteria)
-      : isStated(query)
-        ? pairsOf(query).map(([name]) => name.split(/[:.]/, 1)[0]!)
-        : [];
+  const names = isMade(query)
+    ? parametersIn(query.criteria)
+    : isStated(query)
+      ? pairsOf(query).map(([name]) => name.split(/[:.]/, 1)[0]!)
+      : [];
   return [...new Set(names)].filter((name) => RESULT_NAMES.has(name) || searchParameter(type, name) !== undefined);
 }
 
@@ -62,13 +91,8 @@ const CRITERIA_KINDS: ReadonlySet<unknown> = new Set<Criteria['kind']>([
   'has',
 ]);
 
-/** No search parameter called `kind` has one of these words for a code. */
-function isCriteria(query: RepositorySearch): query is Criteria {
-  return isJsonObject(query) && CRITERIA_KINDS.has(query['kind']);
-}
-
-function isRequest(query: RepositorySearch): query is SearchRequest {
-  return isJsonObject(query) && isJsonObject(query['criteria']);
+function isMade(query: unknown): query is CriteriaSearch {
+  return typeof query === 'object' && query !== null && MADE.has(query);
 }
 
 function isStated(query: unknown): query is SearchInput {
@@ -77,7 +101,11 @@ function isStated(query: unknown): query is SearchInput {
 
 function pairsOf(query: SearchInput): (readonly [string, string])[] {
   if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
-  if (!isJsonObject(query)) throw new FhirError('invalid', 'A search is a query string, parameters or criteria');
+  if (!isJsonObject(query))
+    throw new FhirError(
+      'invalid',
+      'A search is a query string, parameters, an object of these, or made by createSearch',
+    );
   return Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : value === undefined ? [] : [value]).map(
       (one) => [name, textOf(name, one)] as const,
@@ -87,7 +115,8 @@ function pairsOf(query: SearchInput): (readonly [string, string])[] {
 
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
-  throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string`);
+  const hint = name === 'criteria' || name === 'of' ? '; criteria go in by createSearch' : '';
+  throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string${hint}`);
 }
 
 function parametersIn(criteria: Criteria): string[] {

@@ -122,6 +122,8 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     });
 
     test.each([
+      [{ kind: 'all', name: 'Ann' }, 'invalid'],
+      [{ criteria: { kind: 'all' }, name: 'Ann' }, 'invalid'],
       ['nothing=1', 'invalid'],
       ['email=ann', 'invalid'],
       ['email:exact=ann@example.org', 'invalid'],
@@ -129,8 +131,8 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       ['names=Ann', 'invalid'],
       ['_include=ProjectMembership:profile', 'unsupported'],
       ['_count=5000', 'too-costly'],
-    ])('not by %s: %s', async (query, code) => {
-      expect((await rejection(searchMembers(clinic.project, query, context))).code).toBe(code);
+    ])('not by %j: %s', async (query, code) => {
+      expect((await rejection(searchMembers(clinic.project, query as never, context))).code).toBe(code);
     });
 
     test('with a note where the profile is gone', async () => {

@@ -7,6 +7,7 @@ import { validateResource } from '../../src/fhir/validate-resource.js';
 import { type FhirError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import type { Repository } from '../../src/repository/repository.js';
+import { createSearch } from '../../src/repository/search-query.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, repositoryOf, signedIn, system } from './harness.js';
 
@@ -143,7 +144,10 @@ describe('the audit trail of a repository', () => {
     expect(records[1]).toMatchObject({ parameters: ['gender'], outcome: { success: false, code: 'invalid' } });
     const test = { kind: 'token', code: 'x' } as const;
     const criteria = { kind: 'not', of: { kind: 'match', parameter: 'gender', test } } as const;
-    await repository.search('Patient', { kind: 'and', of: [criteria, { kind: 'id', ids: ['p1'] }] });
+    await repository.search(
+      'Patient',
+      createSearch({ criteria: { kind: 'and', of: [criteria, { kind: 'id', ids: ['p1'] }] } }),
+    );
     expect(records[2]).toMatchObject({ parameters: ['gender', '_id'], results: 1 });
   });
 

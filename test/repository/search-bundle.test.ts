@@ -1,6 +1,7 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../src/repository/repository.js';
+import { createSearch } from '../../src/repository/search-query.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, overStores, system } from './harness.js';
 
@@ -92,7 +93,7 @@ overStores('a search', (open) => {
     }
   });
 
-  test('takes text, parameters, objects, parsed searches and criteria alike', async () => {
+  test('takes text, parameters, objects and criteria alike', async () => {
     const repository = await system(open());
     await withPatients(repository, 4);
     const test = { kind: 'token', code: 'male' } as const;
@@ -103,15 +104,65 @@ overStores('a search', (open) => {
       new URLSearchParams({ gender: 'male' }),
       { gender: 'male' },
       { gender: ['male'], name: undefined },
-      criteria,
-      { criteria },
+      createSearch({ criteria }),
     ]) {
       expect(ids(await repository.search('Patient', query))).toEqual(['p001', 'p003']);
     }
     const sort = [{ parameter: '_id', descending: true }];
-    expect(ids(await repository.search('Patient', { criteria, sort, count: 1, offset: 1 }))).toEqual(['p001']);
-    expect(await repository.search('Patient', criteria)).not.toHaveProperty('link');
+    expect(ids(await repository.search('Patient', createSearch({ criteria, sort, count: 1, offset: 1 })))).toEqual([
+      'p001',
+    ]);
+    expect(await repository.search('Patient', createSearch({ criteria }))).not.toHaveProperty('link');
   });
+});
+
+describe('what a client may have sent', () => {
+  // As a web framework parses `?kind=all&gender=male`, `?kind=id&ids[]=p000`, `?criteria[kind]=all`, or as a JSON body.
+  const gender = 'male';
+  const token = { kind: 'token', code: 'female' };
+  test.each<unknown>([
+    { kind: 'all', gender },
+    { kind: 'none', gender },
+    { kind: 'id', ids: ['p000'], gender },
+    { kind: 'and', of: [], gender },
+    { kind: 'or', of: [{ kind: 'all' }], gender },
+    { kind: 'not', of: { kind: 'none' }, gender },
+    { kind: 'last-updated', prefix: 'ge', interval: ['0', '1'], gender },
+    { kind: 'match', parameter: 'gender', test: token, gender },
+    { kind: 'missing', parameter: 'gender', missing: false, gender },
+    { kind: 'composite', parameter: 'gender', tests: [token], gender },
+    { kind: 'chain', parameter: 'organization', type: 'Organization', of: { kind: 'all' }, gender },
+    { kind: 'has', parameter: 'patient', type: 'Observation', of: { kind: 'all' }, gender },
+    { criteria: { kind: 'all' }, gender },
+    { criteria: { kind: 'all' }, count: 1000, gender },
+    { criteria: 'all', gender },
+    { ...createSearch({ criteria: { kind: 'all' } }), gender },
+    JSON.parse(JSON.stringify(createSearch({ criteria: { kind: 'all' } }))) as unknown,
+    structuredClone({ ...createSearch({ criteria: { kind: 'all' } }) }),
+    [createSearch({ criteria: { kind: 'all' } })],
+  ])('is never taken for criteria: %j', async (query) => {
+    const repository = await system(new MemoryStore());
+    await withPatients(repository, 4);
+    expect(await codeOf(repository.search('Patient', query as never))).toBe('invalid');
+  });
+
+  test('is taken for parameters where these are meant', async () => {
+    const repository = await system(new MemoryStore());
+    await withPatients(repository, 4);
+    expect(ids(await repository.search('Patient', Object.assign(Object.create(null), { gender }) as never))).toEqual([
+      'p001',
+      'p003',
+    ]);
+    // Subscription has a search parameter of this name.
+    expect(ids(await repository.search('Subscription', { criteria: 'Patient?gender=male' }))).toEqual([]);
+  });
+
+  test.each([undefined, null, {}, { criteria: 'all' }, { criteria: { kind: 'any' } }])(
+    'createSearch takes criteria, not %j',
+    (request) => {
+      expect(() => createSearch(request as never)).toThrow('createSearch takes an object with criteria');
+    },
+  );
 });
 
 describe('a search', () => {
@@ -119,8 +170,8 @@ describe('a search', () => {
     ['an unknown parameter', 'invalid', 'colour=red'],
     ['a malformed value', 'invalid', 'birthdate=soon'],
     ['a page that is no number', 'invalid', '_count=many'],
-    ['a negative page', 'invalid', { criteria: { kind: 'all' }, count: -1 }],
-    ['half a row', 'invalid', { criteria: { kind: 'all' }, offset: 0.5 }],
+    ['a negative page', 'invalid', createSearch({ criteria: { kind: 'all' }, count: -1 })],
+    ['half a row', 'invalid', createSearch({ criteria: { kind: 'all' }, offset: 0.5 })],
     ['a page that is too long', 'too-costly', '_count=1001'],
     ['what this library does not do', 'unsupported', '_include=Patient:organization'],
     ['a value that is no text', 'invalid', { gender: { code: 'male' } }],
