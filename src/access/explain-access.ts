@@ -82,8 +82,8 @@ async function rulesGranting(
   const granting: AccessRule[] = [];
   for (const rule of rules) {
     const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
-    const [grants] = await grantsOf(store, project, type, [{ ...rule, criteria }], [found]);
-    if (grants!.length > 0) granting.push(rule);
+    const [granted] = await grantsOf(store, project, type, [{ ...rule, criteria }], [found]);
+    if (granted!.rules.length > 0) granting.push(rule);
   }
   return granting;
 }

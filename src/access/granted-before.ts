@@ -5,8 +5,14 @@ import { resolveMemberUsers } from './member-users.js';
 import type { AccessRule } from './policy/rule.js';
 import { grantsOf } from './visible-rows.js';
 
+/** A resource that is to be written, as it is before, and the rules that grant that version. */
+export interface GrantedBefore {
+  readonly row: StoredResource;
+  readonly rules: ReadonlySet<AccessRule>;
+}
+
 /**
- * Which rules grant what is to be written, as it is before: by `Type/id`.
+ * Which rules grant what is to be written, as it is before: by `Type/id`, what is found.
  *
  * The store is asked about every key in the same way, whether anything is there or not. Looking only where something is
  * would tell by the time it takes what there is unseen.
@@ -19,8 +25,8 @@ export async function grantedBefore(
   keys: readonly ResourceKey[],
   found: readonly ReadResult[],
   options: CallOptions | undefined,
-): Promise<ReadonlyMap<string, ReadonlySet<AccessRule>>> {
-  const granted = new Map<string, ReadonlySet<AccessRule>>();
+): Promise<ReadonlyMap<string, GrantedBefore>> {
+  const granted = new Map<string, GrantedBefore>();
   for (const [type, group] of Map.groupBy(keys.keys(), (index) => keys[index]!.type)) {
     const rules = rulesFor(type, caller);
     const resolved = await Promise.all(
@@ -31,11 +37,11 @@ export async function grantedBefore(
     );
     const rows = group.map((index) => found[index]!).filter((one): one is Found => one.status === 'found');
     const ids = [...new Set(group.map((index) => keys[index]!.id))];
-    const grants = await grantsOf(store, keys[group[0]!]!.project, type, resolved, rows, options, ids);
-    rows.forEach(({ resource }, index) => {
-      const own = grants[index]!.map((rule) => rules[resolved.indexOf(rule)]!);
-      granted.set(`${type}/${resource.id!}`, new Set(own));
-    });
+    const decided = await grantsOf(store, keys[group[0]!]!.project, type, resolved, rows, options, ids);
+    for (const { row, rules: granting } of decided) {
+      const own = granting.map((rule) => rules[resolved.indexOf(rule)]!);
+      granted.set(`${type}/${row.resource.id!}`, { row, rules: new Set(own) });
+    }
   }
   return granted;
 }

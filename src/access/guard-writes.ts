@@ -1,5 +1,4 @@
 import { FhirError } from '../fhir/error.js';
-import type { AnyResource } from '../fhir/resource.js';
 import type { CallOptions, ResourceStore, Write, WriteResult } from '../store/store.js';
 import type { Caller, MemberCaller } from './caller.js';
 import type { GuardedResult, GuardedWrite } from './guarded-store.js';
@@ -60,17 +59,11 @@ async function memberWrites(
     write.kind === 'unmatched' ? [] : [{ ...write.key, project: homeOf(write.key.type, caller) }],
   );
   const found = await store.read(keys, options);
-  const state = new Map<string, AnyResource | null>();
-  const versions = new Map<string, string | null>();
-  const deleted = new Set<string>();
-  keys.forEach(({ type, id }, index) => {
-    const result = found[index]!;
-    if (result.status === 'gone') deleted.add(`${type}/${id}`);
-    versions.set(`${type}/${id}`, result.status === 'found' ? result.versionId : null);
-    state.set(`${type}/${id}`, result.status === 'found' ? result.resource : null);
-  });
+  const deleted = new Set(
+    keys.flatMap(({ type, id }, index) => (found[index]!.status === 'gone' ? [`${type}/${id}`] : [])),
+  );
   const granted = await grantedBefore(store, caller, keys, found, options);
-  const session = new WriteSession(store, caller, { resources: state, versions, deleted, granted }, strictness);
+  const session = new WriteSession(store, caller, { deleted, granted }, strictness);
   const ready: ReadyWrite[] = [];
   for (const [from, write] of writes.entries()) {
     try {

@@ -54,9 +54,11 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
     const rules = await resolved(reading, decided[allowed[first]!]!);
     const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
     const ids = group.map((at) => asked[at]!.id);
-    const grants = await grantsNow(reading, type, rules, now, ids);
+    const granted = await grantsNow(reading, type, rules, now, ids);
     for (const [index, at] of group.entries()) {
-      answers[allowed[at]!] = await visibleVersion(reading, found[at]!, grants[index]!, version === undefined);
+      const { row, rules: granting } = granted[index]!;
+      const result = version === undefined ? row : found[at]!;
+      answers[allowed[at]!] = await visibleVersion(reading, result, granting, version === undefined);
     }
   }
   return answers;
@@ -76,20 +78,41 @@ export async function historyVisible(
   if (decided === null) return NO_VERSIONS;
   const rules = await resolved(reading, decided);
   const { project, type, id } = fullKey(key, caller);
-  const now = await store.read([{ project, type, id }], options);
-  const [grants] = (await grantsNow(reading, type, rules, now, [id])) as [readonly AccessRule[]];
-  if (grants.length === 0) return NO_VERSIONS;
-  const whole = openRules(grants).length > 0;
-  const versions = whole
-    ? await store.history({ project, type, id }, page, options)
-    : await allVersions(reading, { project, type, id });
+  for (let attempt = 1; ; attempt += 1) {
+    const now = await store.read([{ project, type, id }], options);
+    const [decided] = (await grantsNow(reading, type, rules, now, [id])) as [DecidedRow];
+    if (decided.rules.length === 0) return NO_VERSIONS;
+    if (openRules(decided.rules).length > 0) {
+      const versions = await store.history({ project, type, id }, page, options);
+      return { entries: await visibleEntries(reading, versions.entries, decided.rules), total: versions.total };
+    }
+    const versions = await allVersions(reading, { project, type, id });
+    // Versions since the decision may have taken the resource away from this caller, and the older ones with it.
+    const since = versions.entries.findIndex((entry) => isVersion(entry, decided.row));
+    if (since !== 0 && attempt < ATTEMPTS) continue;
+    const visible = await visibleEntries(reading, since < 0 ? [] : versions.entries.slice(since), decided.rules);
+    return { entries: visible.slice(page.offset, page.offset + page.limit), total: visible.length };
+  }
+}
+
+/** How often a history is decided again when a newer version came between decision and list. */
+const ATTEMPTS = 3;
+
+function isVersion({ versionId }: HistoryEntry, row: ReadResult): boolean {
+  return row.status !== 'missing' && row.versionId === versionId;
+}
+
+async function visibleEntries(
+  reading: Reading,
+  entries: readonly HistoryEntry[],
+  rules: readonly AccessRule[],
+): Promise<readonly HistoryEntry[]> {
   const visible: HistoryEntry[] = [];
-  for (const entry of versions.entries) {
-    const seen = await visibleEntry(reading, entry, grants);
+  for (const entry of entries) {
+    const seen = await visibleEntry(reading, entry, rules);
     if (seen !== undefined) visible.push(seen);
   }
-  if (whole) return { entries: visible, total: versions.total };
-  return { entries: visible.slice(page.offset, page.offset + page.limit), total: visible.length };
+  return visible;
 }
 
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
@@ -108,6 +131,12 @@ function resolved({ store, caller, options }: Reading, rules: readonly AccessRul
   );
 }
 
+/** What is there now, and the rules that grant it. */
+interface DecidedRow {
+  readonly row: ReadResult;
+  readonly rules: readonly AccessRule[];
+}
+
 /** For each resource as it is now, the rules that grant it; for a deleted one those that would grant anything. */
 async function grantsNow(
   { store, caller, options }: Reading,
@@ -115,10 +144,10 @@ async function grantsNow(
   rules: readonly AccessRule[],
   nows: readonly ReadResult[],
   ids: readonly string[],
-): Promise<readonly (readonly AccessRule[])[]> {
+): Promise<readonly DecidedRow[]> {
   const found = nows.filter((now) => now.status === 'found');
-  const grants = (await grantsOf(store, homeOf(type, caller), type, rules, found, options, ids)).values();
-  return nows.map((now) => (now.status === 'found' ? grants.next().value! : openRules(rules)));
+  const granted = (await grantsOf(store, homeOf(type, caller), type, rules, found, options, ids)).values();
+  return nows.map((now) => (now.status === 'found' ? granted.next().value! : { row: now, rules: openRules(rules) }));
 }
 
 function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {

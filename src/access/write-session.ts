@@ -8,6 +8,7 @@ import type { MemberCaller } from './caller.js';
 import { decide } from './decide.js';
 import { evaluateCriteria, isLocal } from './evaluate-criteria.js';
 import type { GuardedKey, GuardedWrite } from './guarded-store.js';
+import type { GrantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
 import { resolveMemberUsers } from './member-users.js';
@@ -42,8 +43,9 @@ export class WriteSession {
     const name = `${type}/${id}`;
     const written = this.#overlay.get(type, id);
     const first = written === undefined;
-    const before = (first ? this.stored.resources.get(name) : written) ?? null;
-    const version = first ? (this.stored.versions.get(name) ?? null) : undefined;
+    const stored = this.stored.granted.get(name)?.row;
+    const before = (first ? stored?.resource : written) ?? null;
+    const version = first ? (stored?.versionId ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
     const { after, eyes } = await this.#grantPut(write, from, before);
     if (type === 'AccessPolicy') assertPolicyWrite(after);
@@ -111,7 +113,7 @@ export class WriteSession {
   }
 
   #write(type: string, id: string, resource: AnyResource | null): void {
-    this.#overlay.set(type, id, resource, (this.stored.resources.get(`${type}/${id}`) ?? null) !== null);
+    this.#overlay.set(type, id, resource, this.stored.granted.has(`${type}/${id}`));
   }
 
   async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
@@ -220,7 +222,7 @@ export class WriteSession {
   async #grantingBefore(type: string, interaction: Interaction, before: AnyResource): Promise<readonly AccessRule[]> {
     if (!this.#overlay.isEmpty) return this.#granting(type, interaction, before);
     const granted = this.stored.granted.get(`${type}/${before.id!}`);
-    return (this.#rules(type, interaction) ?? []).filter((rule) => granted?.has(rule) === true);
+    return (this.#rules(type, interaction) ?? []).filter((rule) => granted?.rules.has(rule) === true);
   }
 
   async #sees(type: string, before: AnyResource): Promise<boolean> {
@@ -238,14 +240,10 @@ export class WriteSession {
 
 /** What the store holds of the resources to be written, by `Type/id`. */
 interface StoredState {
-  /** Null for what is absent. */
-  readonly resources: ReadonlyMap<string, AnyResource | null>;
-  /** Likewise. */
-  readonly versions: ReadonlyMap<string, string | null>;
   /** Of what is absent, that which was there once. */
   readonly deleted: ReadonlySet<string>;
-  /** Of what is there, the rules that grant it. */
-  readonly granted: ReadonlyMap<string, ReadonlySet<AccessRule>>;
+  /** What is there, and the rules that grant it. */
+  readonly granted: ReadonlyMap<string, GrantedBefore>;
 }
 
 /** What a write will store. */
