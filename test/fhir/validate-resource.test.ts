@@ -24,6 +24,11 @@ const XHTML = 'xmlns="http://www.w3.org/1999/xhtml"';
 type Row = readonly [rule: string, resource: unknown, ...findings: string[]];
 
 const STRICT: readonly Row[] = [
+  // Policies
+  ['a compartment that a parameter of the policy names', { resourceType: 'AccessPolicy', compartment: { reference: '%patient' } }],
+  ['a compartment that a parameter of the policy names, with its type', { resourceType: 'AccessPolicy', resource: [{ resourceType: 'Task', compartment: { reference: 'Patient/%patient.id' } }] }],
+  ['a compartment of no such form', { resourceType: 'AccessPolicy', compartment: { reference: '%patient or so' } }, 'value AccessPolicy.compartment.reference'],
+  ['a parameter of a policy elsewhere', patient({ managingOrganization: { reference: '%organization' } }), 'value Patient.managingOrganization.reference'],
   // Elements and JSON types
   ['an unknown element', patient({ nickname: 'x' }), 'structure Patient.nickname'],
   ['an unknown element of a data type', patient({ name: [{}, { last: 'x' }] }), 'invariant Patient.name[0]', 'structure Patient.name[1].last'],

@@ -79,10 +79,17 @@ function containedType(id: string, { scope, findings }: Walk, below?: string): s
   return type;
 }
 
-/** `Patient?identifier=…` stands for a resource until the transaction is processed. */
+/**
+ * `Patient?identifier=…` stands for a resource until the transaction is processed, and `%patient` in an AccessPolicy for the
+ * one that each member has.
+ */
 function conditionalType(text: string, walk: Walk): string | undefined {
+  if (walk.scope.type === 'AccessPolicy' && POLICY_PARAMETER.test(text)) return undefined;
   const type = text.slice(0, Math.max(0, text.indexOf('?')));
   if (walk.conditionalReferences && isResourceType(type)) return type;
   walk.findings.error('value', 'reference must be Type/id, #id, or an absolute URL or URN', 'reference');
   return undefined;
 }
+
+/** `%name`, `%name.id`, `Type/%name.id`: the forms that a policy's parameters may have in `compartment`. */
+const POLICY_PARAMETER = /^(?:[A-Z][A-Za-z]*\/)?%[A-Za-z_][A-Za-z0-9_-]*(?:\.id)?$/;
