@@ -1,6 +1,7 @@
 // What a store is written with: the one meaning of searches, and what all stores would otherwise repeat. The contract
 // itself stands in the main entry, its proof in `fhirgraph/testing`.
 
+export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
 export { collationKey, fold } from './search/fold.js';
 export { indexEntries } from './search/index-resource.js';
 export { matches } from './search/match.js';

@@ -7,9 +7,12 @@ import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
 
 /** Ends a call whose `signal` has fired. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {
-  if (options?.signal?.aborted) {
-    throw new FhirError('aborted', 'The call was ended by its signal', { cause: options.signal.reason });
-  }
+  if (options?.signal?.aborted) throw callAborted(options.signal);
+}
+
+/** What a call rejects with that its signal has ended. */
+export function callAborted(signal: AbortSignal | undefined): FhirError {
+  return new FhirError('aborted', 'The call was ended by its signal', { cause: signal?.reason });
 }
 
 /** What every method of a closed store rejects with. */

@@ -42,6 +42,8 @@ export interface ResourceStore {
    * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.
    * @throws FhirError `conflict` - a unique key is taken (`details.index`, `details.holder` as `Type/id`) or an
    * `unmatched` check found a match (`details.index`, `details.holder`).
+   * @throws FhirError `unavailable`, `aborted` - with `details.unknown` true where nobody knows whether the writes took
+   * place. Without it, as with every other error, nothing was written.
    */
   commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]>;
 

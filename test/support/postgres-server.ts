@@ -103,7 +103,7 @@ const USER = 'fhirgraph';
 const PATIENCE = 240_000;
 
 /** PostgreSQL does not run as root; then another user of the machine does it. */
-function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {
+export function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8').split('\n');
   const user = ['postgres', 'nobody'].flatMap((name) => users.find((one) => one.startsWith(`${name}:`)) ?? [])[0];

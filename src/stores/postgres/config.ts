@@ -4,6 +4,11 @@ import { FhirError } from '../../fhir/error.js';
 export interface PostgresStoreOptions {
   /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
   readonly connectionWait?: number | undefined;
+  /**
+   * How long a statement whose signal has fired may take to end, in milliseconds; then its connection is closed. Default
+   * 2000.
+   */
+  readonly cancelWait?: number | undefined;
   /** How often a commit is tried that others stand in the way of, before it rejects with `conflict`. Default 20. */
   readonly attempts?: number | undefined;
   /**
@@ -23,6 +28,7 @@ export interface PostgresStoreOptions {
 /** The options with their defaults filled in. */
 export interface PostgresStoreConfig {
   readonly connectionWait: number;
+  readonly cancelWait: number;
   readonly attempts: number;
   readonly readOwnWrites: number;
   readonly partitions: number;
@@ -33,6 +39,7 @@ export interface PostgresStoreConfig {
 export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
   return {
     connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
+    cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),
     attempts: count('attempts', options.attempts ?? 20, 1, 1_000),
     readOwnWrites: count('readOwnWrites', options.readOwnWrites ?? 10_000, 0, Number.MAX_SAFE_INTEGER),
     partitions: count('partitions', options.partitions ?? 0, 0, 1_024),

@@ -1,30 +1,27 @@
 import { FhirError } from '../../fhir/error.js';
-import { assertNotAborted } from '../../store/guards.js';
-import { type Sql, sql } from '../sql/sql.js';
+import { assertNotAborted, callAborted } from '../../store/guards.js';
+import type { Sql } from '../sql/sql.js';
+import { type Cancel, cancelOver } from './cancel.js';
+import type { PostgresStoreConfig } from './config.js';
 import type { PostgresClient, PostgresPool } from './driver.js';
-import { isBroken } from './errors.js';
-import { toStatement } from './statements.js';
+import { type Connection, LentConnection, type Row } from './lent-connection.js';
 
-/** One result row: the values of its columns in order. */
-export type Row = readonly unknown[];
-
-/** A connection while it is ours. */
-export interface Connection {
-  /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
-  run(statement: Sql): Promise<readonly Row[]>;
-  /** Runs the end of a transaction, whatever the signal says. Where that fails, the connection is given up. */
-  end(statement: Sql): Promise<void>;
-}
-
-/** Connections of a pool: waited for within bounds, given back whatever happens, their statements ended by a signal. */
+/**
+ * Connections of a pool: waited for within bounds, given back whatever happens, their statements ended by a signal.
+ *
+ * Nothing that holds a connection waits for the pool.
+ */
 export class Connections {
   readonly #pool: PostgresPool;
-  readonly #wait: number;
+  readonly #cancel: Cancel | undefined;
+  readonly #connectionWait: number;
+  readonly #cancelWait: number;
 
-  /** @param wait longest wait for a connection, in milliseconds. */
-  constructor(pool: PostgresPool, wait: number) {
+  constructor(pool: PostgresPool, config: Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'>) {
     this.#pool = pool;
-    this.#wait = wait;
+    this.#cancel = cancelOver(pool);
+    this.#connectionWait = config.connectionWait;
+    this.#cancelWait = config.cancelWait;
     heed(pool);
   }
 
@@ -42,75 +39,35 @@ export class Connections {
    * Lends a connection for some work.
    *
    * @throws FhirError `unavailable` - none became free in time.
+   * @throws FhirError `aborted` - the signal fired before.
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const client = await this.#acquire();
-    client.on?.('error', ignore);
-    let broken = false;
-    const run = async (statement: Sql, until?: AbortSignal): Promise<readonly Row[]> => {
-      try {
-        return await this.#run(client, statement, until);
-      } catch (error) {
-        broken ||= isBroken(error);
-        throw error;
-      }
-    };
-    const end = async (statement: Sql): Promise<void> => {
-      try {
-        await run(statement);
-      } catch (error) {
-        broken = true;
-        throw error;
-      }
-    };
+    const client = await this.#acquire(signal);
+    const connection = new LentConnection(client, { cancel: this.#cancel, cancelWait: this.#cancelWait, signal });
     try {
-      assertNotAborted({ signal });
-      return await work({ run: (statement) => run(statement, signal), end });
+      return await work(connection);
     } finally {
-      client.off?.('error', ignore);
-      client.release(broken);
+      connection.giveBack();
     }
   }
 
-  async #acquire(): Promise<PostgresClient> {
+  async #acquire(signal: AbortSignal | undefined): Promise<PostgresClient> {
+    assertNotAborted({ signal });
     const connecting = this.#pool.connect();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(noConnection(this.#wait)), this.#wait);
-    });
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(noConnection(this.#connectionWait)), this.#connectionWait);
+    const abort = (): void => reject(callAborted(signal));
+    signal?.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([connecting, late]);
+      return await Promise.race([connecting, ended]);
     } catch (error) {
       // It may come after all.
       connecting.then((client) => client.release(), ignore);
       throw error;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
     }
-  }
-
-  async #run(client: PostgresClient, statement: Sql, signal: AbortSignal | undefined): Promise<readonly Row[]> {
-    if (signal === undefined) return (await client.query(toStatement(statement))).rows;
-    assertNotAborted({ signal });
-    let cancelling: Promise<void> | undefined;
-    const cancel = (): void => void (cancelling = this.#cancel(client));
-    signal.addEventListener('abort', cancel, { once: true });
-    try {
-      return (await client.query(toStatement(statement))).rows;
-    } catch (error) {
-      assertNotAborted({ signal });
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', cancel);
-      // A cancellation still on its way would end whatever the connection does next.
-      await cancelling;
-    }
-  }
-
-  /** Asks the server, over another connection, to end what this one waits for. */
-  async #cancel({ processID }: PostgresClient): Promise<void> {
-    if (processID === undefined || processID === null) return;
-    await this.run(sql`SELECT pg_cancel_backend(${processID})`).catch(ignore);
   }
 }
 

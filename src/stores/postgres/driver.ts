@@ -5,18 +5,30 @@ export interface PostgresPool {
   /** Left out by pools that never tell of lost idle connections. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
   off?(event: 'error', listener: (error: Error) => void): unknown;
+  /**
+   * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
+   * with {@link options}. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
+   * after `cancelWait` its connection is closed.
+   */
+  readonly Client?: new (options: never) => object;
+  /** What the pool makes its connections with. */
+  readonly options?: object;
 }
 
 /** The part of a `pg` PoolClient that the store uses. */
 export interface PostgresClient {
   /** Rows come as arrays, their values as the driver reads them. */
   query(statement: PostgresStatement): Promise<PostgresAnswer>;
-  /** @param broken the connection must not be used again. */
+  /** @param broken the connection must not be used again; it is closed even while a statement runs. */
   release(broken?: boolean): void;
-  /** The server's process behind the connection, for ending its statement. Left out where there is none. */
+  /** The server's process behind the connection. Without it and {@link secretKey} no statement is cancelled. */
   readonly processID?: number | null;
-  on?(event: 'error', listener: (error: Error) => void): unknown;
-  off?(event: 'error', listener: (error: Error) => void): unknown;
+  /** What the server demands of whoever cancels a statement of that process. */
+  readonly secretKey?: number | null;
+  /** Holds the socket as `stream`, whose remote address is where a cancel request goes. */
+  readonly connection?: object;
+  on?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
+  off?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
 }
 
 export interface PostgresStatement {

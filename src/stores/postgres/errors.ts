@@ -40,6 +40,16 @@ export function isBroken(error: unknown): boolean {
   return state === undefined ? !isProgrammingError(error) : /^(?:08|57P|F0)/.test(state);
 }
 
+/**
+ * The statement had no effect: the server refused it, or it was never sent. After a lost connection, or an error that ends
+ * one, nobody knows what became of a statement that was on its way.
+ */
+export function isDefinite(error: unknown): boolean {
+  if (error instanceof FhirError || isProgrammingError(error)) return true;
+  const state = sqlState(error);
+  return state !== undefined && !isBroken(error) && state !== STATEMENT_COMPLETION_UNKNOWN;
+}
+
 /** The server's code for an error that it reported; undefined for what happened on the way. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
@@ -52,6 +62,8 @@ export function sqlState(error: unknown): string | undefined {
  * division_by_zero, by which a statement of ours takes itself back: see {@link takenBackUnless}.
  */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '22012']);
+
+const STATEMENT_COMPLETION_UNKNOWN = '40003';
 
 const INTERNAL = 'Internal error of the PostgreSQL store';
 const OVERTAKEN = 'Other commits kept changing the same resources; try again';

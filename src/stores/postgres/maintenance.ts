@@ -4,9 +4,10 @@ import { parseStored } from '../sql/parse-stored.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
-import type { Connection, Connections } from './connections.js';
+import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { resourceKeyIn } from './keys.js';
+import type { Connection } from './lent-connection.js';
 import { INDEX_VERSION } from './schema.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
@@ -107,7 +108,7 @@ async function verifyPart(connection: Connection, part: Part): Promise<PostgresV
     }
     return { resources, problems };
   } finally {
-    await connection.end(sql`ROLLBACK`);
+    await connection.rollBack();
   }
 }
 

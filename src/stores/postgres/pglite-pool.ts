@@ -23,13 +23,29 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       free = promise;
       await before;
+      let last: Promise<unknown> = before;
       return {
         async query({ text, values, rowMode }) {
-          const { rows } = await database.query(text, values, { rowMode });
+          const answer = database.query(text, values, { rowMode });
+          last = answer;
+          const { rows } = await answer;
           return { rows: rows as readonly (readonly unknown[])[] };
         },
-        release: () => resolve(undefined),
+        release(broken) {
+          if (broken !== true) return resolve(undefined);
+          // There is no other connection: what was given up ends, and its transaction with it, before anybody goes on.
+          const rollBack = (): unknown => database.query('ROLLBACK', [], { rowMode: 'array' });
+          void last
+            .catch(ignore)
+            .then(rollBack)
+            .catch(ignore)
+            .then(() => resolve(undefined));
+        },
       };
     },
   };
+}
+
+function ignore(): undefined {
+  return undefined;
 }

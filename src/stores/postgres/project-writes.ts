@@ -54,7 +54,7 @@ export class ProjectWrites {
   /** Reads what the database has of these resources, and who holds these unique texts. */
   async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
     const rows =
-      await transaction.runAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
+      await transaction.readAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
         r.content IS NOT NULL, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
       FROM resource r WHERE r.project = ${this.#shard} AND r.key = ANY (${arrayText(keys)})`);
     for (const [key, type, id, version, updated, exists, held] of rows as readonly StateRow[]) {
@@ -62,7 +62,7 @@ export class ProjectWrites {
       for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
     }
     if (texts.length === 0) return;
-    const holders = await transaction.runAlone(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
+    const holders = await transaction.readAlone(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
       FROM unique_key u JOIN resource r ON r.key = u.resource
       WHERE u.project = ${this.#shard} AND r.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
     for (const [text, key, type, id] of holders as readonly string[][]) {
@@ -129,7 +129,7 @@ export class ProjectWrites {
       for (const [text] of freed) this.#heldThere.delete(text);
     }
     const statement = this.#statement();
-    await (alone ? transaction.runAlone(statement) : transaction.run(statement));
+    await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);

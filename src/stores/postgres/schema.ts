@@ -1,7 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { Sql, sql } from '../sql/sql.js';
-import type { Connection, Connections } from './connections.js';
+import type { Connections } from './connections.js';
 import { sqlState } from './errors.js';
+import type { Connection } from './lent-connection.js';
 
 /**
  * The tables. Each row begins with the project it is of: with that, all rows of a project can live on a shard of their own,
@@ -135,9 +136,9 @@ export async function prepareSchema(connections: Connections, partitions: number
         await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('index_version', ${String(INDEX_VERSION)})`);
       await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('schema_version', ${String(SCHEMA_VERSION)})
         ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
-      await connection.end(sql`COMMIT`);
+      await connection.commit();
     } catch (error) {
-      await connection.end(sql`ROLLBACK`).catch(() => undefined);
+      await connection.rollBack();
       throw error;
     }
   });

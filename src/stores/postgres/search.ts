@@ -7,9 +7,9 @@ import { planRows } from '../sql/plan.js';
 import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
-import type { Row } from './connections.js';
 import { POSTGRES_DIALECT } from './dialect.js';
 import { resourceKey } from './keys.js';
+import type { Row } from './lent-connection.js';
 
 /** Runs statements, as many side by side as are given at once. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;

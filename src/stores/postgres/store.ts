@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { FhirError } from '../../fhir/error.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import { assertNotAborted, callAborted, storeClosed } from '../../store/guards.js';
 import type {
   CallOptions,
   Change,
@@ -38,8 +37,9 @@ export interface PostgresPools {
 /**
  * A store in a PostgreSQL database (13 or later), for any number of connections and processes.
  *
- * The first call makes or updates the tables. Every statement names one project. A commit that rejects with `unavailable`
- * was lost on the way: nothing of it is half written, but whether it was written at all has to be read.
+ * The first call makes or updates the tables. Every statement names one project. Nothing of a commit that rejects is half
+ * written, and nothing of it is written at all unless the error's details say `unknown: true`: then it was lost on the way,
+ * or its signal fired while it was being written, and only a read tells.
  *
  * @example
  * const store = new PostgresStore(new Pool({ connectionString, max: 20 }));
@@ -62,10 +62,10 @@ export class PostgresStore implements ResourceStore {
    */
   constructor(pools: PostgresPool | PostgresPools, options: PostgresStoreOptions = {}) {
     this.#config = resolveConfig(options);
-    const { connectionWait, readOwnWrites } = this.#config;
+    const { readOwnWrites } = this.#config;
     const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
-    this.#writer = new Connections(writer, connectionWait);
-    this.#readers = readers === writer ? this.#writer : new Connections(readers, connectionWait);
+    this.#writer = new Connections(writer, this.#config);
+    this.#readers = readers === writer ? this.#writer : new Connections(readers, this.#config);
     this.#commits = new Commits(this.#writer, this.#config);
     if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
   }
@@ -161,19 +161,8 @@ export class PostgresStore implements ResourceStore {
   }
 
   /** A call that only reads: its signal ends it at once, and what it waited for is cleared away behind. */
-  async #answer<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
-    const signal = options?.signal;
-    if (signal === undefined) return this.#perform(options, work);
-    let stop: (() => void) | undefined;
-    const stopped = new Promise<never>((_, reject) => {
-      stop = () => reject(new FhirError('aborted', 'The call was ended by its signal', { cause: signal.reason }));
-      signal.addEventListener('abort', stop, { once: true });
-    });
-    try {
-      return await Promise.race([this.#perform(options, work), stopped]);
-    } finally {
-      signal.removeEventListener('abort', stop!);
-    }
+  #answer<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
+    return untilAborted(this.#perform(options, work), options?.signal);
   }
 
   /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
@@ -181,7 +170,8 @@ export class PostgresStore implements ResourceStore {
     if (this.#closed) throw storeClosed();
     assertNotAborted(options);
     try {
-      await this.#prepare();
+      // Others wait for the same preparation, so it goes on.
+      await untilAborted(this.#prepare(), options?.signal);
       return await work();
     } catch (error) {
       throw storeError(error);
@@ -195,6 +185,19 @@ export class PostgresStore implements ResourceStore {
       throw error;
     });
     return this.#prepared;
+  }
+}
+
+/** What the promise comes to, or `aborted` when the signal fires before. */
+async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(callAborted(signal));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted } from '../../store/guards.js';
 import { type Sql, sql } from '../sql/sql.js';
-import type { Connection, Connections, Row } from './connections.js';
-import { isBroken, isRetryable } from './errors.js';
+import type { Connections } from './connections.js';
+import { isRetryable } from './errors.js';
+import type { Connection, Row } from './lent-connection.js';
 
 export interface TransactionOptions {
   /** What was searched must still be so at the end, not only what was written. */
@@ -32,14 +33,19 @@ export async function inTransaction<Result>(
       );
     } catch (error) {
       if (!isRetryable(error) || attempt >= options.attempts) throw error;
-      await delay(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE));
-      assertNotAborted(options);
+      await pause(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE), options.signal);
     }
   }
 }
 
 /** Milliseconds. */
 const LONGEST_PAUSE = 250;
+
+async function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
+  // Its rejection is the signal's.
+  await delay(time, undefined, signal && { signal }).catch(() => undefined);
+  assertNotAborted({ signal });
+}
 
 /** One attempt: begins with the first statement that needs it. */
 export class Transaction {
@@ -62,19 +68,28 @@ export class Transaction {
   }
 
   /**
-   * Runs a statement that rests on nothing: a read of what is checked once more where it is written, or the one statement
-   * that writes. PERF: so a usual commit is two round trips instead of four.
+   * Runs a read that rests on nothing, as what it reads is checked once more where it is written. PERF: with
+   * {@link writeAlone} a usual commit is two round trips instead of four.
    */
-  async runAlone(statement: Sql): Promise<readonly Row[]> {
-    return this.#begun || this.#serializable ? this.run(statement) : this.#connection.run(statement);
+  async readAlone(statement: Sql): Promise<readonly Row[]> {
+    return this.#standsAlone ? this.#connection.run(statement) : this.run(statement);
+  }
+
+  /** Runs the one statement that writes. */
+  async writeAlone(statement: Sql): Promise<readonly Row[]> {
+    return this.#standsAlone ? this.#connection.write(statement) : this.run(statement);
   }
 
   async commit(): Promise<void> {
-    if (this.#begun) await this.#connection.end(COMMIT);
+    if (this.#begun) await this.#connection.commit();
   }
 
   async rollBack(): Promise<void> {
-    if (this.#begun) await this.#connection.end(ROLLBACK);
+    if (this.#begun) await this.#connection.rollBack();
+  }
+
+  get #standsAlone(): boolean {
+    return !this.#begun && !this.#serializable;
   }
 }
 
@@ -87,12 +102,10 @@ async function runOnce<Result>(
     await transaction.commit();
     return result;
   } catch (error) {
-    if (!isBroken(error)) await transaction.rollBack().catch(() => undefined);
+    await transaction.rollBack();
     throw error;
   }
 }
 
 const BEGIN = sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`;
 const BEGIN_SERIALIZABLE = sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`;
-const COMMIT = sql`COMMIT`;
-const ROLLBACK = sql`ROLLBACK`;

@@ -12,7 +12,13 @@ test('a Pool of pg fits', () => {
 
 test('options out of their range are refused', async () => {
   const pool = await postgresPool();
-  for (const options of [{ connectionWait: -1 }, { attempts: 0 }, { partitions: 1.5 }, { readOwnWrites: Number.NaN }]) {
+  for (const options of [
+    { connectionWait: -1 },
+    { cancelWait: 0.5 },
+    { attempts: 0 },
+    { partitions: 1.5 },
+    { readOwnWrites: Number.NaN },
+  ]) {
     expect(() => new PostgresStore(pool, options)).toThrow(expect.objectContaining({ code: 'invalid' }));
   }
 });
@@ -130,4 +136,22 @@ test('a position that does not fit the sort is the mistake of the caller', async
     after: { values: ['not a date'], id: 'a' },
   });
   await expect(store.search(query)).rejects.toMatchObject({ code: 'invalid' });
+});
+
+test('a connection of PGlite that is given up in a transaction is rolled back before the next one has it', async () => {
+  const database = await bareDatabase();
+  const pool = pglitePool(database);
+  const first = await pool.connect();
+  const rowsOf = async (text: string, client = first): Promise<unknown> =>
+    (await client.query({ text, values: [], rowMode: 'array' })).rows;
+  await rowsOf('CREATE TABLE given (up int)');
+  await rowsOf('BEGIN');
+  // Still at work when it is given up.
+  const insert = rowsOf('INSERT INTO given VALUES (1)');
+  first.release(true);
+  const second = await pool.connect();
+  expect(await rowsOf('SELECT * FROM given', second)).toEqual([]);
+  second.release();
+  await insert;
+  await bareDatabase();
 });

@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FhirError } from '../../fhir/error.js';
+import { inDoubt } from '../../fhir/in-doubt.js';
+import { assertNotAborted, callAborted } from '../../store/guards.js';
+import { type Sql, sql } from '../sql/sql.js';
+import { type Cancel, isCancellable } from './cancel.js';
+import type { PostgresAnswer, PostgresClient } from './driver.js';
+import { isBroken, isDefinite, storeError } from './errors.js';
+import { toStatement } from './statements.js';
+
+/** One result row: the values of its columns in order. */
+export type Row = readonly unknown[];
+
+/** A connection while it is ours. */
+export interface Connection {
+  /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
+  run(statement: Sql): Promise<readonly Row[]>;
+  /**
+   * Runs a statement outside of a transaction, which is written when it ends.
+   *
+   * @throws as {@link run}; FhirError with `details.unknown` where nobody can tell whether it was written.
+   */
+  write(statement: Sql): Promise<readonly Row[]>;
+  /** Ends a transaction. @throws as {@link write} */
+  commit(): Promise<void>;
+  /** Ends a transaction without a trace. Where that fails the connection is closed, which comes to the same. */
+  rollBack(): Promise<void>;
+}
+
+/** How a connection is lent. */
+export interface Terms {
+  readonly cancel: Cancel | undefined;
+  /** How long a statement that its signal ended may take to end, in milliseconds; then its connection is closed. */
+  readonly cancelWait: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * A connection of the pool from when it is taken to when it is given back.
+ *
+ * It is never given back with a statement or a cancel request of ours on its way: what is not settled in time is closed.
+ */
+export class LentConnection implements Connection {
+  readonly #client: PostgresClient;
+  readonly #terms: Terms;
+  /** Nothing more is sent over it. */
+  #closing = false;
+  readonly #onError = (): void => void (this.#closing = true);
+
+  constructor(client: PostgresClient, terms: Terms) {
+    this.#client = client;
+    this.#terms = terms;
+    client.on?.('error', this.#onError);
+  }
+
+  run(statement: Sql): Promise<readonly Row[]> {
+    assertNotAborted(this.#terms);
+    return this.#send(statement, { cancels: true, writes: false });
+  }
+
+  write(statement: Sql): Promise<readonly Row[]> {
+    assertNotAborted(this.#terms);
+    return this.#send(statement, { cancels: true, writes: true });
+  }
+
+  async commit(): Promise<void> {
+    await this.write(COMMIT);
+  }
+
+  async rollBack(): Promise<void> {
+    try {
+      await this.#send(ROLLBACK, { cancels: false, writes: false });
+    } catch {
+      this.#closing = true;
+    }
+  }
+
+  giveBack(): void {
+    this.#client.off?.('error', this.#onError);
+    this.#client.release(this.#closing);
+  }
+
+  async #send(statement: Sql, how: Handling): Promise<readonly Row[]> {
+    if (this.#closing) throw this.#fault(new Error('The connection was lost before the statement was sent'));
+    const { signal } = this.#terms;
+    let query: Promise<PostgresAnswer> | undefined;
+    try {
+      query = this.#client.query(toStatement(statement));
+      return (await (signal === undefined ? query : this.#watched(query, how, signal))).rows;
+    } catch (error) {
+      if (isBroken(error)) this.#closing = true;
+      const doubtful = how.writes && query !== undefined && !isDefinite(error);
+      throw doubtful ? inDoubt(storeError(this.#fault(error))) : this.#fault(error);
+    }
+  }
+
+  /** After the signal, everything that goes wrong is its doing. */
+  #fault(error: unknown): unknown {
+    const { signal } = this.#terms;
+    return signal?.aborted !== true || error instanceof FhirError ? error : callAborted(signal);
+  }
+
+  /** The answer to a statement that is ended when the signal fires, if need be with its connection. */
+  async #watched(query: Promise<PostgresAnswer>, how: Handling, signal: AbortSignal): Promise<PostgresAnswer> {
+    const { promise: hung, reject } = Promise.withResolvers<never>();
+    let warned = false;
+    const onNotice = (notice: unknown): void => void (warned ||= isWarning(notice));
+    let stopping: Promise<void> | undefined;
+    const stop = (): void => {
+      this.#client.on?.('notice', onNotice);
+      stopping = this.#stop(query, how.cancels).then((ended) => {
+        if (!ended) reject(new Error('The statement did not end in time'));
+      });
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    try {
+      const answer = await Promise.race([query, hung]);
+      await stopping;
+      // The server waited for its standbys, and the request has ended that: they may not have what it has written.
+      if (warned && how.writes) throw new Error('The wait for the standbys was cancelled');
+      return answer;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await stopping;
+      this.#client.off?.('notice', onNotice);
+    }
+  }
+
+  /**
+   * Waits until the statement has ended and no cancel request is on its way. What does not come to that in time makes the
+   * connection useless.
+   *
+   * @returns whether the statement has ended
+   */
+  async #stop(query: Promise<PostgresAnswer>, cancels: boolean): Promise<boolean> {
+    const { cancel, cancelWait } = this.#terms;
+    const controller = new AbortController();
+    const { signal } = controller;
+    let ended = false;
+    const end = query.then(ignore, ignore).then(() => void (ended = true));
+    const timer = setTimeout(() => controller.abort(), cancelWait);
+    const late = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    try {
+      // A request that overtakes its statement does nothing, so it is made until the statement ends.
+      for (let pause = FIRST_PAUSE; cancels && cancel !== undefined && isCancellable(this.#client); pause *= 2) {
+        await cancel(this.#client, signal);
+        await Promise.race([end, late, delay(pause, undefined, { ref: false })]);
+        if (ended || signal.aborted) break;
+      }
+    } catch {
+      // The request may still be on its way.
+      this.#closing = true;
+    }
+    await Promise.race([end, late]);
+    clearTimeout(timer);
+    this.#closing ||= !ended;
+    return ended;
+  }
+}
+
+/** What becomes of a statement whose signal fires while it runs. */
+interface Handling {
+  /** It is cancelled on the server; otherwise it has its time to end. */
+  readonly cancels: boolean;
+  /** With its end something is written for good. */
+  readonly writes: boolean;
+}
+
+const COMMIT = sql`COMMIT`;
+const ROLLBACK = sql`ROLLBACK`;
+
+/** Milliseconds between the first cancel request and the second. */
+const FIRST_PAUSE = 50;
+
+/** Class 01 of the server's codes. */
+function isWarning(notice: unknown): boolean {
+  const { code } = notice as { readonly code?: unknown };
+  return typeof code === 'string' && code.startsWith('01');
+}
+
+function ignore(): void {
+  // Nothing to do.
+}
