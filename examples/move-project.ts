@@ -6,12 +6,12 @@ import {
   type ResourceStore,
   type SearchPosition,
   type SearchQuery,
-  systemCaller,
+  serverCaller,
 } from '../src/index.js';
 
 /**
  * Copies what a project holds now from one store to another, whatever they are, with the Project itself and the Users that
- * are members of it. Ids are kept; versions begin anew. It can be run again: what is there already and the same is left
+ * are members of it, which is why it needs serverCaller. Ids are kept; versions begin anew. It can be run again: what is there already and the same is left
  * alone.
  *
  * @param types the resource types to copy, beside Project and User
@@ -22,7 +22,7 @@ export function moveProject(
   project: string,
   types: readonly string[],
 ): Promise<NdjsonResult> {
-  return importNdjson(linesOf(from, project, types), { store: to, caller: systemCaller(project) });
+  return importNdjson(linesOf(from, project, types), { store: to, caller: serverCaller(project) });
 }
 
 async function* linesOf(from: ResourceStore, project: string, types: readonly string[]): AsyncGenerator<string> {

@@ -11,7 +11,14 @@ export type {
   ProjectOperation,
   RestInteraction,
 } from './access/audit.js';
-export { systemCaller, type Caller, type MemberCaller, type SystemCaller } from './access/caller.js';
+export {
+  serverCaller,
+  systemCaller,
+  type Caller,
+  type MemberCaller,
+  type ServerCaller,
+  type SystemCaller,
+} from './access/caller.js';
 export { explainAccess, type AccessExplanation, type InteractionExplanation } from './access/explain-access.js';
 export type { AccessRule, AccessRules, Interaction, RuleOrigin } from './access/policy/rule.js';
 export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';

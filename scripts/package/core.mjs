@@ -8,6 +8,7 @@ import {
   invite,
   MemoryStore,
   signIn,
+  serverCaller,
   systemCaller,
 } from 'fhirgraph';
 import { storeConformance } from 'fhirgraph/testing';
@@ -25,7 +26,7 @@ for (const { name, run } of cases) {
 const store = new MemoryStore();
 const { id } = await createProject(
   { resourceType: 'Project', name: 'Clinic', strictMode: true },
-  { store, caller: systemCaller('setup') },
+  { store, caller: serverCaller() },
 );
 const body = { resourceType: 'Practitioner', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' };
 const { membership } = await invite(id, body, { store, caller: systemCaller(id) });

@@ -1,10 +1,19 @@
 // A clinic with two patients, of whom Ann may see one, and the bearer tokens of a service that knows its members by them.
-import { createProject, createRepository, FhirError, invite, MemoryStore, signIn, systemCaller } from 'fhirgraph';
+import {
+  createProject,
+  createRepository,
+  FhirError,
+  invite,
+  MemoryStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+} from 'fhirgraph';
 
 /** @returns the store, the token of Ann, and who is meant by an `Authorization` header */
 export async function openClinic() {
   const store = new MemoryStore();
-  const setup = systemCaller('setup');
+  const setup = serverCaller();
   const { id: project } = await createProject({ resourceType: 'Project', name: 'Clinic' }, { store, caller: setup });
   const system = { store, caller: systemCaller(project) };
   const repository = createRepository(system);

@@ -77,8 +77,7 @@ function subtypeOf(interaction: AuditInteraction): { system: string; code: strin
 const AGENT_TYPES: ReadonlySet<string> = new Set(['Patient', 'Practitioner', 'RelatedPerson']);
 
 function toAgent({ who }: AuditRecord): AuditEventAgent {
-  if (who.kind === 'unknown') return { altId: 'unknown', requestor: true };
-  if (who.kind === 'system') return { altId: 'system', requestor: true };
+  if (who.kind !== 'member') return { altId: who.kind, requestor: true };
   const known = AGENT_TYPES.has(who.profile.split('/', 1)[0]!);
   return {
     who: known ? { reference: who.profile } : { display: who.profile },

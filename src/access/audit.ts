@@ -1,7 +1,7 @@
 import { isResourceType } from '../fhir/definitions.js';
 import { maskError, type ErrorCode } from '../fhir/error.js';
 import { isResourceId } from '../fhir/resource.js';
-import type { ResourceStore } from '../store/store.js';
+import { ABOVE_PROJECTS, type ResourceStore } from '../store/store.js';
 import { observed, type ObservedFacts } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
@@ -52,6 +52,8 @@ export type ProjectOperation =
 /** Who is responsible, by references. */
 export type AuditedCaller =
   | { readonly kind: 'system'; readonly project: string }
+  /** Trusted code of the operator; `project` where it worked in one. */
+  | { readonly kind: 'server'; readonly project?: string | undefined }
   | {
       readonly kind: 'member';
       readonly project: string;
@@ -150,6 +152,9 @@ async function record<Result>(
 function auditedCaller(caller: unknown): AuditedCaller {
   if (!isCaller(caller)) return { kind: 'unknown' };
   if (caller.kind === 'system') return { kind: 'system', project: caller.project };
+  if (caller.kind === 'server') {
+    return { kind: 'server', ...(caller.project === ABOVE_PROJECTS ? {} : { project: caller.project }) };
+  }
   const { project, membership, user, profile } = caller;
   return { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile };
 }

@@ -1,5 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
+import { ABOVE_PROJECTS } from '../store/store.js';
 import type { AccessRules } from './policy/rule.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
@@ -9,12 +10,24 @@ import type { SuperAdminPower } from './policy/super-admin-powers.js';
  * A caller names the one project it works in and the author its writes are attributed to. It holds what was true at
  * sign-in; sign in anew per request, or as often as changes to policies shall be felt.
  */
-export type Caller = SystemCaller | MemberCaller;
+export type Caller = SystemCaller | ServerCaller | MemberCaller;
 
-/** Trusted in-process code, bound by nothing but its project. */
+/**
+ * Trusted in-process code of one project: it may do anything with the resources of that project, and nothing elsewhere.
+ *
+ * Of what lives above projects it reaches what an administrator of the project needs: it reads the Users of the project's
+ * members, and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin`.
+ */
 export interface SystemCaller {
   readonly kind: 'system';
   /** The id of the project whose resources this caller reaches. */
+  readonly project: string;
+}
+
+/** Trusted in-process code of the operator, above projects: it may do anything with Users and Projects. */
+export interface ServerCaller {
+  readonly kind: 'server';
+  /** The id of the project that it also works in; `''` where it stays above projects. */
   readonly project: string;
 }
 
@@ -41,7 +54,8 @@ export interface MemberCaller {
 const GENUINE = new WeakSet<object>();
 
 /**
- * The caller for trusted in-process code: migrations, imports, tests. It may do anything inside the project given.
+ * The caller for trusted code that works inside one project: imports, jobs, tests. It reaches nothing of other projects,
+ * and above them no more than {@link SystemCaller} says; {@link serverCaller} does.
  *
  * @param project the id of the project, its `Project/id`, or a Reference to it
  * @throws FhirError `invalid` - the project is not named by an id
@@ -53,6 +67,23 @@ export function systemCaller(project: string | { readonly reference?: string | u
   const id = idOf(project, 'Project');
   if (id === undefined) throw new FhirError('invalid', 'systemCaller needs the id of a project');
   return genuine({ kind: 'system', project: id });
+}
+
+/**
+ * The caller for trusted code of the operator, whose work lies above projects: making projects, verifying an e-mail
+ * address, setting up or moving whole projects. Never let what clients send, such as a Bundle to import, run as this caller.
+ *
+ * @param project the project whose resources it reaches besides; left out: none
+ * @throws FhirError `invalid` - the project is not named by an id
+ *
+ * @example
+ * const users = createRepository({ store, caller: serverCaller() });
+ * await users.patch('User', id, [{ op: 'add', path: '/emailVerified', value: true }]);
+ */
+export function serverCaller(project?: string | { readonly reference?: string | undefined }): ServerCaller {
+  const id = project === undefined ? ABOVE_PROJECTS : idOf(project, 'Project');
+  if (id === undefined) throw new FhirError('invalid', 'serverCaller needs the id of a project, or nothing');
+  return genuine({ kind: 'server', project: id });
 }
 
 /** The caller of a membership whose checks have all passed. For sign-in only. */
@@ -69,7 +100,7 @@ export function assertCaller(caller: unknown): asserts caller is Caller {
   if (isCaller(caller)) return;
   throw new FhirError(
     'unauthenticated',
-    `${caller === undefined ? 'No caller given' : 'Not a caller'}; pass the result of signIn, or systemCaller(project) for trusted code`,
+    `${caller === undefined ? 'No caller given' : 'Not a caller'}; pass the result of signIn; trusted code passes systemCaller(project) or serverCaller()`,
   );
 }
 

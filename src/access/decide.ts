@@ -1,6 +1,14 @@
-import type { Caller } from './caller.js';
-import { isProgram, isProtected, secretFields } from './policy/administrative-types.js';
-import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './policy/rule.js';
+import { ABOVE_PROJECTS } from '../store/store.js';
+import type { Caller, ServerCaller, SystemCaller } from './caller.js';
+import { isAboveProjects, isProgram, isProtected, secretFields } from './policy/administrative-types.js';
+import { administratorRules } from './policy/default-rules.js';
+import {
+  READ_INTERACTIONS,
+  unrestrictedRule,
+  type AccessRule,
+  type AccessRules,
+  type Interaction,
+} from './policy/rule.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,
@@ -9,7 +17,7 @@ import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction 
  * @returns null when nothing of that type is allowed, and then no query is sent
  */
 export function decide(caller: Caller, type: string, interaction: Interaction): readonly AccessRule[] | null {
-  if (caller.kind === 'system') return systemRules(type);
+  if (caller.kind !== 'member') return trustedRules(caller, type, interaction);
   if (isProtected(type) || (isProgram(type) && !READ_INTERACTIONS.includes(interaction))) return null;
   const rules = caller.rules.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
   return rules.length === 0 ? null : rules;
@@ -20,7 +28,21 @@ export function isUnrestricted(rules: readonly AccessRule[]): boolean {
   return rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
 }
 
-function systemRules(type: string): readonly AccessRule[] {
+function trustedRules(
+  caller: SystemCaller | ServerCaller,
+  type: string,
+  interaction: Interaction,
+): readonly AccessRule[] | null {
+  if (!isAboveProjects(type)) return caller.project === ABOVE_PROJECTS ? null : everything(type);
+  if (caller.kind === 'server') return everything(type);
+  // What it needs above its project is what an administrator of the project has there.
+  let own = OWN_RULES.get(caller);
+  if (own === undefined) OWN_RULES.set(caller, (own = administratorRules(caller.project)));
+  return own.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
+}
+const OWN_RULES = new WeakMap<SystemCaller, AccessRules>();
+
+function everything(type: string): readonly AccessRule[] {
   const secrets = secretFields(type);
   return secrets.length === 0 ? TRUSTED : [unrestrictedRule('trusted code', secrets)];
 }

@@ -57,7 +57,7 @@ async function explainInteraction(
 ): Promise<InteractionExplanation> {
   const rules = decide(caller, type, interaction) ?? [];
   const granting = id === undefined || interaction === 'create' ? rules : await rulesGranting(caller, type, id, rules);
-  const others = caller.kind === 'system' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
+  const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
   return {
     allowed: granting.length > 0,
     by: granting.map(({ origin }) => origin.text),
@@ -73,7 +73,7 @@ async function rulesGranting(
   id: string,
   rules: readonly AccessRule[],
 ): Promise<readonly AccessRule[]> {
-  if (caller.kind === 'system') return rules;
+  if (caller.kind !== 'member') return rules;
   const store = storeOf(caller);
   if (store === undefined) throw new FhirError('invalid', 'Only a caller from signIn can be explained with an id');
   const project = homeOf(type, caller);

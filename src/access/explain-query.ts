@@ -37,7 +37,7 @@ export function explainQuery(caller: Caller, query: GuardedQuery, reference?: st
   const restricted = restrictQuery(caller, query, rules, rulesOf, reference);
   const kept = new Set(restricted.sort);
   return {
-    query: restricted.criteria.kind === 'none' && caller.kind !== 'system' ? undefined : restricted,
+    query: restricted.criteria.kind === 'none' ? undefined : restricted,
     rules,
     origins,
     hiddenSort: query.sort?.flatMap((key) => (kept.has(key) ? [] : key.parameter)) ?? [],

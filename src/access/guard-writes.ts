@@ -6,7 +6,7 @@ import { grantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
 import type { ReadyWrite } from './ready-write.js';
-import { systemWrites } from './system-writes.js';
+import { trustedWrites } from './system-writes.js';
 import { LENIENT, strictnessFor, validateWrite, type Strictness } from './validate-writes.js';
 import { WriteSession } from './write-session.js';
 import { withIndex } from './write-error.js';
@@ -23,13 +23,13 @@ export async function commitGuarded(
 ): Promise<readonly GuardedResult[]> {
   const strictness = await strictnessFor(store, caller, writes, options);
   // What a member writes is held to the definitions once the fields that it cannot see are back in.
-  const asked = caller.kind === 'system' ? strictness : LENIENT;
+  const asked = caller.kind === 'member' ? LENIENT : strictness;
   for (const [index, write] of writes.entries()) if (write.kind === 'put') validateWrite(write, index, asked);
   for (let attempt = 1; ; attempt += 1) {
     const ready =
-      caller.kind === 'system'
-        ? await systemWrites(store, caller, writes, options)
-        : await memberWrites(store, caller, writes, strictness, options);
+      caller.kind === 'member'
+        ? await memberWrites(store, caller, writes, strictness, options)
+        : await trustedWrites(store, caller, writes, options);
     try {
       const results = await store.commit(
         ready.map(({ write }) => write),

@@ -164,7 +164,6 @@ class Guard {
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
     const restricted = restrictQuery(this.caller, query, rules, (type) => this.#rules(type, 'search'), reference);
-    if (this.caller.kind === 'system') return restricted;
     const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
     return criteria.kind === 'none' ? null : { ...restricted, criteria };
   }
@@ -175,7 +174,7 @@ class Guard {
     page: SearchPage,
     options: CallOptions | undefined,
   ): Promise<SearchPage> {
-    if (this.caller.kind === 'system' && isUnrestricted(rules)) return page;
+    if (this.caller.kind !== 'member' && isUnrestricted(rules)) return page;
     const project = homeOf(type, this.caller);
     const matches = await maskFound(this.store, project, type, rules, this.#allRules, page.matches, options);
     return { ...page, matches };

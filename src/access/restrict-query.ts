@@ -22,12 +22,11 @@ export function restrictQuery(
   reference?: string,
 ): SearchQuery {
   const project = homeOf(query.type, caller);
-  if (caller.kind === 'system') return { ...query, project };
   // A sort by a field that some rule hides would tell its order.
   const open = query.sort?.map(({ parameter }) =>
     rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
   );
-  const isOpen = (_: unknown, index: number): boolean => open?.[index] === true;
+  const isOpen = (_: unknown, index: number): boolean => open?.[index] !== false;
   const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
   return {
     ...query,

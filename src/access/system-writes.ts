@@ -1,22 +1,30 @@
 import { FhirError } from '../fhir/error.js';
 import { referenceTo } from '../fhir/reference.js';
-import { elementsOf, type AnyResource } from '../fhir/resource.js';
-import type { CallOptions, ResourceStore } from '../store/store.js';
-import type { SystemCaller } from './caller.js';
+import type { AnyResource } from '../fhir/resource.js';
+import type { CallOptions, ReadResult, ResourceKey, ResourceStore } from '../store/store.js';
+import type { ServerCaller, SystemCaller } from './caller.js';
+import { decide } from './decide.js';
 import type { GuardedWrite } from './guarded-store.js';
 import { homeOf } from './home-of.js';
-import { secretFields } from './policy/administrative-types.js';
+import { keepSecrets } from './keep-secrets.js';
+import { resolveMemberUsers } from './member-users.js';
+import { ownProjectWrite } from './own-project-write.js';
+import { isAboveProjects, secretFields } from './policy/administrative-types.js';
 import { assertPolicyWrite } from './policy/assert-policy-write.js';
 import { unrestrictedRule } from './policy/rule.js';
 import type { ReadyWrite } from './ready-write.js';
+import { restrictQuery } from './restrict-query.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { companionsOf, stamp } from './write-companions.js';
 import { withIndex } from './write-error.js';
 
-/** The writes of trusted code, which need no decision. Secrets may be written, but are never part of a result. */
-export async function systemWrites(
+/**
+ * The writes of trusted code, which no policy binds, but its place does: one project, or what is above projects. Secrets
+ * may be written, but are never part of a result.
+ */
+export async function trustedWrites(
   store: ResourceStore,
-  caller: SystemCaller,
+  caller: SystemCaller | ServerCaller,
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<ReadyWrite[]> {
@@ -25,11 +33,11 @@ export async function systemWrites(
   const written = new Map<string, AnyResource | null>();
   for (const [from, write] of writes.entries()) {
     if (write.kind === 'unmatched') {
-      const query = { ...write.query, project: homeOf(write.query.type, caller) };
-      ready.push({ write: { kind: 'unmatched', query }, from, seenBy: [] });
+      ready.push(await unmatched(store, caller, write, from, options));
       continue;
     }
     const key = { ...write.key, project: homeOf(write.key.type, caller) };
+    assertWithinReach(caller, write, from);
     const name = referenceTo(key.type, key.id);
     if (write.kind === 'delete') {
       const { mustExist, ...deletion } = write;
@@ -51,8 +59,8 @@ export async function systemWrites(
     }
     ready.push(...companionsOf(write, key, caller, from, null));
     if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
-    const { keepSecrets, ...put } = write;
-    const kept = keepSecrets === true ? await withSecrets(store, caller, write, options) : write;
+    const { keepSecrets: _, ...put } = write;
+    const kept = await withWhatStays(store, caller, write, key, from, options);
     const resource = stamp(kept.resource, caller);
     written.set(name, resource);
     const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
@@ -62,19 +70,59 @@ export async function systemWrites(
   return ready;
 }
 
-/** Secrets that the resource leaves out are those of the version it replaces. */
-async function withSecrets(
+async function unmatched(
   store: ResourceStore,
-  caller: SystemCaller,
-  { key, resource, expect }: GuardedWrite & { kind: 'put' },
+  caller: SystemCaller | ServerCaller,
+  { query }: GuardedWrite & { kind: 'unmatched' },
+  from: number,
+  options: CallOptions | undefined,
+): Promise<ReadyWrite> {
+  const rulesOf = (type: string): ReturnType<typeof decide> => decide(caller, type, 'search');
+  const restricted = restrictQuery(caller, query, rulesOf(query.type) ?? [], rulesOf);
+  const criteria = await resolveMemberUsers(store, caller, restricted.criteria, options);
+  return { write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, seenBy: [] };
+}
+
+/** @throws FhirError `forbidden` - it lies in no project of the caller's, or above projects where that is out of reach */
+function assertWithinReach(
+  caller: SystemCaller | ServerCaller,
+  { key, kind }: Exclude<GuardedWrite, { kind: 'unmatched' }>,
+  from: number,
+): void {
+  const { type, id } = key;
+  if (caller.kind === 'server') {
+    if (decide(caller, type, 'update') !== null) return;
+    const hint = `serverCaller() without a project reaches Users and Projects only, not ${type}`;
+    throw withIndex(new FhirError('forbidden', hint), from);
+  }
+  if (!isAboveProjects(type) || (type === 'Project' && id === caller.project && kind === 'put')) return;
+  const what = type === 'User' ? 'Users are' : id === caller.project ? 'Deleting a Project is' : 'Other Projects are';
+  const message = `${what} out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  throw withIndex(new FhirError('forbidden', message), from);
+}
+
+/** The resource with what it leaves out and what must stay, and the version that this was decided on. */
+async function withWhatStays(
+  store: ResourceStore,
+  caller: SystemCaller | ServerCaller,
+  write: GuardedWrite & { kind: 'put' },
+  key: ResourceKey,
+  from: number,
   options: CallOptions | undefined,
 ): Promise<Pick<GuardedWrite & { kind: 'put' }, 'resource' | 'expect'>> {
-  const secrets = secretFields(key.type);
-  if (secrets.length === 0) return { resource, expect };
-  const [found] = await store.read([{ ...key, project: homeOf(key.type, caller) }], options);
-  if (found?.status !== 'found') return { resource, expect };
-  const stored = elementsOf(found.resource);
-  const missing = secrets.filter((name) => Object.hasOwn(stored, name) && !Object.hasOwn(resource, name));
-  const kept = { ...resource, ...Object.fromEntries(missing.map((name) => [name, stored[name]])) };
-  return { resource: kept, expect: expect ?? { version: found.versionId } };
+  const { resource, expect } = write;
+  const ownProject = caller.kind === 'system' && key.type === 'Project';
+  const keeping = write.keepSecrets === true && secretFields(key.type).length > 0;
+  if (!ownProject && !keeping) return { resource, expect };
+  const [found] = await store.read([key], options);
+  const stored = storedOf(found);
+  const settled = ownProject ? ownProjectWrite(stored, resource) : resource;
+  if (settled instanceof FhirError) throw withIndex(settled, from);
+  const kept = keeping && stored !== undefined ? keepSecrets(stored, settled) : settled;
+  if (found?.status === 'found') return { resource: kept, expect: expect ?? { version: found.versionId } };
+  return { resource: kept, expect: ownProject ? (expect ?? { version: null }) : expect };
+}
+
+function storedOf(found: ReadResult | undefined): AnyResource | undefined {
+  return found?.status === 'found' ? found.resource : undefined;
 }

@@ -21,7 +21,7 @@ export async function strictnessFor(
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<Strictness> {
-  if (!writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
+  if (caller.project === ABOVE_PROJECTS || !writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
   const [project] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: caller.project }], options);
   const strictMode = project?.status === 'found' && elementsOf(project.resource)['strictMode'] === true;
   return (type) => strictMode || isAboveProjects(type);

@@ -37,7 +37,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
   const asked = allowed.map((index) => fullKey(keys[index]!, caller));
   if (asked.length === 0) return keys.map(() => MISSING);
-  if (caller.kind === 'system' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
+  if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
     return store.read(asked, options);
   }
   const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
-import { assertCaller, type Caller, systemCaller } from '../access/caller.js';
+import { assertCaller, type Caller, serverCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { OutcomeIssue } from '../fhir/operation-outcome.js';
@@ -30,10 +30,12 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
   const { store, caller, signal } = context;
   return audited(context, 'create-project', async (facts) => {
     assertCaller(caller);
-    if (!mayCreateProjects(caller)) throw new FhirError('forbidden', 'Only super administrators may create projects');
+    if (!mayCreateProjects(caller)) {
+      throw new FhirError('forbidden', 'Only super administrators and serverCaller() may create projects');
+    }
     const project = parseProject(body);
     const key = { type: 'Project', id: project.id! };
-    const guard = guardStore(store, systemCaller(key.id));
+    const guard = guardStore(store, serverCaller(key.id));
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
       signal,
     });
@@ -44,7 +46,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
 }
 
 function mayCreateProjects(caller: Caller): boolean {
-  if (caller.kind === 'system') return true;
+  if (caller.kind !== 'member') return caller.kind === 'server';
   return caller.superAdmin && (caller.powers?.has('Project.create') ?? true);
 }
 

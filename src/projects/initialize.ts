@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
-import { type MemberCaller, systemCaller } from '../access/caller.js';
+import { type MemberCaller, serverCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { signIn } from '../access/sign-in.js';
 import { FhirError } from '../fhir/error.js';
@@ -54,7 +54,7 @@ export async function initialize(store: ResourceStore, options: InitializeOption
   };
   const membership = programMembership(id, client, { admin: true });
   const resources = [project, client, membership];
-  const [, ...results] = await guardStore(store, systemCaller(id))
+  const [, ...results] = await guardStore(store, serverCaller(id))
     .commit([
       { kind: 'unmatched', query: { type: 'Project', criteria: ALL } },
       ...resources.map((resource) => ({

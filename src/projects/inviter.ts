@@ -7,7 +7,7 @@ import type { ProjectDesk } from './project-desk.js';
  * A program of another project is told by its name only: its reference would lead astray here.
  */
 export function inviterReference({ caller, project }: ProjectDesk): ProjectMembership['invitedBy'] {
-  if (caller.kind === 'system') return undefined;
+  if (caller.kind !== 'member') return undefined;
   if (caller.project === project || caller.user.startsWith('User/')) {
     return { reference: caller.user };
   }

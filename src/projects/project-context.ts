@@ -8,7 +8,7 @@ export type { ResourceName };
 /** Where a project or member is administered, and on whose behalf. */
 export interface ProjectContext {
   readonly store: ResourceStore;
-  /** From `signIn`, or `systemCaller(project)` for trusted code. */
+  /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
   /** Ends the work early with `aborted`, as long as nothing is written. */
   readonly signal?: AbortSignal | undefined;

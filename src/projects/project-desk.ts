@@ -1,6 +1,6 @@
 import type { Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { AuditTarget } from '../access/audit.js';
-import { type Caller, assertCaller, systemCaller } from '../access/caller.js';
+import { type Caller, assertCaller, serverCaller } from '../access/caller.js';
 import { type GuardedStore, guardStore } from '../access/guarded-store.js';
 import type { Interaction } from '../access/policy/rule.js';
 import { FhirError } from '../fhir/error.js';
@@ -40,8 +40,8 @@ export function openDesk(project: ResourceName, context: ProjectContext, interac
   }
   if (id === undefined)
     throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
-  const guard = guardStore(store, systemCaller(id));
-  const view = caller.kind === 'system' ? guard : caller.project === id ? guardStore(store, caller) : undefined;
+  const guard = guardStore(store, serverCaller(id));
+  const view = caller.kind === 'server' ? guard : caller.project === id ? guardStore(store, caller) : undefined;
   return { project: id, caller, store, guard, view, options: { signal } };
 }
 
@@ -67,7 +67,8 @@ export async function openMemberDesk(
     throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
   }
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
-  return { desk: openDesk(project ?? caller.project, context, interaction), id };
+  if (project === undefined) throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
+  return { desk: openDesk(project, context, interaction), id };
 }
 
 /** The project, without its secrets. @throws FhirError `not-found` */
@@ -97,7 +98,7 @@ export function copyAs<Resource>(resource: AnyResource): Resource {
 /** `meta` for what this caller writes through the desk: the author, where the caller has a profile in the project. */
 export function authored<Written extends AnyResource>(desk: ProjectDesk, resource: Written): Written {
   const { caller } = desk;
-  if (caller.kind === 'system' || caller.project !== desk.project) return resource;
+  if (caller.kind !== 'member' || caller.project !== desk.project) return resource;
   return { ...resource, meta: { ...resource.meta, author: { reference: caller.profile } } };
 }
 
@@ -119,6 +120,7 @@ function mayAdminister(caller: Caller, project: string | undefined, interaction:
 
 /** Which projects' members a caller may administer. */
 function openable(caller: Caller, interaction: Interaction): 'own' | 'any' | undefined {
+  if (caller.kind === 'server') return 'any';
   if (caller.kind === 'system') return 'own';
   if (caller.superAdmin && (caller.powers?.has(`ProjectMembership.${interaction}`) ?? true)) return 'any';
   return caller.admin ? 'own' : undefined;

@@ -6,7 +6,7 @@ import type { ResourceStore } from '../store/store.js';
 /** What a repository works on, and on whose behalf. */
 export interface RepositoryContext {
   readonly store: ResourceStore;
-  /** From `signIn`, or `systemCaller(project)` for trusted code. */
+  /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
   /**
    * The service's own base URL: `fullUrl`s and links of Bundles begin with it, and absolute references below it are

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import { serverCaller, type MemberCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -253,7 +253,7 @@ export async function enrol(store: ResourceStore, project: string, setup: Member
           }),
     },
   ];
-  await guardStore(store, systemCaller(project)).commit(
+  await guardStore(store, serverCaller(project)).commit(
     resources.map(plain).map((resource) => ({
       kind: 'put',
       key: { type: resource.resourceType, id: resource.id! },

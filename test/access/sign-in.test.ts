@@ -1,6 +1,6 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller } from '../../src/access/caller.js';
 import { signIn, type Credentials } from '../../src/access/sign-in.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
@@ -9,7 +9,7 @@ import { codeOf, faultOf, overStores, repositoryOf } from '../repository/harness
 
 /** One clinic: Ann the practitioner, Pat the patient with a relative, a program. All healthy. */
 async function clinic(store: ResourceStore, project = 'clinic'): Promise<Repository> {
-  const trusted = createRepository({ store, caller: systemCaller(project) });
+  const trusted = createRepository({ store, caller: serverCaller(project) });
   await trusted.update({ resourceType: 'Project', id: project, name: project });
   for (const id of ['ann', 'pat', 'rel']) {
     await trusted.update({ resourceType: 'User', id, firstName: id, lastName: 'Last', email: `${id}@x.org` });
@@ -195,7 +195,7 @@ overStores('signing in', (open) => {
     });
     expect(await signIn(store, { membership: 'north-ann' })).toMatchObject({ project: 'north' });
     // The id of a membership is unique over projects: no second one can take it over.
-    const south = createRepository({ store, caller: systemCaller('south') });
+    const south = createRepository({ store, caller: serverCaller('south') });
     const stolen = { ...membership('ann', 'User/ann', 'Practitioner/ann', 'south'), id: 'north-ann' };
     expect(await codeOf(south.update(stolen))).toBe('conflict');
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -196,7 +196,7 @@ export const PROBES: readonly AnyResource[] = [
 
 /** Fills a project: the Project itself, and its content. */
 export async function fill(store: ResourceStore, project: string, content: readonly AnyResource[]): Promise<void> {
-  const trusted = guardStore(store, systemCaller(project));
+  const trusted = guardStore(store, serverCaller(project));
   await trusted.commit(
     [plain({ resourceType: 'Project', id: project, name: project }), ...content].map((resource) => ({
       kind: 'put',

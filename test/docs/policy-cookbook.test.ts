@@ -1,7 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type Caller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
@@ -100,7 +100,7 @@ async function enrol(store: ResourceStore, policy: AnyResource, { profile, acces
 }
 
 async function put(store: ResourceStore, resources: readonly AnyResource[]): Promise<void> {
-  await guardStore(store, systemCaller('clinic')).commit(
+  await guardStore(store, serverCaller('clinic')).commit(
     resources.map((resource) => ({
       kind: 'put',
       key: { type: resource.resourceType, id: resource.id! },

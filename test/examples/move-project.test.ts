@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest';
 import { moveProject } from '../../examples/move-project.js';
-import { createProject, executeFhirGraphql, invite, MemoryStore, signIn, systemCaller } from '../../src/index.js';
+import {
+  createProject,
+  executeFhirGraphql,
+  invite,
+  MemoryStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 
 test('a project moves with its members from one store to another, twice without harm', async () => {
   const from = new SqliteStore(':memory:');
-  const setup = { store: from, caller: systemCaller('setup') };
+  const setup = { store: from, caller: serverCaller() };
   const { id } = await createProject({ resourceType: 'Project', name: 'Clinic' }, setup);
   const project = id!;
   const ann = { resourceType: 'Practitioner', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' } as const;

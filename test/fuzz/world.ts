@@ -1,4 +1,4 @@
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import type { Caller } from '../../src/access/caller.js';
 import { createRepository } from '../../src/repository/create-repository.js';
@@ -25,7 +25,7 @@ export const STORES = {
 
 export async function openWorld(store: ResourceStore, resources: readonly Sample[]): Promise<World> {
   const caller = systemCaller(PROJECT);
-  await guardStore(store, caller).commit(
+  await guardStore(store, serverCaller(PROJECT)).commit(
     resources.map((resource) => ({
       kind: 'put',
       key: { type: resource.resourceType, id: resource.id },

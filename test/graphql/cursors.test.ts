@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
@@ -353,7 +353,7 @@ describe('a cursor', () => {
 
   test('never tells what its caller cannot see, and pages in the order that is left', async () => {
     const store = new MemoryStore();
-    await guardStore(store, caller).commit(
+    await guardStore(store, serverCaller(PROJECT)).commit(
       [
         ...PATIENTS,
         { resourceType: 'Project', id: PROJECT, name: 'Clinic' },

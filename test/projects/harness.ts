@@ -1,5 +1,5 @@
 import type { AccessPolicy, Organization, Patient, Project } from '@medplum/fhirtypes';
-import { type Caller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { resourceTypes } from '../../src/fhir/definitions.js';
@@ -97,7 +97,7 @@ export function person(
 
 /** Writes resources into a project as trusted code. */
 export async function put(store: ResourceStore, project: string, ...resources: readonly AnyResource[]): Promise<void> {
-  await guardStore(store, systemCaller(project)).commit(
+  await guardStore(store, serverCaller(project)).commit(
     resources.map((resource) => ({ kind: 'put', key: { type: resource.resourceType, id: resource.id! }, resource })),
   );
 }

@@ -1,6 +1,6 @@
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { type Caller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -98,7 +98,7 @@ describe('the profile of who is invited', () => {
     const clinic = await openClinic();
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
-    const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
+    const repository = createRepository({ store: clinic.store, caller: serverCaller() });
     await repository.update({ ...(await repository.read('User', before.user.id!)), email: 'anna@example.org' });
     const again = await send(clinic, person('Practitioner', 'Anna'));
     expect([again.user.id, again.profile.id]).toEqual([before.user.id, before.profile.id]);

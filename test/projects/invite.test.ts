@@ -1,6 +1,6 @@
 import type { Patient, Practitioner, RelatedPerson } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { invite, type InviteContext } from '../../src/projects/invite.js';
@@ -435,7 +435,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
   });
 
   test('an inactive project takes nobody in', async () => {
-    const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
+    const repository = createRepository({ store: clinic.store, caller: serverCaller() });
     await repository.update({ ...(await repository.read('Project', clinic.project)), active: false });
     expect((await rejection(send(person('Patient', 'Pat')))).code).toBe('conflict');
   });

@@ -1,6 +1,6 @@
 import type { OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Caller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { createBot, createClient } from '../../src/projects/create-program.js';
 import { createProject } from '../../src/projects/create-project.js';
@@ -262,7 +262,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
 
   test('who were removed keep User and profile, and are removed once', async () => {
     await removeMember(pat.membership.id!, context);
-    const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
+    const repository = createRepository({ store: clinic.store, caller: serverCaller(clinic.project) });
     expect((await repository.read('Patient', pat.profile.id!)).id).toBe(pat.profile.id);
     expect((await repository.read('User', pat.user.id!)).id).toBe(pat.user.id);
     expect((await rejection(removeMember(pat.membership.id!, context))).code).toBe('not-found');

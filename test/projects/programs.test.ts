@@ -1,6 +1,6 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { fitsHash, hashSecret } from '../../src/projects/client-secret.js';
 import { createBot, createClient } from '../../src/projects/create-program.js';
@@ -187,7 +187,7 @@ describe('a project', () => {
     expect(project.superAdmin).toBeUndefined();
     const strict = await createProject(
       { resourceType: 'Project', name: 'Strict' },
-      { ...clinic, caller: systemCaller('any') },
+      { ...clinic, caller: serverCaller() },
     );
     expect(strict.strictMode).toBe(true);
   });

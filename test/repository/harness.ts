@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe } from 'vitest';
-import { systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
+import { serverCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createRepository } from '../../src/repository/create-repository.js';
@@ -48,7 +48,7 @@ export async function system(
   more: Partial<RepositoryContext> & { strictMode?: boolean } = {},
 ): Promise<Repository> {
   const { strictMode = false, ...context } = more;
-  const caller = systemCaller(project);
+  const caller = serverCaller(project);
   await createRepository({ store, caller }).update({ resourceType: 'Project', id: project, name: project, strictMode });
   return createRepository({ store, caller, ...context });
 }
@@ -75,7 +75,7 @@ let members = 0;
 export async function signedIn(store: ResourceStore, membership: Membership = {}): Promise<MemberCaller> {
   members += 1;
   const { project = 'clinic', rules, parameters, admin } = membership;
-  const trusted = createRepository({ store, caller: systemCaller(project) });
+  const trusted = createRepository({ store, caller: serverCaller(project) });
   const profile = membership.profile ?? { resourceType: 'Practitioner', id: `practitioner-${members}` };
   await trusted.update(profile);
   const user = `user-${members}`;

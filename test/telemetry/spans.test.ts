@@ -11,6 +11,7 @@ import {
   observedStore,
   type ResourceStore,
   signIn,
+  serverCaller,
   systemCaller,
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
@@ -133,7 +134,7 @@ test('repository, sign-in, import and the operations on projects have spans arou
   const inner = new MemoryStore();
   const { tracer, take } = openTracer();
   const store = observedStore(inner, { tracer });
-  const context = { store, caller: systemCaller('clinic') };
+  const context = { store, caller: serverCaller() };
   const project = await createProject({ resourceType: 'Project', name: 'Hushclinic' }, context);
   const { membership } = await invite(
     project.id!,

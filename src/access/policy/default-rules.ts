@@ -92,7 +92,7 @@ export function administratorRules(project: string): AccessRules {
             { kind: 'id', ids: [project] },
             {
               type,
-              readonlyFields: PROJECT_READONLY,
+              readonlyFields: OPERATORS_FIELDS,
             },
           ),
         ];
@@ -102,8 +102,16 @@ export function administratorRules(project: string): AccessRules {
   });
 }
 
-/** Fields of a Project that its own administrators leave as they are. */
-const PROJECT_READONLY = ['active', 'features', 'link', 'owner', 'strictMode', 'superAdmin', 'systemSetting'] as const;
+/** Elements of a Project that belong to the operator: the project's own administrators leave them as they are. */
+export const OPERATORS_FIELDS = [
+  'active',
+  'features',
+  'link',
+  'owner',
+  'strictMode',
+  'superAdmin',
+  'systemSetting',
+] as const;
 
 /** Rules of several sources, which add up. */
 export function joinRules(sources: readonly AccessRules[]): AccessRules {
