@@ -11,6 +11,7 @@ import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
 import type { PolicyParameters, PolicyValue } from './policy/parameters.js';
 import type { AccessRules } from './policy/rule.js';
+import { relatedPatient } from './related-patient.js';
 import { superAdminPowers } from './policy/super-admin-powers.js';
 
 /** An id, a `Type/id`, or a Reference. */
@@ -188,16 +189,16 @@ async function readProfile(store: ResourceStore, project: string, profile: strin
 
 /** `%profile` for everyone, `%patient` for a Patient and a RelatedPerson; a policy's own parameters may replace them. */
 function ownParameters(profile: string, resource: AnyResource): Map<string, readonly PolicyValue[]> {
-  const parameters = new Map<string, readonly PolicyValue[]>([['profile', [{ kind: 'reference', ...split(profile) }]]]);
   const patient =
     resource.resourceType === 'Patient'
-      ? profile
+      ? resource.id
       : resource.resourceType === 'RelatedPerson'
-        ? referenceOf(elementsOf(resource)['patient'])
+        ? relatedPatient(resource, Date.now())
         : undefined;
-  const parsed = patient === undefined ? undefined : parseReference(patient);
-  if (parsed?.kind === 'local') parameters.set('patient', [{ kind: 'reference', type: parsed.type, id: parsed.id }]);
-  return parameters;
+  return new Map<string, readonly PolicyValue[]>([
+    ['profile', [{ kind: 'reference', ...split(profile) }]],
+    ...(patient === undefined ? [] : [['patient', [{ kind: 'reference', type: 'Patient', id: patient }]] as const]),
+  ]);
 }
 
 async function readPolicies(

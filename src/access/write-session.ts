@@ -11,6 +11,7 @@ import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import type { GrantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
+import { assertPatientLink } from './related-patient.js';
 import { resolveMemberUsers } from './member-users.js';
 import { overlaidWith, WrittenResources } from './overlay.js';
 import { assertPolicyWrite } from './policy/assert-policy-write.js';
@@ -48,6 +49,7 @@ export class WriteSession {
     const version = first ? (stored?.versionId ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
     const { after, eyes } = await this.#grantPut(write, from, before);
+    assertPatientLink(this.caller, before, after, this.stored.deleted.has(name));
     if (type === 'AccessPolicy') assertPolicyWrite(after);
     const resource = stamp(after, this.caller);
     validateWrite({ key: write.key, resource }, from, this.strictness);
