@@ -1,3 +1,4 @@
+import './scripts/assert-node.mjs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 

@@ -1,3 +1,4 @@
+import '../scripts/assert-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { AttackReport } from '../test/graphql/hostile/run-attacks.js';

@@ -1,3 +1,4 @@
+import '../scripts/assert-node.mjs';
 import { importBundle, systemCaller } from 'fhirgraph';
 import { PostgresStore } from 'fhirgraph/postgres';
 import pg from 'pg';

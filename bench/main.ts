@@ -1,3 +1,4 @@
+import '../scripts/assert-node.mjs';
 import Database from 'better-sqlite3';
 import { MemoryStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';

@@ -1,3 +1,4 @@
+import '../scripts/assert-node.mjs';
 import { MemoryStore } from '../src/index.js';
 import { tellStory } from './clinic/story.js';
 

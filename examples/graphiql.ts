@@ -1,3 +1,4 @@
+import '../scripts/assert-node.mjs';
 import { createProject, importBundle, initialize, invite, MemoryStore, systemCaller } from '../src/index.js';
 import { createTokens } from './hosts/tokens.js';
 import { generateSample } from './sample-data.js';

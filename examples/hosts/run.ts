@@ -1,3 +1,4 @@
+import '../../scripts/assert-node.mjs';
 import { serve } from '@hono/node-server';
 import { MemoryStore } from '../../src/index.js';
 import { expressHost } from './express.js';

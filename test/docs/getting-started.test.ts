@@ -1,6 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,12 +11,11 @@ import { blocksOf } from '../support/markdown.js';
 const ROOT = new URL('../..', import.meta.url).pathname;
 const blocks = blocksOf(readFileSync(join(ROOT, 'docs/getting-started.md'), 'utf8'));
 const TOKEN_KEY = 'a-secret-of-at-least-32-characters';
-const PORT = '38147';
 
 /** A folder with the files of the guide, where the package's name leads to this source. */
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(ROOT, 'node_modules/.getting-started-'));
+  folder = mkdtempSync(join(tmpdir(), 'fhirgraph-getting-started-'));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   for (const { language, info, text } of blocks) {
@@ -39,11 +40,22 @@ async function run(file: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 test('whoever follows the guide line by line has a guarded endpoint', async () => {
   const [, project, user] = /PROJECT=(\S+)\nADA=(\S+)/.exec(await run('setup.js'))!;
+  const port = await freePort();
   const server = spawn(process.execPath, ['--import', 'tsx', 'server.js'], {
     cwd: folder,
-    env: { ...process.env, TOKEN_KEY, PORT },
+    env: { ...process.env, TOKEN_KEY, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
@@ -51,7 +63,7 @@ test('whoever follows the guide line by line has a guarded endpoint', async () =
     const token = (await run('token.js', project!, user!)).trim();
     const curl = blocks.find(({ text }) => text.includes('curl'))!.text;
     const ask = (authorization: string): Promise<Response> =>
-      fetch(`http://127.0.0.1:${PORT}/fhir/R4/$graphql`, {
+      fetch(`http://127.0.0.1:${port}/fhir/R4/$graphql`, {
         method: 'POST',
         headers: { authorization, 'content-type': 'application/json' },
         body: /-d '(.*)'/.exec(curl)![1]!,
