@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../src/graphql/limits.js';
 import type { CallOptions } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { caller, failures, messages, openClinic, storeWith, type Clinic, type Sample } from './harness.js';
+import { executeBy, ManualClock } from './manual-clock.js';
 
 const patients = ['1', '2', '3', '4'].map((id): Sample => ({ resourceType: 'Patient', id, active: true }));
 const observations = ['1', '2', '3'].map((id): Sample => ({
@@ -159,75 +160,74 @@ describe('each limit lets through what reaches it and refuses one more', () => {
 });
 
 describe('time', () => {
+  const LIST = '{ PatientList { id } }';
+  const REPEAT = '1.repeat(iif($this < 50, $this + 1, {})).count() = 50';
+
   test('a store that never answers ends with an error, and is told to stop', async () => {
+    const clock = new ManualClock();
     let signal: AbortSignal | undefined;
     const store = storeWith(new MemoryStore(), {
       search: (_, options?: CallOptions) => {
         signal = options?.signal;
+        queueMicrotask(() => clock.advance(5));
         return new Promise(() => undefined);
       },
     });
-    const result = await clinic.ask('{ PatientList { id } }', {}, { store, limits: { timeout: 5 } });
-    expect(failures(result)).toEqual(['too-costly']);
-    expect(result.errors![0]!.extensions.details).toEqual({ limit: 'timeout', max: 5 });
-    expect(signal?.aborted).toBe(true);
-  });
-
-  test('a store that leaves timers no turn is noticed after the call', async () => {
-    const store = storeWith(clinic.store, {
-      search: (query) => {
-        const end = performance.now() + 6;
-        while (performance.now() < end);
-        return clinic.store.search(query);
-      },
+    await expect(executeBy(clock, LIST, { store, caller, limits: { timeout: 5 } })).rejects.toMatchObject({
+      code: 'too-costly',
+      details: { limit: 'timeout', max: 5 },
     });
-    expect(failures(await clinic.ask('{ PatientList { id } }', {}, { store, limits: { timeout: 5 } }))).toEqual([
-      'too-costly',
-    ]);
+    expect(signal?.aborted).toBe(true);
+    expect(clock.alarms).toBe(0);
   });
 
   test.each([
-    ['matches', '{ PatientList(fhirpath: "EXPRESSION") { id } }'],
-    ['items', '{ PatientList { name(fhirpath: "EXPRESSION") { text } } }'],
+    ['in time', 5, undefined],
+    ['a moment later', 5.01, 'too-costly'],
+  ])('a store that leaves timers no turn and answers %s', async (_, milliseconds, code) => {
+    const clock = new ManualClock();
+    const store = storeWith(clinic.store, {
+      search: (query) => {
+        clock.pass(milliseconds);
+        return clinic.store.search(query);
+      },
+    });
+    const outcome = executeBy(clock, LIST, { store, caller, limits: { timeout: 5 } });
+    if (code === undefined) expect((await outcome).data).toEqual({ PatientList: patients.map(({ id }) => ({ id })) });
+    else await expect(outcome).rejects.toMatchObject({ code, details: { limit: 'timeout', max: 5 } });
+    expect(clock.alarms).toBe(0);
+  });
+
+  test.each([
+    ['matches', `{ PatientList(fhirpath: "${REPEAT}") { id } }`],
+    ['items', `{ PatientList { name(fhirpath: "${REPEAT}") { text } } }`],
   ])('FHIRPath over many %s ends with the time', async (_, query) => {
     const names = [{ text: 'a' }, { text: 'b' }];
-    const { ask } = await openClinic(
+    const { store } = await openClinic(
       Array.from({ length: 40 }, (_, index): Sample => ({ resourceType: 'Patient', id: String(index), name: names })),
     );
-    let clock = 0;
-    const now = performance.now.bind(performance);
-    // Each look at the clock finds a millisecond gone, so that the test depends on no machine.
-    performance.now = () => (clock += 1);
-    try {
-      const text = query.replace('EXPRESSION', '1.repeat(iif($this < 50, $this + 1, {})).count() = 50');
-      const refused = await ask(text, {}, { limits: { timeout: 20 } });
-      expect(failures(refused)).toEqual(['too-costly']);
-      expect(refused.errors![0]!.extensions.details).toMatchObject({ limit: 'timeout' });
-      expect(clock).toBeLessThan(60);
-    } finally {
-      performance.now = now;
-    }
+    const clock = new ManualClock(() => clock.pass(1));
+    await expect(executeBy(clock, query, { store, caller, limits: { timeout: 20 } })).rejects.toMatchObject({
+      code: 'too-costly',
+      details: { limit: 'timeout' },
+    });
+    // Each look finds a millisecond gone.
+    expect(clock.looks).toBeLessThan(60);
   });
 
   test('the signal of the host ends a loop of repeat() between two items, and no item is asked after that', async () => {
-    const { ask } = await openClinic(
+    const { store } = await openClinic(
       Array.from({ length: 40 }, (_, index): Sample => ({ resourceType: 'Patient', id: String(index) })),
     );
     const host = new AbortController();
-    let looks = 0;
-    const now = performance.now.bind(performance);
-    performance.now = () => {
-      looks += 1;
+    const clock = new ManualClock(({ looks }) => {
       if (looks === 20) host.abort();
-      return 0;
-    };
-    try {
-      const query = '{ PatientList(fhirpath: "1.repeat(iif($this < 50, $this + 1, {})).count() = 50") { id } }';
-      expect(failures(await ask(query, {}, { signal: host.signal }))).toEqual(['aborted']);
-      expect(looks).toBeLessThan(25);
-    } finally {
-      performance.now = now;
-    }
+    });
+    const query = `{ PatientList(fhirpath: "${REPEAT}") { id } }`;
+    await expect(executeBy(clock, query, { store, caller, signal: host.signal })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    expect(clock.looks).toBeLessThan(25);
   });
 
   test('a store that answers in time is not told to stop', async () => {

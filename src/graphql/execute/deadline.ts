@@ -1,8 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { LimitError } from '../limits.js';
-
-/** The longest delay that timers know; what is longer fires at once. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
+import { type Clock, SYSTEM_CLOCK } from './clock.js';
 
 /** How long a write may take to tell how it ended once the request is over, in milliseconds. */
 const WRITE_GRACE_MS = 1000;
@@ -16,8 +14,8 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #expired: Promise<never>;
   readonly #abort = (): void => this.#end(aborted(this.host));
-  readonly #timer: ReturnType<typeof setTimeout>;
-  readonly #started = performance.now();
+  readonly #stopTimer: () => void;
+  readonly #started: number;
   #reject!: (reason: FhirError) => void;
 
   /**
@@ -27,13 +25,15 @@ export class Deadline {
   constructor(
     private readonly timeout: number,
     private readonly host: AbortSignal | undefined,
+    private readonly clock: Clock = SYSTEM_CLOCK,
   ) {
+    this.#started = clock.now();
     this.#expired = new Promise<never>((_, reject) => {
       this.#reject = reject;
     });
     // Whoever waits sees it; when nobody does, it is no unhandled rejection.
     this.#expired.catch(() => undefined);
-    this.#timer = setTimeout(() => this.#end(this.#tooLong()), Math.min(timeout, MAX_DELAY_MS));
+    this.#stopTimer = clock.after(timeout, () => this.#end(this.#tooLong()));
     host?.addEventListener('abort', this.#abort);
   }
 
@@ -64,10 +64,8 @@ export class Deadline {
     try {
       return await Promise.race([work, this.#expired]);
     } catch (error) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const moment = new Promise<'unknown'>((resolve) => {
-        timer = setTimeout(() => resolve('unknown'), WRITE_GRACE_MS);
-      });
+      const { promise: moment, resolve } = Promise.withResolvers<'unknown'>();
+      const stopTimer = this.clock.after(WRITE_GRACE_MS, () => resolve('unknown'));
       const ended = await Promise.race([
         moment,
         work.then(
@@ -75,7 +73,7 @@ export class Deadline {
           () => 'failed' as const,
         ),
       ]);
-      clearTimeout(timer);
+      stopTimer();
       if (typeof ended === 'object') return ended.result;
       throw ended === 'unknown' ? inDoubt(error) : error;
     }
@@ -88,11 +86,11 @@ export class Deadline {
    */
   check(): void {
     if (this.host?.aborted === true) throw aborted(this.host);
-    if (performance.now() - this.#started > this.timeout) throw this.#tooLong();
+    if (this.clock.now() - this.#started > this.timeout) throw this.#tooLong();
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.host?.removeEventListener('abort', this.#abort);
   }
 

@@ -4,6 +4,7 @@ import type { AuditTarget } from '../../access/audit.js';
 import type { GuardedStore } from '../../access/guarded-store.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, type Limits } from '../limits.js';
+import type { Clock } from './clock.js';
 import { Deadline } from './deadline.js';
 import type { ResolvableReference } from './resolvable-reference.js';
 import type { Variables } from '../plan/arguments.js';
@@ -53,6 +54,8 @@ export interface RunOptions {
   readonly baseUrl: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly now: Date;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock | undefined;
   readonly dialect: Dialect;
   /** Follow references that only have an identifier. */
   readonly resolveIdentifiers: boolean | undefined;
@@ -97,7 +100,7 @@ export class Run implements StepMeter {
     shaped: boolean,
   ) {
     this.selections = shaped ? new WeakMap() : undefined;
-    this.deadline = new Deadline(options.limits.timeout, options.signal);
+    this.deadline = new Deadline(options.limits.timeout, options.signal, options.clock);
   }
 
   /** Puts off a field until its edge is called; the key keeps its place in the response. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'graphql';
 import { operationKind } from '../../../src/graphql/operation-kind.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { failures, storeWith } from '../harness.js';
+import { caller, failures, storeWith } from '../harness.js';
+import { executeBy, ManualClock } from '../manual-clock.js';
 import { openClinic } from './harness.js';
 
 const UPDATE = 'mutation { PatientUpdate(id: "p", res: { active: true }) { id } }';
@@ -118,10 +119,25 @@ describe('a mutation that is ended early', () => {
 
   test('during a commit that never ends says that nobody knows', async () => {
     const clinic = await openClinic(new MemoryStore());
-    const store = storeWith(clinic.store, { commit: () => new Promise<never>(() => undefined) });
-    const result = await clinic.ask(UPDATE, {}, { store, limits: { timeout: 20 } });
-    expect(failures(result)).toEqual(['too-costly']);
-    expect(result.errors![0]!.extensions.details).toEqual({ limit: 'timeout', max: 20, written: 'unknown' });
+    const clock = new ManualClock();
+    let told = 0;
+    const store = storeWith(clinic.store, {
+      commit(_, options) {
+        // Over at 20 ms; then it has a second to say how it ended.
+        options!.signal!.addEventListener('abort', () => {
+          told = clock.alarms;
+          setImmediate(() => clock.advance(1_000));
+        });
+        queueMicrotask(() => clock.advance(20));
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const outcome = executeBy(clock, UPDATE, { store, caller, limits: { timeout: 20 } });
+    await expect(outcome).rejects.toMatchObject({
+      code: 'too-costly',
+      details: { limit: 'timeout', max: 20, written: 'unknown' },
+    });
+    expect([told, clock.alarms]).toEqual([0, 0]);
   });
 });
 

@@ -1,0 +1,22 @@
+/** Measures how long a request runs, and ends it in time. Tests have one of their own. */
+export interface Clock {
+  /** Milliseconds from any start; never goes back. */
+  now(): number;
+  /**
+   * Calls once after this many milliseconds.
+   *
+   * @returns what calls it off
+   */
+  after(milliseconds: number, call: () => void): () => void;
+}
+
+/** The longest delay that timers know; what is longer fires at once. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+export const SYSTEM_CLOCK: Clock = {
+  now: () => performance.now(),
+  after(milliseconds, call) {
+    const timer = setTimeout(call, Math.min(milliseconds, MAX_DELAY_MS));
+    return () => clearTimeout(timer);
+  },
+};
