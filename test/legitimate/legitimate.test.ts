@@ -1,0 +1,16 @@
+import { MemoryStore } from 'fhirgraph';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import { describe, expect, test } from 'vitest';
+import { legitimateSuite } from './legitimate-suite.js';
+import { ROLES } from './roles.js';
+
+const STORES = [
+  ['MemoryStore', () => new MemoryStore()],
+  ['SqliteStore', () => new SqliteStore(':memory:')],
+] as const;
+
+describe.each(STORES)('legitimate work on %s', (_, openStore) => legitimateSuite(openStore));
+
+test('the corpus holds a few hundred operations', () => {
+  expect(ROLES.flatMap(({ operations }) => operations).length).toBeGreaterThan(300);
+});

@@ -1,0 +1,103 @@
+import type { Bundle, Resource } from '@medplum/fhirtypes';
+import type { createSearch, JsonPatchOperation } from 'fhirgraph';
+
+type CriteriaSearch = Parameters<typeof createSearch>[0];
+
+/** A resource as a table writes it. */
+export type Json = { readonly resourceType: string; readonly [element: string]: unknown };
+
+/**
+ * What somebody asks. References are `Type/id`. `@{name.user}` in any text stands for what `as: 'name'` made before: `id` of
+ * a resource, `membership`, `user` and `profile` of an invite, `client` of a program.
+ */
+export type Ask =
+  /** @returns `data`; errors fail */
+  | { readonly graphql: string; readonly variables?: object; readonly focus?: string; readonly dialect?: 'hl7' }
+  /** `Patient?gender=male`. @returns the ids, in the order of the answer */
+  | { readonly search: string }
+  /** A search by criteria of the host. @returns the ids */
+  | { readonly criteria: CriteriaSearch; readonly type: string }
+  /** @returns how many match */
+  | { readonly count: string }
+  | { readonly read: string }
+  /** `Patient/ann/_history/1` */
+  | { readonly vread: string }
+  /** @returns the methods or version ids of the versions, newest first */
+  | { readonly history: string; readonly count?: number }
+  | { readonly create: Json; readonly ifNoneExist?: string; readonly as?: string }
+  | { readonly update: Json; readonly ifMatch?: string }
+  /** Reads it, changes these elements of what was read, and writes all of it back on the condition that nobody else did. */
+  | { readonly edit: string; readonly set: object }
+  | { readonly patch: string; readonly operations: readonly JsonPatchOperation[]; readonly ifMatch?: string }
+  /** @returns what a read tells afterwards */
+  | { readonly remove: string; readonly ifMatch?: string }
+  /** By the repository. @returns the statuses of the entries */
+  | { readonly transaction: Bundle['type']; readonly entries: readonly Entry[] }
+  /** @returns the counts of the import */
+  | { readonly bundle: 'transaction' | 'batch'; readonly entries: readonly Entry[] }
+  /** @returns the counts of the import */
+  | { readonly ndjson: readonly Json[] }
+  /** @returns what was created, and the status of the e-mail */
+  | { readonly invite: object; readonly project?: string; readonly as?: string }
+  /** @returns the membership */
+  | { readonly member: string; readonly changes: object }
+  /** @returns the names of the members found */
+  | { readonly members: string; readonly project?: string }
+  /** @returns the code that a sign-in meets afterwards */
+  | { readonly dismiss: string }
+  /** @returns the status of the e-mail */
+  | { readonly resend: string }
+  | { readonly newProject: object; readonly as?: string }
+  /** @returns the program */
+  | { readonly newClient: object; readonly project?: string; readonly as?: string }
+  | { readonly newBot: object; readonly project?: string; readonly as?: string }
+  /** @returns whether the new secret fits */
+  | { readonly rotate: string; readonly project?: string; readonly keepPrevious?: boolean }
+  /** @returns profile type, administrator or not */
+  | { readonly signIn: object }
+  /** @returns the interactions that are allowed */
+  | { readonly explain: string };
+
+export interface Entry {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly resource?: Json;
+  readonly fullUrl?: string;
+  readonly ifNoneExist?: string;
+  readonly ifMatch?: string;
+}
+
+/**
+ * One row: what it is for, what is asked, and what comes of it. Resources must hold at least what is expected; everything
+ * else must equal it.
+ */
+export type Operation = readonly [purpose: string, ask: Ask, expected: unknown];
+
+/** Who works, and what must succeed, in this order. */
+export interface Role {
+  readonly role: string;
+  readonly who: Who;
+  readonly operations: readonly Operation[];
+}
+
+/** How a role comes to its caller: the client of `initialize`, trusted code, or a member of the clinic. */
+export type Who = 'operations' | 'system' | Member;
+
+export interface Member {
+  /** The profile type of a person, or a program. */
+  readonly as: 'Practitioner' | 'Patient' | 'RelatedPerson' | 'ClientApplication' | 'Bot';
+  /** A record that is the profile, such as `Practitioner/doc`. */
+  readonly profile?: string;
+  readonly patient?: string;
+  readonly admin?: boolean;
+  /** Rules of its policy; left out: none. */
+  readonly rules?: readonly object[];
+  /** Values of the policy's parameters: an entry of `access` for each set. */
+  readonly parameters?: readonly { readonly [name: string]: string }[];
+  /** A member of the clinic and administrator of a second project; in which of them it works. */
+  readonly memberships?: 'first' | 'second';
+  /** A member of the project of `initialize` instead of the clinic. */
+  readonly superAdmin?: boolean;
+}
+
+export type Stored = Resource & { readonly id: string };
