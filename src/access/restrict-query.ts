@@ -1,3 +1,4 @@
+import { assertAffordable, MAX_RESTRICTED_COST } from '../search/criteria-cost.js';
 import type { SearchPosition } from '../search/sort.js';
 import type { SearchQuery } from '../store/store.js';
 import type { Caller } from './caller.js';
@@ -9,6 +10,8 @@ import type { AccessRule } from './policy/rule.js';
 
 /**
  * A caller's search as the store is asked for it: within what the rules grant, and without any use of what they hide.
+ *
+ * @throws FhirError `too-costly` - the search, or what the rules make of it; see `assertAffordable`
  *
  * @param rules those of the searched type
  * @param rulesOf those of the types that chains lead to
@@ -28,11 +31,14 @@ export function restrictQuery(
   );
   const isOpen = (_: unknown, index: number): boolean => open?.[index] !== false;
   const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
+  const criteria = restrict(query.criteria, query.type, rules, rulesOf, reference);
+  const sort = query.sort?.filter(isOpen);
+  assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
   return {
     ...query,
     project,
-    criteria: restrict(query.criteria, query.type, rules, rulesOf, reference),
-    sort: query.sort?.filter(isOpen),
+    criteria,
+    sort,
     after: query.after && place(query.after),
     before: query.before && place(query.before),
   };

@@ -36,6 +36,11 @@ export class RandomQueries {
     return this.#query(oneOf(this.#types, this.#random));
   }
 
+  /** Criteria for resources of a type; all of them where the data holds none of it. */
+  criteriaOf(type: string): Criteria {
+    return this.#types.includes(type) ? this.#criteria(type, below(3, this.#random)) : ALL;
+  }
+
   /** Undefined when the type that chance chose refers to nothing. */
   reverse(): RandomReverseQuery | undefined {
     const query = this.#query(oneOf(this.#types, this.#random));

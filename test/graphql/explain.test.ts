@@ -121,7 +121,7 @@ describe('the text of an explanation', () => {
     expect(named(text)).toBe(`2 calls to the store on 2 levels; estimated cost 129
 
 1. ObservationConnection: search Observation
-   where (code = 8867-4 and [AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true)] and [AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: status = final]) or (code = 8867-4 and [AccessPolicy/p, rule 3: Observation?status=amended: status = amended])
+   where code = 8867-4 and ([AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: (subject leads to Patient where (active = true) and status = final)] or [AccessPolicy/p, rule 3: Observation?status=amended: status = amended])
    not sorted by date, which a rule hides
    at most 5, and their number
    by AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true) and status = final; a search of its own tells which

@@ -1,4 +1,6 @@
 import { ALL, and, NONE, not, or, type Criteria } from '../../search/criteria.js';
+import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/criteria-cost.js';
+import { simplifyCriteria } from '../../search/simplify-criteria.js';
 import { readsHidden } from './hidden-fields.js';
 import type { AccessRule } from './rule.js';
 
@@ -8,6 +10,11 @@ export type SearchRules = (type: string) => readonly AccessRule[] | null;
 /**
  * What a caller asks for, within what it may see: any of the rules grants the resource, and through that rule the
  * question holds. Hidden fields have no values, and chains reach only resources that may be seen in their turn.
+ *
+ * The question stands once for all rules that show what it reads. Where rules hide parts of it, those parts stand once
+ * per different answer, and through chains they multiply: the cost of that is known before any store is asked.
+ *
+ * @throws FhirError `too-costly` - the question, or what the rules make of it; see `assertAffordable`
  */
 export function restrict(
   asked: Criteria,
@@ -16,57 +23,141 @@ export function restrict(
   rulesOf: SearchRules,
   reference?: string,
 ): Criteria {
-  return or(
-    shapes(rules).map(({ hidden, criteria }) => {
-      // The reference that a reverse search follows is a question too.
-      if (reference !== undefined && readsHidden(type, reference, hidden)) return NONE;
-      return and([visible(asked, type, hidden, rulesOf), criteria]);
-    }),
-  );
+  const question = simplifyCriteria(asked);
+  assertAffordable({ criteria: question });
+  const restricted = simplifyCriteria(new Restriction(rulesOf).restrict(question, type, rules, reference));
+  assertAffordable({ criteria: restricted }, MAX_RESTRICTED_COST);
+  return restricted;
 }
 
-/** Rules that hide the same fields ask the same question, so they go together. */
-function shapes(rules: readonly AccessRule[]): { readonly hidden: readonly string[]; readonly criteria: Criteria }[] {
-  const byHidden = new Map<string, AccessRule[]>();
-  for (const rule of rules) {
-    const key = [...rule.hidden].sort().join();
-    const group = byHidden.get(key);
-    if (group === undefined) byHidden.set(key, [rule]);
-    else group.push(rule);
+/** Rules that let a caller see the same of a question. */
+interface Group {
+  /** The keys of {@link readings} that the rules hide. */
+  readonly hidden: ReadonlySet<string>;
+  /** Of any of the rules. */
+  readonly criteria: Criteria;
+}
+
+/** One question about one caller's rules. What chains lead to is the same for all rules before them, so it is made once. */
+class Restriction {
+  readonly #followed = new Map<Criteria, Criteria>();
+
+  constructor(readonly rulesOf: SearchRules) {}
+
+  restrict(asked: Criteria, type: string, rules: readonly AccessRule[], reference: string | undefined): Criteria {
+    // The reference that a reverse search follows is a question too.
+    const open = reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(type, reference, hidden));
+    return this.#through(asked, groupsOf(asked, type, open));
   }
-  return [...byHidden.values()].map((group) => ({
-    hidden: group[0]!.hidden,
-    criteria: or(group.map(({ criteria }) => criteria)),
-  }));
+
+  /** Through any of the groups. What all of them show alike stands outside, once. */
+  #through(asked: Criteria, groups: readonly Group[]): Criteria {
+    const granted = or(groups.map(({ criteria }) => criteria));
+    const isAlike = (one: Criteria): boolean => seenAlike(one, groups);
+    if (isAlike(asked)) return groups.length === 0 ? NONE : and([this.#visible(asked, groups[0]!), granted]);
+    const byGroup = (question: Criteria): Criteria =>
+      or(groups.map((group) => and([this.#visible(question, group), group.criteria])));
+    if (asked.kind !== 'and' && asked.kind !== 'or') return byGroup(asked);
+    const join = asked.kind === 'and' ? and : or;
+    const alike = asked.of.filter(isAlike);
+    const others = asked.of.filter((one) => !isAlike(one));
+    const apart = others.length === 1 ? this.#through(others[0]!, groups) : byGroup(join(others));
+    if (alike.length === 0) return apart;
+    const common = this.#visible(join(alike), groups[0]!);
+    return asked.kind === 'and' ? and([common, apart]) : or([and([common, granted]), apart]);
+  }
+
+  #visible(criteria: Criteria, group: Group): Criteria {
+    switch (criteria.kind) {
+      case 'and':
+        return and(criteria.of.map((one) => this.#visible(one, group)));
+      case 'or':
+        return or(criteria.of.map((one) => this.#visible(one, group)));
+      case 'not':
+        return not(this.#visible(criteria.of, group));
+      case 'missing':
+        if (!group.hidden.has(criteria.parameter)) return criteria;
+        return criteria.missing ? ALL : NONE;
+      case 'match':
+      case 'composite':
+      case 'last-updated':
+        return group.hidden.has(readingOf(criteria)!) ? NONE : criteria;
+      case 'chain':
+        return group.hidden.has(criteria.parameter) ? NONE : this.#follow(criteria);
+      case 'has':
+        return this.#follow(criteria);
+      case 'all':
+      case 'none':
+      case 'id':
+        return criteria;
+    }
+  }
+
+  #follow(criteria: Criteria & { readonly kind: 'chain' | 'has' }): Criteria {
+    let followed = this.#followed.get(criteria);
+    if (followed === undefined) {
+      const { kind, type, parameter } = criteria;
+      const rules = this.rulesOf(type);
+      const reference = kind === 'has' ? parameter : undefined;
+      const of = rules === null ? NONE : this.restrict(criteria.of, type, rules, reference);
+      followed = of.kind === 'none' ? NONE : { ...criteria, of };
+      this.#followed.set(criteria, followed);
+    }
+    return followed;
+  }
 }
 
-function visible(criteria: Criteria, type: string, hidden: readonly string[], rulesOf: SearchRules): Criteria {
+/** Rules whose hidden fields do not change the question form one group. */
+function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
+  const reads = [...readings(asked)];
+  const hiddenBy = new Map<string, ReadonlySet<string>>();
+  const groups = new Map<string, { readonly hidden: ReadonlySet<string>; readonly criteria: Criteria[] }>();
+  for (const { hidden, criteria } of rules) {
+    const fields = [...hidden].sort().join();
+    let unread = hiddenBy.get(fields);
+    if (unread === undefined) {
+      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => isHidden(type, reading, hidden)))));
+    }
+    const key = JSON.stringify([...unread]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { hidden: unread, criteria: [criteria] });
+    else group.criteria.push(criteria);
+  }
+  return [...groups.values()].map(({ hidden, criteria }) => ({ hidden, criteria: or(criteria) }));
+}
+
+function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
+  if (groups.length < 2) return true;
+  const [first, ...others] = groups as readonly [Group, ...Group[]];
+  for (const reading of readings(criteria)) {
+    if (others.some(({ hidden }) => hidden.has(reading) !== first.hidden.has(reading))) return false;
+  }
+  return true;
+}
+
+/** What a question reads of the resource itself, not of those that it leads to: codes of parameters. */
+function readings(criteria: Criteria, found = new Set<string>()): ReadonlySet<string> {
+  if (criteria.kind === 'and' || criteria.kind === 'or') for (const one of criteria.of) readings(one, found);
+  else if (criteria.kind === 'not') readings(criteria.of, found);
+  const reading = readingOf(criteria);
+  return reading === undefined ? found : found.add(reading);
+}
+
+function readingOf(criteria: Criteria): string | undefined {
   switch (criteria.kind) {
-    case 'and':
-      return and(criteria.of.map((one) => visible(one, type, hidden, rulesOf)));
-    case 'or':
-      return or(criteria.of.map((one) => visible(one, type, hidden, rulesOf)));
-    case 'not':
-      return not(visible(criteria.of, type, hidden, rulesOf));
     case 'match':
     case 'composite':
-      return readsHidden(type, criteria.parameter, hidden) ? NONE : criteria;
     case 'missing':
-      if (!readsHidden(type, criteria.parameter, hidden)) return criteria;
-      return criteria.missing ? ALL : NONE;
-    case 'last-updated':
-      return hidden.includes('meta') || hidden.includes('meta.lastUpdated') ? NONE : criteria;
     case 'chain':
-    case 'has': {
-      const inner = rulesOf(criteria.type);
-      if (inner === null || (criteria.kind === 'chain' && readsHidden(type, criteria.parameter, hidden))) return NONE;
-      const reference = criteria.kind === 'has' ? criteria.parameter : undefined;
-      const of = restrict(criteria.of, criteria.type, inner, rulesOf, reference);
-      return of.kind === 'none' ? NONE : { ...criteria, of };
-    }
-    case 'all':
-    case 'none':
-    case 'id':
-      return criteria;
+      return criteria.parameter;
+    case 'last-updated':
+      return '_lastUpdated';
+    default:
+      return undefined;
   }
+}
+
+function isHidden(type: string, reading: string, hidden: readonly string[]): boolean {
+  if (reading === '_lastUpdated') return hidden.includes('meta') || hidden.includes('meta.lastUpdated');
+  return readsHidden(type, reading, hidden);
 }

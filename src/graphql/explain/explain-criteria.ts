@@ -10,15 +10,27 @@ export function explainCriteria(
 ): ExplainedCriteria {
   const rules = origins.get(criteria)?.map(({ origin }) => origin.text);
   const parts = partsOf(criteria);
+  const marked = outermost(criteria, origins);
   return {
     kind: criteria.kind,
     text: describeCriteria(criteria, (node, text) => {
-      const bringing = origins.get(node);
-      return bringing === undefined ? text : `[${bringing.map(({ origin }) => origin.text).join('; ')}: ${text}]`;
+      const bringing = marked.has(node) ? origins.get(node)! : [];
+      return bringing.length === 0 ? text : `[${bringing.map(({ origin }) => origin.text).join('; ')}: ${text}]`;
     }),
     ...(parts.length === 0 ? {} : { of: parts.map((part) => explainCriteria(part, origins)) }),
     ...(rules === undefined ? {} : { rules }),
   };
+}
+
+/** Parts that rules brought in, without the parts of those. */
+function outermost(
+  criteria: Criteria,
+  origins: ReadonlyMap<Criteria, unknown>,
+  found = new Set<Criteria>(),
+): ReadonlySet<Criteria> {
+  if (origins.has(criteria)) return found.add(criteria);
+  for (const part of partsOf(criteria)) outermost(part, origins, found);
+  return found;
 }
 
 function partsOf(criteria: Criteria): readonly Criteria[] {

@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { readsHidden } from '../../src/access/policy/hidden-fields.js';
+import { restrict, type SearchRules } from '../../src/access/policy/restrict.js';
+import { type AccessRule, unrestrictedRule } from '../../src/access/policy/rule.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { createSearch } from '../../src/repository/search-query.js';
+import { ALL, and, type Criteria, NONE, not, or } from '../../src/search/criteria.js';
+import { criteriaCost } from '../../src/search/criteria-cost.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createRandom, oneOf, someOf } from '../../src/testing/random.js';
+import { RandomQueries } from '../../src/testing/random-queries.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { ReferenceSearch } from '../../src/testing/reference-search.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { cases, SEED } from '../support/chance.js';
+
+function rule(criteria: Criteria, hidden: readonly string[] = []): AccessRule {
+  return { ...unrestrictedRule('test', hidden), criteria };
+}
+
+function token(parameter: string, code: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'token', code } };
+}
+
+/** From an Observation over its Patient to another Observation and so on, and at the end a question. */
+function chainOf(steps: number, question: Criteria): Criteria {
+  if (steps === 0) return question;
+  const of = chainOf(steps - 1, question);
+  return steps % 2 === 0
+    ? { kind: 'chain', parameter: 'subject', type: 'Patient', of }
+    : { kind: 'has', type: 'Observation', parameter: 'subject', of };
+}
+
+const FIELDS = ['note', 'issued', 'performer', 'method', 'device', 'specimen', 'bodySite', 'interpretation'];
+
+/** As many rules for each type, of which no two hide the same. */
+function differing(count: number): SearchRules {
+  return (type) =>
+    Array.from({ length: count }, (_, index) =>
+      rule(
+        token(type === 'Patient' ? 'gender' : 'status', `code-${index}`),
+        type === 'Patient' ? [] : [FIELDS[index % FIELDS.length]!, `${FIELDS[(index + 1) % FIELDS.length]!}.id`],
+      ),
+    );
+}
+
+describe('rules that hide what a question does not read share it', () => {
+  test.each([3, 12, 100])('%i rules and eight chain steps', (count) => {
+    const rulesOf = differing(count);
+    const asked = chainOf(8, token('code', 'x'));
+    const restricted = restrict(asked, 'Observation', rulesOf('Observation')!, rulesOf);
+    // Each of nine resources on the way is asked for its rules once: they are alternatives for one parameter.
+    expect(criteriaCost(restricted)).toBeLessThan(criteriaCost(asked) + 9 * (1 + count / 500));
+  });
+
+  test('a part that some rules hide is asked apart from the rest', () => {
+    const rules = [rule(token('status', 'a'), ['valueQuantity']), rule(token('status', 'b'), ['code'])];
+    const value: Criteria = { kind: 'missing', parameter: 'value-quantity', missing: true };
+    const date: Criteria = { kind: 'missing', parameter: 'date', missing: false };
+    const restricted = restrict(and([date, value, chainOf(2, ALL)]), 'Observation', rules, () => [rule(ALL)]);
+    expect(restricted).toEqual(
+      and([date, chainOf(2, ALL), or([token('status', 'a'), and([value, token('status', 'b')])])]),
+    );
+  });
+
+  test('a dozen rules and a chain of three that reads what some of them hide', () => {
+    const rulesOf = differing(12);
+    const { criteria } = parseSearch(
+      'Observation',
+      'encounter.subject:Patient._has:Observation:subject:specimen.type=x&performer.identifier=y&code=z',
+    );
+    const restricted = restrict(criteria, 'Observation', rulesOf('Observation')!, rulesOf);
+    expect(restricted.kind).toBe('and');
+    expect(criteriaCost(restricted)).toBeLessThan(250);
+  });
+});
+
+/** The plain meaning: each rule asks the whole question by itself. */
+function plainRestrict(
+  asked: Criteria,
+  type: string,
+  rules: readonly AccessRule[],
+  rulesOf: SearchRules,
+  reference?: string,
+): Criteria {
+  return or(
+    rules.map(({ hidden, criteria }) =>
+      reference !== undefined && readsHidden(type, reference, hidden)
+        ? NONE
+        : and([plainVisible(asked, type, hidden, rulesOf), criteria]),
+    ),
+  );
+}
+
+function plainVisible(asked: Criteria, type: string, hidden: readonly string[], rulesOf: SearchRules): Criteria {
+  switch (asked.kind) {
+    case 'and':
+      return and(asked.of.map((one) => plainVisible(one, type, hidden, rulesOf)));
+    case 'or':
+      return or(asked.of.map((one) => plainVisible(one, type, hidden, rulesOf)));
+    case 'not':
+      return not(plainVisible(asked.of, type, hidden, rulesOf));
+    case 'match':
+    case 'composite':
+      return readsHidden(type, asked.parameter, hidden) ? NONE : asked;
+    case 'missing':
+      return !readsHidden(type, asked.parameter, hidden) ? asked : asked.missing ? ALL : NONE;
+    case 'last-updated':
+      return hidden.includes('meta') ? NONE : asked;
+    case 'chain':
+    case 'has': {
+      if (asked.kind === 'chain' && readsHidden(type, asked.parameter, hidden)) return NONE;
+      const reference = asked.kind === 'has' ? asked.parameter : undefined;
+      return { ...asked, of: plainRestrict(asked.of, asked.type, rulesOf(asked.type) ?? [], rulesOf, reference) };
+    }
+    default:
+      return asked;
+  }
+}
+
+const HIDEABLE: { readonly [type: string]: readonly string[] } = {
+  Patient: ['name', 'gender', 'birthDate', 'managingOrganization', 'identifier', 'meta', 'address.city'],
+  Observation: ['subject', 'code', 'valueQuantity', 'effectiveDateTime', 'component', 'category', 'meta', 'hasMember'],
+  Encounter: ['subject', 'status', 'period'],
+  Organization: ['name', 'partOf'],
+};
+
+test(`finds what each rule by itself would find, on random resources (seed ${SEED})`, () => {
+  const random = createRandom(SEED + 7);
+  const resources = randomResources(random).map((resource) => ({
+    ...resource,
+    meta: { ...resource.meta, lastUpdated: '2024-01-01T00:00:00.000Z' },
+  }));
+  const data = new ReferenceSearch(resources);
+  const queries = new RandomQueries('clinic', data, random);
+  let some = 0;
+  for (let n = 0; n < cases(500); n++) {
+    const { criteria, type } = queries.search();
+    const made = new Map<string, readonly AccessRule[] | null>();
+    const rulesOf: SearchRules = (of) => {
+      if (!made.has(of)) {
+        const count = oneOf([0, 1, 2, 3, 5], random);
+        const rules = Array.from({ length: count }, () =>
+          rule(
+            random() < 0.3 ? ALL : queries.criteriaOf(of),
+            random() < 0.2 ? [] : someOf(HIDEABLE[of] ?? [], random).filter(() => random() < 0.6),
+          ),
+        );
+        made.set(of, count === 0 ? null : rules);
+      }
+      return made.get(of)!;
+    };
+    const rules = rulesOf(type) ?? [];
+    const plain = plainRestrict(criteria, type, rules, rulesOf);
+    const restricted = restrict(criteria, type, rules, rulesOf);
+    const query = { project: 'clinic', type };
+    const expected = data.search({ ...query, criteria: plain });
+    expect(data.search({ ...query, criteria: restricted }), JSON.stringify(criteria)).toEqual(expected);
+    if (expected.total > 0) some++;
+  }
+  expect(some).toBeGreaterThan(100);
+});
+
+describe('a search that costs too much is refused before the store is asked', () => {
+  const DIFFERENT = Array.from({ length: 300 }, (_, n) => `gender ne x${n}`).join(' and ');
+  const refusal = expect.objectContaining({ code: 'too-costly' }) as unknown;
+  const { store, takeCalls } = countCalls(new MemoryStore());
+  const caller = systemCaller('clinic');
+
+  test('by GraphQL', async () => {
+    const result = await executeFhirGraphql('query ($f: String) { PatientList(_filter: $f) { id } }', {
+      store,
+      caller,
+      variables: { f: DIFFERENT },
+    });
+    expect(result.errors?.[0]?.extensions?.['code']).toBe('too-costly');
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test('by a search of the repository, as text and as criteria', async () => {
+    const repository = createRepository({ store, caller });
+    const { criteria } = parseSearch('Patient', { _filter: DIFFERENT });
+    await expect(repository.search('Patient', { _filter: DIFFERENT })).rejects.toEqual(refusal);
+    await expect(repository.search('Patient', createSearch({ criteria }))).rejects.toEqual(refusal);
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test('by a conditional create', async () => {
+    const repository = createRepository({ store, caller });
+    const condition = `_filter=${encodeURIComponent(DIFFERENT)}`;
+    await expect(repository.create({ resourceType: 'Patient' }, { ifNoneExist: condition })).rejects.toEqual(refusal);
+    expect(takeCalls().filter((call) => call.includes('Patient'))).toEqual([]);
+  });
+
+  test('by reference, and under a write that must find no match', async () => {
+    const guard = guardStore(store, caller);
+    const { criteria } = parseSearch('Patient', { _filter: DIFFERENT });
+    const query = { type: 'Patient', criteria };
+    const targets = [{ type: 'Organization', id: '1' }];
+    await expect(guard.searchByReference(query, 'organization', targets)).rejects.toEqual(refusal);
+    await expect(guard.commit([{ kind: 'unmatched', query }])).rejects.toEqual(refusal);
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test('what rules make of it counts: each of eight steps reads what one of three rules hides', () => {
+    const hidden = ['code', 'status', 'category'];
+    const rulesOf: SearchRules = (type) =>
+      type === 'Patient' ? [rule(ALL)] : hidden.map((field, index) => rule(token('status', String(index)), [field]));
+    let asked: Criteria = ALL;
+    for (let step = 0; step < 8; step++) {
+      asked = or([
+        not(and([token('code', 'x'), not(token('status', 'y')), chainOf(2, asked)])),
+        and([token('category', 'z'), chainOf(2, asked)]),
+      ]);
+    }
+    const small = chainOf(2, or([token('code', 'x'), token('status', 'y'), token('category', 'z')]));
+    expect(criteriaCost(restrict(small, 'Observation', rulesOf('Observation')!, rulesOf))).toBeLessThan(50);
+    expect(() => restrict(asked, 'Observation', rulesOf('Observation')!, rulesOf)).toThrow(refusal);
+  });
+});

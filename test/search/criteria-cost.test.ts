@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import type { Criteria } from '../../src/search/criteria.js';
+import { assertAffordable, criteriaCost, MAX_SEARCH_COST } from '../../src/search/criteria-cost.js';
+import { parseSearch } from '../../src/search/parse-search.js';
+
+function costOf(type: string, search: string): number {
+  return criteriaCost(parseSearch(type, search).criteria);
+}
+
+describe('the cost of criteria', () => {
+  test.each([
+    ['Patient', '', 0],
+    ['Patient', '_id=a,b,c', 1],
+    ['Patient', '_lastUpdated=gt2020', 1],
+    ['Patient', 'gender=male', 1],
+    ['Patient', 'gender:not=male&birthdate=gt2000', 2],
+    ['Patient', 'organization:missing=true', 2],
+    ['Observation', 'code:text=sugar', 10],
+    ['Observation', 'code-value-quantity=a$5', 2],
+    ['Observation', 'subject:Patient.gender=male', 3],
+    ['Observation', 'subject:Patient.organization.name=x', 5],
+    ['Patient', '_has:Observation:subject:status=final', 5],
+    ['Observation', `code=${Array.from({ length: 501 }, (_, n) => n).join()}`, 2],
+    ['Observation', `date=${Array.from({ length: 51 }, (_, n) => 2000 + n).join()}`, 2],
+  ])('%s?%s', (type, search, cost) => {
+    expect(costOf(type, search)).toBeCloseTo(cost);
+  });
+
+  test('parts that stand in many places count in each, and are read once', () => {
+    let criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
+    for (let level = 0; level < 60; level++) {
+      criteria = { kind: 'and', of: [criteria, { kind: 'not', of: criteria }, criteria] };
+    }
+    expect(criteriaCost(criteria)).toBeCloseTo(3 ** 60, -25);
+    expect(() => assertAffordable({ criteria })).toThrow(/At most 250 look-ups per resource in one search/);
+  });
+});
+
+describe('the limit', () => {
+  test('lets lists of a thousand values through', () => {
+    const thousand = Array.from({ length: 1_000 }, (_, n) => `v${n}`).join();
+    expect(costOf('Observation', `code=${thousand}&subject=${thousand}`)).toBeLessThan(MAX_SEARCH_COST);
+  });
+
+  test('names itself, the value and the way out', () => {
+    const search = Array.from({ length: 251 }, (_, n) => `gender:not=x${n}`).join('&');
+    const { criteria } = parseSearch('Patient', search);
+    expect(() => assertAffordable({ criteria })).toThrow(
+      expect.objectContaining({
+        code: 'too-costly',
+        details: { limit: 250, value: 251 },
+        message:
+          'At most 250 look-ups per resource in one search are allowed, this has 251: use fewer conditions, name the target types of chains, or search in several requests',
+      }) as Error,
+    );
+  });
+
+  test('counts the keys of a sort', () => {
+    const search = Array.from({ length: 249 }, (_, n) => `gender:not=x${n}`).join('&');
+    const { criteria } = parseSearch('Patient', search);
+    const sort = ['family', 'gender', 'birthdate'].map((parameter) => ({ parameter, descending: false }));
+    expect(() => assertAffordable({ criteria, sort: sort.slice(2) })).not.toThrow();
+    expect(() => assertAffordable({ criteria, sort })).toThrow(/this has 252/);
+  });
+});
