@@ -91,6 +91,23 @@ describe('native evaluation', () => {
   });
 });
 
+// Decimals have eight places in FHIRPath, and binary fractions more.
+it.each([
+  ['value = 0.3', 0.1 + 0.2, true],
+  ['value != 0.3', 0.1 + 0.2, false],
+  ['value > 0.3', 0.1 + 0.2, false],
+  ['value <= 0.3', 0.1 + 0.2, true],
+  ['value < 0.3', 0.1 + 0.2, false],
+  ['value = 0.3', 0.30000001, false],
+  ['value > 0.3', 0.30000001, true],
+  ['value = 0.3', 0.300000001, true],
+])('%s of %d is %s, as the library has it', (expression, value, expected) => {
+  const quantity = { value };
+  expect(isNative(expression, 'Quantity')).toBe(true);
+  expect(byNative(expression, 'Quantity', quantity)).toEqual({ values: [expected] });
+  expect(byLibrary(expression, 'Quantity', quantity)).toEqual({ values: [expected] });
+});
+
 describe('native evaluation equals the library', () => {
   it.skipIf(!hasShared)('for random expressions over real resources (needs the shared material)', () => {
     const resources = realResources();

@@ -43,6 +43,15 @@ describe('fields that cannot be merged', () => {
       '{ ObservationList { subject { resource { ... on Patient { a: name { b: given } } ... on Group { a: code { b: text } } } } } }',
       'they return conflicting types "[HumanName]" and "CodeableConcept"',
     ],
+    // Patient.photo and Group.identifier are alike, what they hold is not.
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: photo { b: title } } ... on Group { a: identifier { b: period { start } } } } } } }',
+      'they return conflicting types "String" and "Period"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: contact { b: name { c: family } } } ... on Group { a: identifier { b: assigner { c: identifier { id } } } } } } } }',
+      'they return conflicting types "String" and "Identifier"',
+    ],
     [
       '{ ObservationList { hasMember { resource { subject { a: reference } ... on Observation { subject { a: display } } } } } }',
       '"reference" and "display" are different fields',
@@ -89,6 +98,16 @@ const GROUP = oneOf(
   [1, 'a: quantity'],
   [1, 'name'],
   [2, 'b: type'],
+  // Beside Patient.photo and Patient.contact, whose shape these have, if not what is inside.
+  [3, 'd: identifier { e: value }'],
+  [1, 'd: identifier { e: period { start } }'],
+  [2, 'd: identifier { e: assigner { start: display } }'],
+);
+const PHOTO = oneOf(
+  [3, 'd: photo { e: title }'],
+  [1, 'd: photo { e: size }'],
+  [2, 'd: contact { e: period { start } }'],
+  [2, 'd: contact { e: name { start: given } }'],
 );
 
 /** Small documents full of repeated keys, over few types, so that some conflict and some do not. */
@@ -119,6 +138,12 @@ const { patient, resource } = fc.letrec<{ patient: string; resource: string }>((
     { weight: 1, arbitrary: fc.constant('...r') },
     { weight: 2, arbitrary: within('... on Patient {', tie('patient'), '}') },
     { weight: 2, arbitrary: within('... on Group {', GROUP, '}') },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(PHOTO, GROUP)
+        .map(([photo, group]) => `... on Patient { ${photo} } ... on Group { ${group} }`),
+    },
   ),
 }));
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { IndexValue } from '../../src/search/index-entry.js';
 import { parseSort } from '../../src/search/parse-sort.js';
 import type { SearchSubject } from '../../src/search/search-subject.js';
-import { compareSubjects, sortValue } from '../../src/search/sort.js';
+import { compareSubjects, compareToPosition, positionOf, sortValue } from '../../src/search/sort.js';
 import { subject, text } from './harness.js';
 
 const ids = (subjects: readonly SearchSubject[]): readonly string[] => subjects.map(({ id }) => id);
@@ -62,6 +62,40 @@ describe('compareSubjects', () => {
         const compare = compareSubjects(keys);
         expect(Math.sign(compare(a, b)) + Math.sign(compare(b, a))).toBe(0);
         if (compare(a, b) <= 0 && compare(b, c) <= 0) expect(compare(a, c)).toBeLessThanOrEqual(0);
+      }),
+    );
+  });
+});
+
+describe('compareToPosition', () => {
+  const was = subject('Patient/b', { birthdate: [date(2)] });
+
+  it.each([['_id'], ['_id,birthdate'], ['-_id,-birthdate,family']])(
+    'by %s finds a resource where it stood, whatever its other values are now',
+    (text) => {
+      const sort = parseSort('Patient', [text]);
+      const compare = compareToPosition(sort, positionOf(was, sort));
+      for (const birthdate of [[], [date(1)], [date(2)], [date(3)]]) {
+        expect(compare(subject('Patient/b', { birthdate }))).toBe(0);
+      }
+      const descending = text.startsWith('-');
+      expect(Math.sign(compare(subject('Patient/a')))).toBe(descending ? 1 : -1);
+      expect(Math.sign(compare(subject('Patient/c')))).toBe(descending ? -1 : 1);
+    },
+  );
+
+  it('agrees with compareSubjects for every two subjects and sort', () => {
+    const some = fc
+      .tuple(fc.constantFrom('1', '2', '3', '4'), fc.option(fc.integer({ min: 0, max: 3 })))
+      .map(([id, low]) => subject(`Patient/${id}`, low === null ? {} : { birthdate: [date(low)] }));
+    const key = fc.constantFrom('birthdate', '-birthdate', '_id', '-_id', '-birthdate,_id', '-_id,birthdate', 'family');
+    fc.assert(
+      fc.property(key, some, some, (text, one, other) => {
+        // Two states of one resource are no two resources.
+        fc.pre(one.id !== other.id);
+        const sort = parseSort('Patient', [text]);
+        const order = compareToPosition(sort, positionOf(other, sort))(one);
+        expect(Math.sign(order)).toBe(Math.sign(compareSubjects(sort)(one, other)));
       }),
     );
   });

@@ -140,6 +140,43 @@ export const criteriaSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'alternatives of one parameter, the negated beside the others',
+      async run(store) {
+        const observation = (id: string, patient: string, status: string): Parameters<typeof putAll>[1] =>
+          resourceOf('Observation', id, { status, subject: { reference: `Patient/${patient}` } });
+        await putAll(
+          store,
+          observation('a', 'one', 'final'),
+          observation('b', 'two', 'amended'),
+          observation('c', 'three', 'final'),
+          observation('d', 'four', 'registered'),
+        );
+        const find = (parameter: string, ...tests: ValueTest[]): Promise<readonly unknown[]> =>
+          idsOf(
+            store,
+            queryOf('Observation', { kind: 'or', of: tests.map((test) => ({ kind: 'match', parameter, test })) }),
+          );
+        const subject = (id: string, negated = false): ValueTest => ({
+          kind: 'reference',
+          types: ['Patient'],
+          id,
+          ...(negated ? { negated } : {}),
+        });
+        const status = (code: string, negated = false): ValueTest => ({
+          kind: 'token',
+          code,
+          ...(negated ? { negated } : {}),
+        });
+        assert.deepEqual(await find('subject', subject('one'), subject('three')), ['a', 'c']);
+        assert.deepEqual(await find('subject', subject('one'), subject('two', true)), ['a', 'c', 'd']);
+        assert.deepEqual(await find('subject', subject('two', true), subject('two')), ['a', 'b', 'c', 'd']);
+        assert.deepEqual(await find('subject', subject('one', true), subject('one', true)), ['b', 'c', 'd']);
+        assert.deepEqual(await find('status', status('registered'), status('amended')), ['b', 'd']);
+        assert.deepEqual(await find('status', status('registered'), status('amended', true)), ['a', 'c', 'd']);
+        assert.deepEqual(await find('status', status('final', true), status('final', true)), ['b', 'd']);
+      },
+    },
+    {
       name: 'takes a thousand alternatives',
       async run(store) {
         await putAll(
