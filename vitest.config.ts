@@ -1,8 +1,14 @@
 import './scripts/assert-node.mjs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { hasShared } from './test/support/shared-folder.js';
 
 const LONG = 'test/long/**';
+
+if (!hasShared) {
+  console.warn('No shared material beside the repository (FHIRGRAPH_SHARED names its place): tests use test/excerpt.');
+}
+
 /** Examples and tests may import the package by its public name. */
 export const OWN_NAME = [
   { find: /^fhirgraph$/, replacement: source('index') },

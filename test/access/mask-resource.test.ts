@@ -45,7 +45,7 @@ overStores('secrets inside other resources', (openStore) => {
     const resource = { resourceType: type, id: 'x', ...stored } as AnyResource;
     await store.commit([{ kind: 'put', key: { project: 'clinic', type, id: 'x' }, resource }]);
     const callers = [
-      await signedIn(store, { rules: [{ resourceType: type as 'Patient' }] }),
+      await signedIn(store, { rules: [{ resourceType: type }] }),
       await signedIn(store, { rules: [{ resourceType: '*' }] }),
       await signedIn(store),
       await signedIn(store, { admin: true }),

@@ -7,7 +7,7 @@ import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compil
 import { compileNative } from '../../src/fhirpath/native/compile-native.js';
 import { parseFhirPath } from '../../src/fhirpath/syntax-tree.js';
 import { cases } from '../support/chance.js';
-import { hasShared, syntheaBundles } from '../support/shared.js';
+import { syntheaBundles } from '../support/shared.js';
 
 const patient = {
   resourceType: 'Patient',
@@ -109,7 +109,7 @@ it.each([
 });
 
 describe('native evaluation equals the library', () => {
-  it.skipIf(!hasShared)('for random expressions over real resources (needs the shared material)', () => {
+  it('for random expressions over real resources', () => {
     const resources = realResources();
     const inputs = fc
       .constantFrom(...resources)

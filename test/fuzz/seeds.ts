@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Sample } from '../graphql/harness.js';
 import { HOSTILE_DOCUMENTS } from '../graphql/hostile/corpus.js';
 import { blocksOf } from '../support/markdown.js';
-import { hasShared, sharedJson, sharedText } from '../support/shared.js';
+import { sharedJson, sharedText } from '../support/shared.js';
 import { CANARY } from './safe-outcome.js';
 
 const queriesGuide = guide('queries');
@@ -70,11 +70,9 @@ export const DOCUMENTS: readonly string[] = [
     const { query } = make();
     return typeof query === 'string' && query.length < 5000 ? [query] : [];
   }),
-  ...(hasShared
-    ? sharedJson<readonly { readonly name: string }[]>('corpus/index.json').map(({ name }) =>
-        sharedText(`corpus/${name}.graphql`),
-      )
-    : []),
+  ...sharedJson<readonly { readonly name: string }[]>('corpus/index.json').map(({ name }) =>
+    sharedText(`corpus/${name}.graphql`),
+  ),
 ];
 
 /** `Patient?family=hil` and the like: the examples of the guide. */

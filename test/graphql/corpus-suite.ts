@@ -4,7 +4,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import { importBundle } from '../../src/import/import-bundle.js';
 import type { ResourceStore } from '../../src/store/store.js';
-import { hasShared, sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
+import { sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { countCalls } from './counting-store.js';
 import { difference, subsetDifference, unorderedKeys, withoutPages, type Order } from './compare-corpus.js';
 
@@ -18,20 +18,18 @@ interface CorpusQuery {
   readonly bubbleOk?: boolean;
 }
 
-if (!hasShared) console.warn('The shared corpus is not beside the repository: its queries are skipped.');
-
 /** The queries of the shared corpus over a store, each with the answer expected and the calls that are explained. */
 export function corpusSuite(name: string, createStore: () => ResourceStore | Promise<ResourceStore>): void {
-  describe.skipIf(!hasShared)(`the shared corpus on ${name}`, () => {
+  describe(`the corpus on ${name}`, () => {
     const caller = systemCaller('corpus');
-    const queries = hasShared ? sharedJson<CorpusQuery[]>('corpus/index.json') : [];
+    const queries = sharedJson<CorpusQuery[]>('corpus/index.json');
     let store: ResourceStore;
 
     beforeAll(async () => {
       store = await createStore();
       const bundles = [...syntheaBundles(20), sharedJson<TransactionBundle>('corpus/supplement.json')];
       for (const bundle of bundles) await importBundle(bundle, { store, caller });
-    }, 120_000);
+    });
     afterAll(() => store.close());
 
     test.each(queries)('$name', async (entry) => {

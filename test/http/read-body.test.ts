@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { headerOf, mediaTypeOf } from '../../src/http/http-types.js';
 import { bodyText, readJsonBody } from '../../src/http/read-body.js';
 
-const request = (body: unknown): { headers: object; body: unknown } => ({ headers: {}, body }) as never;
+const request = (body: unknown): { headers: object; body: unknown } => ({ headers: {}, body });
 
 describe('readJsonBody', () => {
   test.each<[unknown, unknown]>([

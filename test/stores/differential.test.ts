@@ -8,11 +8,9 @@ import { createRandom } from '../../src/testing/random.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { postgresPool } from './postgres-pool.js';
-import { syntheaFolder, syntheaResources } from './shared-data.js';
+import { syntheaResources } from './shared-data.js';
 
-const folder = syntheaFolder();
-
-describe.skipIf(folder === undefined)('random searches over Synthea data (skipped where ../shared is missing)', () => {
+describe('random searches over Synthea data', () => {
   test.each([
     ['memory', () => new MemoryStore()],
     ['SQLite', () => new SqliteStore(':memory:')],
@@ -20,7 +18,7 @@ describe.skipIf(folder === undefined)('random searches over Synthea data (skippe
   ])(`%s answers as the meaning of criteria demands (seed ${SEED})`, async (_, createStore) => {
     const store = await createStore();
     const current = new Map<string, AnyResource>();
-    const writes = syntheaResources(folder!, 3).map((resource) => put(resource));
+    const writes = syntheaResources(3).map((resource) => put(resource));
     for (const result of await store.commit(writes)) {
       if (result.kind === 'put') current.set(`${result.resource.resourceType}/${result.resource.id!}`, result.resource);
     }

@@ -1,12 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { generateSample } from '../../examples/sample-data.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { hasShared, SHARED } from './shared-folder.js';
 
-/** The folder of shared material beside the repository; tests that need it skip, saying so, when it is not there. */
-export const SHARED = process.env['FHIRGRAPH_SHARED'] ?? resolve(import.meta.dirname, '../../../shared');
-
-export const hasShared = existsSync(join(SHARED, 'corpus/index.json'));
+export { hasShared, SHARED };
 
 export interface TransactionBundle extends AnyResource {
   readonly resourceType: 'Bundle';
@@ -14,8 +13,9 @@ export interface TransactionBundle extends AnyResource {
   readonly entry: readonly { readonly fullUrl?: string; readonly resource: AnyResource }[];
 }
 
-/** The first bundles of the Synthea sample, by file name. */
+/** The first bundles of the Synthea sample, by file name; of our own sample data where there is none. */
 export function syntheaBundles(count = 26): TransactionBundle[] {
+  if (!hasShared) return [...generateSample({ patients: 4, seed: 'excerpt' })].slice(0, count) as TransactionBundle[];
   const folder = join(SHARED, 'data/synthea');
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json.gz'))

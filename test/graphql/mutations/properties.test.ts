@@ -5,7 +5,7 @@ import { readInput } from '../../../src/graphql/execute/read-input.js';
 import { inputFieldsOf, inputTypeName } from '../../../src/graphql/schema/input-fields.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { cases } from '../../support/chance.js';
-import { hasShared, sharedJson, syntheaBundles } from '../../support/shared.js';
+import { sharedJson, syntheaBundles } from '../../support/shared.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { openClinic, type Clinic } from './harness.js';
 import { literalOf } from './literals.js';
@@ -88,8 +88,7 @@ test.each(TYPES)('a %s is stored the same by the repository, by a variable and b
   expect(stored).toBeGreaterThan(0);
 });
 
-/** Needs the shared data beside the repository; skipped without it. */
-describe.skipIf(!hasShared)('real resources (skipped without the shared folder)', () => {
+describe('real resources', () => {
   test('are what their input types take, as they are', () => {
     const bundles = [
       ...syntheaBundles(),
