@@ -5,6 +5,7 @@ import { ABOVE_PROJECTS, type CallOptions, type PutWrite, type ResourceStore } f
 import type { Caller } from './caller.js';
 import type { GuardedWrite } from './guarded-store.js';
 import { isAboveProjects } from './policy/administrative-types.js';
+import { withSampleOwners } from './policy/assert-policy-write.js';
 import { withIndex } from './write-error.js';
 
 /** Tells of which types resources are held to the R4 definitions. */
@@ -42,7 +43,8 @@ export function validateWrite(
   strictness: Strictness,
 ): void {
   try {
-    assertValidResource(resource, { strict: strictness(key.type) });
+    const checked = resource.resourceType === 'AccessPolicy' ? withSampleOwners(resource) : resource;
+    assertValidResource(checked, { strict: strictness(key.type) });
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }

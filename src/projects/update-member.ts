@@ -2,6 +2,7 @@ import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { keepAnAdministrator } from './administrators.js';
+import { assertParametersUsed } from './assert-parameters-used.js';
 import { assertBody, BodyReader } from './body-reader.js';
 import { membershipByExternalId } from './find-people.js';
 import type { AccessChoice } from './invite-body.js';
@@ -71,6 +72,8 @@ async function planUpdate(desk: ProjectDesk, id: string, settings: MembershipSet
   const membership = withSettings(before, settings);
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
   await assertNamedExist(desk, policiesOf(settings, ''));
+  // Parameters that older versions let in may be sent back as they are.
+  if (!sameJson(before.access, membership.access)) await assertParametersUsed(desk, settings, '');
   await assertExternalIdFree(desk, id, settings);
   const guards = await keepAnAdministrator(desk, before, membership);
   const key = { type: 'ProjectMembership', id };

@@ -310,6 +310,16 @@ describe('a policy without a mistake', () => {
   });
 });
 
+test('a policy may give compartments to parameters in a strict project', async () => {
+  const store = new MemoryStore();
+  const trusted = await system(store, 'clinic', { strictMode: true });
+  const compartment = { reference: '%patient' };
+  const policy = policyOf({ compartment, resource: [{}, { compartment }] }) as never;
+  expect(await trusted.update(policy)).toMatchObject({ compartment, resource: [{}, { compartment }] });
+  const wrong = policyOf({ compartment: { reference: 'x%patient' }, resource: [{}] }) as never;
+  expect((await faultOf(trusted.update(wrong))).code).toBe('unprocessable');
+});
+
 describe('a membership with a mistake', () => {
   const policy = { reference: 'AccessPolicy/good' };
 

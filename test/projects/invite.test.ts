@@ -173,7 +173,8 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
 
   describe('access', () => {
     test('the same policy twice with other parameters, as the service document has it', async () => {
-      await put(clinic.store, clinic.project, policy('staff'), organization('o1'), organization('o2'));
+      const rules = [{ resourceType: 'Patient', criteria: 'Patient?organization=%organization' }];
+      await put(clinic.store, clinic.project, policy('staff', rules), organization('o1'), organization('o2'));
       const access = ['o1', 'o2'].map((id) => ({
         policy: { reference: 'AccessPolicy/staff' } as const,
         parameter: [{ name: 'organization', valueReference: { reference: `Organization/${id}` } as const }],

@@ -157,7 +157,8 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
 
   describe('are changed', () => {
     test('by administrators, setting by setting', async () => {
-      await put(clinic.store, clinic.project, policy('staff'));
+      const rules = [{ resourceType: 'Encounter', criteria: 'Encounter?class=%unit' }];
+      await put(clinic.store, clinic.project, policy('staff', rules));
       const accessPolicy = { reference: 'AccessPolicy/staff' } as const;
       const access = [{ policy: accessPolicy, parameter: [{ name: 'unit', valueString: 'icu' }] }];
       const id = ann.membership.id!;

@@ -30,6 +30,24 @@ export function parametersUsed(policy: JsonObject): ReadonlySet<string> {
 }
 
 /**
+ * The policy with references where parameters own compartments (`%patient`), as FHIR knows no parameters there: for
+ * holding it against the definitions.
+ */
+export function withSampleOwners(policy: AnyResource): AnyResource {
+  const { compartment, resource } = elementsOf(policy);
+  const rules = Array.isArray(resource)
+    ? resource.map((rule: unknown) => (isJsonObject(rule) ? { ...rule, ...sampleOwner(rule['compartment']) } : rule))
+    : resource;
+  return { ...policy, ...sampleOwner(compartment), ...(resource === undefined ? {} : { resource: rules }) };
+}
+
+function sampleOwner(compartment: unknown): { readonly compartment?: JsonObject } {
+  return isJsonObject(compartment) && ownerOf(compartment).length > 0
+    ? { compartment: { ...compartment, reference: 'Patient/2000' } }
+    : {};
+}
+
+/**
  * The policy's parameters have no values yet, so each gets one that fits where it stands: a reference for the owner of a
  * compartment, and elsewhere a text that is an id, a code, a number and a date in one.
  */
