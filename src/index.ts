@@ -19,7 +19,9 @@ export {
   type ServerCaller,
   type SystemCaller,
 } from './access/caller.js';
+export { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from './access/check-policies.js';
 export { explainAccess, type AccessExplanation, type InteractionExplanation } from './access/explain-access.js';
+export type { PolicyProblem } from './access/policy/policy-problem.js';
 export type { AccessRule, AccessRules, Interaction, RuleOrigin } from './access/policy/rule.js';
 export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
