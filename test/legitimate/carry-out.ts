@@ -96,7 +96,8 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
       context,
     );
     const as = ask.as ?? 'last';
-    world.names.set(`${as}.membership`, membership.id!).set(`${as}.user`, `User/${user.id!}`);
+    world.names.set(`${as}.membership`, membership.id!);
+    world.names.set(`${as}.user`, `User/${user.id!}`).set(`${as}.userId`, user.id!);
     world.names.set(`${as}.profile`, `${profile.resourceType}/${profile.id!}`);
     const made = Object.entries(created).flatMap(([what, isNew]) => (isNew ? [what] : []));
     return [made.join(' '), email.status];

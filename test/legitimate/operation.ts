@@ -81,7 +81,7 @@ export interface Role {
 }
 
 /** How a role comes to its caller: the client of `initialize`, trusted code, or a member of the clinic. */
-export type Who = 'operations' | 'system' | Member;
+export type Who = 'operations' | 'system' | 'server' | 'server of the clinic' | Member;
 
 export interface Member {
   /** The profile type of a person, or a program. */

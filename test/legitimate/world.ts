@@ -9,6 +9,7 @@ import {
   invite,
   type InviteBody,
   type ResourceStore,
+  serverCaller,
   signIn,
   systemCaller,
 } from 'fhirgraph';
@@ -54,6 +55,8 @@ export async function openWorld(store: ResourceStore, who: Who): Promise<World> 
   };
   const credentials = { membership: operations.membership.id! };
   if (who === 'operations') return { ...world, caller: () => signIn(store, credentials) };
+  if (who === 'server') return { ...world, caller: () => Promise.resolve(serverCaller()) };
+  if (who === 'server of the clinic') return { ...world, caller: () => Promise.resolve(serverCaller(clinic)) };
   if (who === 'system') return { ...world, caller: () => Promise.resolve(systemCaller(clinic)) };
   const project = who.superAdmin === true ? operations.project.id! : clinic;
   const joined = await join(store, project, operations.caller, who);

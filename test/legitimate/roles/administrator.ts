@@ -34,6 +34,30 @@ export const ADMINISTRATOR: Role = {
       { edit: 'Organization/north', set: { name: 'North Clinic' } },
       { name: 'North Clinic' },
     ],
+    [
+      'imports lines under ids of another system',
+      {
+        ndjson: [
+          { resourceType: 'Patient', id: 'legacy-1' },
+          { resourceType: 'Patient', id: 'legacy-2', active: true },
+        ],
+      },
+      { created: 2, updated: 0, unchanged: 0, failed: 0 },
+    ],
+    [
+      'imports a transaction',
+      {
+        bundle: 'transaction',
+        entries: [
+          {
+            method: 'PUT',
+            url: 'Organization/east',
+            resource: { resourceType: 'Organization', id: 'east', name: 'East' },
+          },
+        ],
+      },
+      { created: 1, updated: 0, deleted: 0, unchanged: 0, failed: 0 },
+    ],
     // the project
     ['reads its project', { read: 'Project/@{clinic.id}' }, { name: 'Clinic' }],
     ['renames it', { edit: 'Project/@{clinic.id}', set: { name: 'Riverside' } }, { name: 'Riverside' }],

@@ -66,6 +66,45 @@ export const FRONT_DESK: Role = {
     ],
     ['books a slot', { edit: 'Slot/doc-free', set: { status: 'busy' } }, { status: 'busy' }],
     [
+      'updates in a transaction what it read',
+      {
+        transaction: 'transaction',
+        entries: [
+          {
+            method: 'PUT',
+            url: 'Patient/dan',
+            ifMatch: 'W/"1"',
+            resource: {
+              resourceType: 'Patient',
+              id: 'dan',
+              gender: 'male',
+              name: [{ text: 'Dan', family: 'Dale' }],
+              birthDate: '1990-01-01',
+            },
+          },
+        ],
+      },
+      ['200'],
+    ],
+    [
+      'updates by a mutation without what is hidden',
+      {
+        graphql:
+          'mutation { PatientUpdate(id: "dan", res: { gender: male, name: { family: "Dale" }, active: true }) { active birthDate } }',
+      },
+      { PatientUpdate: { active: true, birthDate: null } },
+    ],
+    [
+      'imports an update of its own',
+      {
+        bundle: 'batch',
+        entries: [
+          { method: 'PUT', url: 'Patient/dan', resource: { resourceType: 'Patient', id: 'dan', gender: 'male' } },
+        ],
+      },
+      { created: 0, updated: 1, deleted: 0, unchanged: 0, failed: 0 },
+    ],
+    [
       'books in one transaction',
       {
         transaction: 'transaction',
