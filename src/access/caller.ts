@@ -1,6 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { ABOVE_PROJECTS } from '../store/store.js';
+import { withinContexts } from './policy/binary-context.js';
 import type { AccessRules } from './policy/rule.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
@@ -88,7 +89,7 @@ export function serverCaller(project?: string | { readonly reference?: string | 
 
 /** The caller of a membership whose checks have all passed. For sign-in only. */
 export function memberCaller(facts: Omit<MemberCaller, 'kind'>): MemberCaller {
-  return genuine({ kind: 'member', ...facts });
+  return genuine({ kind: 'member', ...facts, rules: withinContexts(facts.rules) });
 }
 
 /**

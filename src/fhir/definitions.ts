@@ -1,5 +1,6 @@
 import type { ElementDefinition, SearchParameterDefinition, TypeDefinition } from './definition-types.js';
 import { definitionsFile, parseOwn, type ElementRow, type ParameterRow } from './definitions-file.js';
+import { OWN_PARAMETERS } from './own-parameters.js';
 
 const REPEATS = 1;
 const REQUIRED = 2;
@@ -41,7 +42,8 @@ export function searchParameters(resourceType: string): ReadonlyMap<string, Sear
   if (!isResourceType(resourceType)) return NO_PARAMETERS;
   const all = definitionsFile().parameters;
   const rows = [...(parseOwn(all, 'Resource') ?? []), ...(parseOwn(all, resourceType) ?? [])];
-  const definitions = new Map(rows.map((row) => [row.code, materialiseParameter(row)]));
+  const own = Object.hasOwn(OWN_PARAMETERS, resourceType) ? OWN_PARAMETERS[resourceType]! : [];
+  const definitions = new Map([...rows.map(materialiseParameter), ...own].map((one) => [one.code, one]));
   parameters.set(resourceType, definitions);
   return definitions;
 }

@@ -32,6 +32,7 @@ interface NativeExpression {
 // PERF: Synthea-like data is full of MedicationRequests, and the library takes a hundred times as long.
 const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ['Patient.deceased.exists() and Patient.deceased != false', { type: 'boolean', evaluate: isDeceased }],
+  ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
   ['ProjectMembership.profile.resolve().resourceType', { type: 'string', evaluate: profileType }],
   [
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
@@ -49,6 +50,11 @@ function isDeceased(patient: JsonObject): boolean {
   const deceased = patient.deceasedBoolean ?? patient.deceasedDateTime;
   if (deceased !== undefined && deceased !== null) return deceased !== false;
   return isJsonObject(patient._deceasedBoolean) || isJsonObject(patient._deceasedDateTime);
+}
+
+/** Whatever stands there: what leads nowhere is a context too. */
+function hasSecurityContext(binary: JsonObject): boolean {
+  return Object.hasOwn(binary, 'securityContext') || Object.hasOwn(binary, '_securityContext');
 }
 
 function profileType(membership: JsonObject): string | undefined {

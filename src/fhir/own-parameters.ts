@@ -1,0 +1,25 @@
+import type { SearchParameterDefinition } from './definition-types.js';
+
+/**
+ * Search parameters that R4 and Medplum do not define and this library needs.
+ *
+ * R4 has none for Binary, so nothing could tell which Binary belongs to whom.
+ * See https://hl7.org/fhir/R4/binary.html#security-context.
+ */
+export const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
+  Binary: [
+    {
+      code: 'security-context',
+      type: 'reference',
+      expression: 'Binary.securityContext',
+      path: [['securityContext']],
+      short: 'The resource whose access rights hold for the content',
+    },
+    {
+      code: 'has-security-context',
+      type: 'token',
+      expression: 'Binary.securityContext.exists()',
+      short: 'Whether a security context is given, one that leads nowhere included',
+    },
+  ],
+};
