@@ -56,21 +56,51 @@ export function signIn(
   credentials: Credentials,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
-  return observed(store, 'sign-in', {}, () => checkMember(store, credentials, options));
+  return observed(store, 'sign-in', {}, async () =>
+    checkMember(store, await findMembership(store, credentials), options),
+  );
+}
+
+/** A caller as its membership is now. */
+export interface CurrentMember {
+  readonly caller: MemberCaller;
+  /** When the membership was last written: ISO 8601, UTC. */
+  readonly lastUpdated: string;
+  /** True where the directory above the projects has the membership. */
+  readonly isListed: boolean;
+}
+
+/** Signs a caller in once more, through the same membership. @throws FhirError as {@link signIn} */
+export async function signInAgain(store: ResourceStore, caller: MemberCaller): Promise<CurrentMember> {
+  const { project, membership: id, user } = caller;
+  const key = { type: 'ProjectMembership', id };
+  const [found, entry] = await store.read([
+    { ...key, project },
+    { ...key, project: ABOVE_PROJECTS },
+  ]);
+  // An id may have been used again, for somebody else.
+  if (found?.status !== 'found' || referenceIn(elementsOf(found.resource), 'user') !== user) {
+    throw new FhirError('membership-missing', `ProjectMembership/${id} was not found`);
+  }
+  return {
+    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller)?.options ?? {}),
+    lastUpdated: found.lastUpdated,
+    isListed: entry?.status === 'found',
+  };
 }
 
 /** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
 export function storeOf(caller: object): ResourceStore | undefined {
-  return STORES.get(caller);
+  return SIGNED_IN.get(caller)?.store;
 }
-const STORES = new WeakMap<object, ResourceStore>();
+
+const SIGNED_IN = new WeakMap<object, { readonly store: ResourceStore; readonly options: SignInOptions }>();
 
 async function checkMember(
   store: ResourceStore,
-  credentials: Credentials,
+  { project, membership }: FoundMembership,
   options: SignInOptions,
 ): Promise<MemberCaller> {
-  const { project, membership } = await findMembership(store, credentials);
   const elements = elementsOf(membership);
   if (isInactive(elements)) {
     throw new FhirError('membership-inactive', `ProjectMembership/${membership.id!} is not active`);
@@ -104,7 +134,7 @@ async function checkMember(
     powers: superAdminPowers(grants),
     rules,
   });
-  STORES.set(caller, store);
+  SIGNED_IN.set(caller, { store, options });
   return caller;
 }
 

@@ -56,7 +56,7 @@ export interface CreatedBot {
  */
 export function createClient(project: ResourceName, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
   return audited(context, 'create-program', async (facts) => {
-    const desk = openDesk(project, context, 'create');
+    const desk = await openDesk(project, context, 'create');
     const request = parseProgramBody<ClientApplication>('ClientApplication', body);
     const secret = createSecret();
     const resource = { ...request.program, secret: await hashSecret(secret) };
@@ -74,7 +74,7 @@ export function createClient(project: ResourceName, body: ClientBody, context: P
  */
 export function createBot(project: ResourceName, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
   return audited(context, 'create-program', async (facts) => {
-    const desk = openDesk(project, context, 'create');
+    const desk = await openDesk(project, context, 'create');
     const request = parseProgramBody<Bot>('Bot', body);
     assertMayMakeSystemBot(desk.caller, request.program);
     const { program, membership } = await writeProgram(desk, request.program, request.settings);

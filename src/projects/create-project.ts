@@ -3,6 +3,7 @@ import type { Project } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
 import { assertCaller, type Caller, serverCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
+import { storeWhile } from '../access/current-caller.js';
 import { FhirError } from '../fhir/error.js';
 import type { OutcomeIssue } from '../fhir/operation-outcome.js';
 import { validateResource } from '../fhir/validate-resource.js';
@@ -35,7 +36,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
     }
     const project = parseProject(body);
     const key = { type: 'Project', id: project.id! };
-    const guard = guardStore(store, serverCaller(key.id));
+    const guard = guardStore(storeWhile(store, caller, mayCreateProjects), serverCaller(key.id));
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
       signal,
     });

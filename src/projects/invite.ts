@@ -44,7 +44,7 @@ export interface InviteResult {
  */
 export function invite(project: ResourceName, body: InviteBody, context: InviteContext): Promise<InviteResult> {
   return audited(context, 'invite', async (facts) => {
-    const desk = openDesk(project, context, 'create');
+    const desk = await openDesk(project, context, 'create');
     const result = await carryOut(desk, parseInviteBody(body), context);
     const { user, profile, membership } = result;
     facts.targets = [user, profile, membership].map(targetOf);

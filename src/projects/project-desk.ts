@@ -1,6 +1,7 @@
 import type { Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { AuditTarget } from '../access/audit.js';
 import { type Caller, assertCaller, serverCaller } from '../access/caller.js';
+import { currentCaller, storeWhile } from '../access/current-caller.js';
 import { type GuardedStore, guardStore } from '../access/guarded-store.js';
 import type { Interaction } from '../access/policy/rule.js';
 import { FhirError } from '../fhir/error.js';
@@ -24,14 +25,19 @@ export interface ProjectDesk {
 
 /**
  * Opens the desk of a project for those who may administer its members: its administrators, super administrators,
- * trusted code of the project. The right is decided from the caller alone, before anything is looked up.
+ * trusted code of the project. Who never had the right is refused before anything is looked up; then the caller's own
+ * membership is read again, here and with every commit, as rights may have been taken away since it signed in.
  *
  * A super administrator whose own membership names access policies is bound by them: some rule without conditions must
  * grant the interaction on ProjectMembership.
  *
- * @throws FhirError `unauthenticated`, `forbidden`
+ * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
  */
-export function openDesk(project: ResourceName, context: ProjectContext, interaction: Interaction): ProjectDesk {
+export async function openDesk(
+  project: ResourceName,
+  context: ProjectContext,
+  interaction: Interaction,
+): Promise<ProjectDesk> {
   const { store, caller, signal } = context;
   assertCaller(caller);
   const id = nameToId(project, 'Project');
@@ -40,9 +46,12 @@ export function openDesk(project: ResourceName, context: ProjectContext, interac
   }
   if (id === undefined)
     throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
-  const guard = guardStore(store, serverCaller(id));
-  const view = caller.kind === 'server' ? guard : caller.project === id ? guardStore(store, caller) : undefined;
-  return { project: id, caller, store, guard, view, options: { signal } };
+  const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
+  const current = await currentCaller(store, caller, stillMay);
+  const held = storeWhile(store, caller, stillMay);
+  const guard = guardStore(held, serverCaller(id));
+  const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
+  return { project: id, caller: current, store: held, guard, view, options: { signal } };
 }
 
 /**
@@ -66,9 +75,11 @@ export async function openMemberDesk(
   if (id === undefined) {
     throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
   }
+  // Before it is told where a membership lies, or that it does not exist.
+  if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
   if (project === undefined) throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
-  return { desk: openDesk(project, context, interaction), id };
+  return { desk: await openDesk(project, context, interaction), id };
 }
 
 /** The project, without its secrets. @throws FhirError `not-found` */

@@ -27,7 +27,7 @@ export function rotateClientSecret(
   options: RotationOptions = {},
 ): Promise<{ readonly secret: string }> {
   return audited(context, 'rotate-secret', async (facts) => {
-    const desk = openDesk(project, context, 'update');
+    const desk = await openDesk(project, context, 'update');
     const id = nameToId(client, 'ClientApplication');
     if (id === undefined) {
       throw new FhirError('invalid', 'The client must be named by its id, ClientApplication/id or a Reference');

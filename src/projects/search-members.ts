@@ -37,7 +37,7 @@ export function searchMembers(
   context: ProjectContext,
 ): Promise<Bundle<ProjectMembership>> {
   return audited(context, 'search-members', async (facts) => {
-    const desk = openDesk(project, context, 'search');
+    const desk = await openDesk(project, context, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
     const pairs = pairsOf(query);
     facts.parameters = auditedNames(pairs);

@@ -66,7 +66,7 @@ function updateProgram<Program extends ClientApplication | Bot>(
   context: ProjectContext,
 ): Promise<Program> {
   return audited(context, 'update-program', async (facts) => {
-    const desk = openDesk(project, context, 'update');
+    const desk = await openDesk(project, context, 'update');
     const id = nameToId(name, type);
     if (id === undefined)
       throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);

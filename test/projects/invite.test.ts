@@ -438,7 +438,11 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
   test('an inactive project takes nobody in', async () => {
     const repository = createRepository({ store: clinic.store, caller: serverCaller() });
     await repository.update({ ...(await repository.read('Project', clinic.project)), active: false });
-    expect((await rejection(send(person('Patient', 'Pat')))).code).toBe('conflict');
+    const caller = clinic.superAdmin;
+    const byOthers = invite(clinic.project, person('Patient', 'Pat'), { ...context, caller });
+    expect((await rejection(byOthers)).code).toBe('conflict');
+    // Its own administrator could not sign in any more.
+    expect((await rejection(send(person('Patient', 'Pat')))).code).toBe('project-missing');
   });
 
   test('upsert cannot demote the last administrator, nor the one who asks', async () => {
