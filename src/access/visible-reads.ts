@@ -86,12 +86,8 @@ export async function historyVisible(
       const versions = await store.history({ project, type, id }, page, options);
       return { entries: await visibleEntries(reading, versions.entries, decided.rules), total: versions.total };
     }
-    const versions = await allVersions(reading, { project, type, id });
-    // Versions since the decision may have taken the resource away from this caller, and the older ones with it.
-    const since = versions.entries.findIndex((entry) => isVersion(entry, decided.row));
-    if (since !== 0 && attempt < ATTEMPTS) continue;
-    const visible = await visibleEntries(reading, since < 0 ? [] : versions.entries.slice(since), decided.rules);
-    return { entries: visible.slice(page.offset, page.offset + page.limit), total: visible.length };
+    const versions = await readHistory(reading, { project, type, id }, decided, page, attempt === ATTEMPTS);
+    if (versions !== undefined) return versions;
   }
 }
 
@@ -192,13 +188,41 @@ function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grant
   return resource === row.resource ? row : { ...row, resource };
 }
 
-async function allVersions({ store, options }: Reading, key: ResourceKey): Promise<HistoryPage> {
+/**
+ * One page of the versions that the rules grant, and how many there are. All of them are read, a few at a time, and only
+ * the page is kept.
+ *
+ * @returns undefined where the newest version is not the one that was decided on; for the last attempt, versions since the
+ * decision are left out instead
+ */
+async function readHistory(
+  reading: Reading,
+  key: ResourceKey,
+  decided: DecidedRow,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  isLastAttempt: boolean,
+): Promise<HistoryPage | undefined> {
   const entries: HistoryEntry[] = [];
-  for (;;) {
-    const page = await store.history(key, { offset: entries.length, limit: VERSIONS_AT_ONCE }, options);
-    entries.push(...page.entries);
-    if (page.entries.length < VERSIONS_AT_ONCE) return { entries, total: entries.length };
+  // A version written meanwhile moves the others back by one, so that the next batch repeats one.
+  const seen = new Set<string>();
+  let total = 0;
+  let isReached = false;
+  for (let read = 0; ; read += VERSIONS_AT_ONCE) {
+    const batch = await reading.store.history(key, { offset: read, limit: VERSIONS_AT_ONCE }, reading.options);
+    for (const entry of batch.entries) {
+      // Versions since the decision may have taken the resource away from this caller, and the older ones with it.
+      isReached ||= isVersion(entry, decided.row);
+      if (!isReached && !isLastAttempt) return undefined;
+      if (!isReached || seen.has(entry.versionId)) continue;
+      seen.add(entry.versionId);
+      const visible = await visibleEntry(reading, entry, decided.rules);
+      if (visible === undefined) continue;
+      if (total >= offset && entries.length < limit) entries.push(visible);
+      total += 1;
+    }
+    if (batch.entries.length < VERSIONS_AT_ONCE) return isReached || isLastAttempt ? { entries, total } : undefined;
   }
 }
 
-const VERSIONS_AT_ONCE = 500;
+/** Bounds the memory that a long history takes. */
+const VERSIONS_AT_ONCE = 50;

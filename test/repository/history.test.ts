@@ -1,5 +1,26 @@
 import { expect, test } from 'vitest';
-import { codeOf, overStores, system } from './harness.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { codeOf, overStores, signedIn, system } from './harness.js';
+
+/** A store that tells how many versions it was asked for at once. */
+function countVersions(store: ResourceStore): { readonly store: ResourceStore; most(): number } {
+  let most = 0;
+  const counted = new Proxy(store, {
+    get(target, name) {
+      if (name !== 'history') {
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      }
+      const history: ResourceStore['history'] = (key, page, options) => {
+        most = Math.max(most, page.limit);
+        return target.history(key, page, options);
+      };
+      return history;
+    },
+  });
+  return { store: counted, most: () => most };
+}
 
 const BASE = 'https://clinic.example/fhir/R4';
 
@@ -45,6 +66,23 @@ overStores('a history', (open) => {
     expect(await repository.history('Patient', id, { offset: 25 })).not.toHaveProperty('entry');
     expect(await codeOf(repository.history('Patient', id, { count: 1001 }))).toBe('too-costly');
     expect(await codeOf(repository.history('Patient', id, { offset: -1 }))).toBe('invalid');
+  });
+
+  test('under criteria reads a few versions at a time and keeps the page', async () => {
+    const store = open();
+    const repository = await system(store);
+    const { id } = await repository.create({ resourceType: 'Patient', active: true });
+    for (let version = 2; version <= 120; version += 1) {
+      await repository.update({ resourceType: 'Patient', id, active: version % 3 === 0 });
+    }
+    const counted = countVersions(store);
+    const caller = await signedIn(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?active=true' }] });
+    const limited = createRepository({ store: counted.store, caller });
+    const history = await limited.history('Patient', id, { count: 2, offset: 3 });
+    expect(history.total).toBe(41);
+    expect(history.entry?.map(({ response }) => response?.etag)).toEqual(['W/"111"', 'W/"108"']);
+    expect(counted.most()).toBeLessThanOrEqual(50);
+    expect((await limited.history('Patient', id, { count: 100, offset: 40 })).entry).toHaveLength(1);
   });
 
   test('of what never was is not found', async () => {
