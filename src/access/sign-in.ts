@@ -1,17 +1,17 @@
 import { FhirError } from '../fhir/error.js';
 import { idOf, parseReference } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
-import { resourceTypes } from '../fhir/definitions.js';
 import { or, refersTo, type Criteria } from '../search/criteria.js';
 import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from './caller.js';
-import { assertMembershipUnderstood, readMembershipPolicies } from './membership-policies.js';
+import { assertMembershipUnderstood, type ChosenPolicy, readMembershipPolicies } from './membership-policies.js';
 import { compilePolicies, type PolicyGrant } from './policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from './policy/default-rules.js';
 import type { PolicyParameters, PolicyValue } from './policy/parameters.js';
 import type { AccessRules } from './policy/rule.js';
 import { relatedPatient } from './related-patient.js';
+import { membershipSizeProblem } from './policy/policy-size.js';
 import { superAdminPowers } from './policy/super-admin-powers.js';
 
 /** An id, a `Type/id`, or a Reference. */
@@ -239,8 +239,8 @@ async function readPolicies(
 ): Promise<PolicyGrant[]> {
   const policies = readMembershipPolicies(elementsOf(membership));
   assertMembershipUnderstood(membership.id!, policies);
-  return Promise.all(
-    policies.chosen.map(async ({ reference, id, parameters }): Promise<PolicyGrant> => {
+  const grants = await Promise.all(
+    distinctPolicies(policies.chosen).map(async ({ reference, id, parameters }): Promise<PolicyGrant> => {
       const [found] = await store.read([{ project, type: 'AccessPolicy', id }]);
       if (found?.status !== 'found') {
         throw new FhirError('policy-missing', `${reference} of the membership does not exist`, {
@@ -250,17 +250,27 @@ async function readPolicies(
       return { reference, policy: elementsOf(found.resource), parameters: new Map([...own, ...parameters]) };
     }),
   );
+  const problem = membershipSizeProblem(grants.map(({ policy }) => policy));
+  if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
+  return grants;
 }
 
-/** Compiles the policies for every type once, so that a mistake in one is found at sign-in and not in the middle of work. */
+/** The same policy with the same parameters grants the same. */
+function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly ChosenPolicy[] {
+  const byMeaning = new Map(chosen.map((one) => [JSON.stringify([one.id, ...one.parameters]), one]));
+  return [...byMeaning.values()];
+}
+
+/**
+ * Compiles the rules of each named type once, so that a mistake in one is found at sign-in and not in the middle of work.
+ * Rules for all types stand for all by one type, and are compiled for another when it is first asked for: 150 types would
+ * take longer than all the rest of a sign-in.
+ */
 function checked(rules: AccessRules, grants: readonly PolicyGrant[]): AccessRules {
-  const named = grants.flatMap(({ policy }) =>
-    (Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : []).map(
-      (one) => one['resourceType'],
-    ),
-  );
-  for (const type of named) {
-    for (const each of type === '*' ? resourceTypes() : [type]) if (typeof each === 'string') rules.rulesFor(each);
+  for (const { policy } of grants) {
+    const elements = Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : [];
+    for (const { resourceType: type } of elements)
+      if (typeof type === 'string') rules.rulesFor(type === '*' ? 'Patient' : type);
   }
   return rules;
 }

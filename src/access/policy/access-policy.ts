@@ -3,14 +3,17 @@ import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/defini
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria.js';
+import { assertAffordable } from '../../search/criteria-cost.js';
 import { didYouMean } from '../../search/did-you-mean.js';
 import { quote } from '../../search/quote.js';
+import { simplifyCriteria } from '../../search/simplify-criteria.js';
 import { coveredByWildcard, secretFields } from './administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
 import { fieldPaths, hasFieldNamed } from './field-paths.js';
 import { placeholderValues, type PolicyParameters } from './parameters.js';
 import { policyCriteria } from './policy-criteria.js';
 import { policyError, type PolicyProblem } from './policy-problem.js';
+import { sizeProblems } from './policy-size.js';
 import { shapeProblems } from './policy-shape.js';
 import { ruleInteractions } from './rule-interactions.js';
 import type { AccessRule, AccessRules } from './rule.js';
@@ -39,7 +42,8 @@ export interface PolicyGrant {
  */
 export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
   for (const grant of grants) {
-    const problems = shapeProblems(grant.policy);
+    const size = sizeProblems(grant.policy);
+    const problems = size.length > 0 ? size : shapeProblems(grant.policy);
     if (problems.length > 0) throw policyError(grant.reference, problems);
     ruleElements(grant.policy).forEach((rule, index) =>
       reported(grant, () => assertWildcardCriteria(grant, rule, index)),
@@ -132,11 +136,25 @@ function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: 
   return {
     origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
     interactions: new Set(ruleInteractions(rule)),
-    criteria: and([criteriaOf(rule, type, grant.parameters, path), compartmentOf(grant, rule, type, path)]),
+    criteria: affordable(
+      and([criteriaOf(rule, type, grant.parameters, path), compartmentOf(grant, rule, type, path)]),
+      path,
+    ),
     hidden: [...fieldsOf(rule, 'hiddenFields', type, path), ...secretFields(type)],
     readonlyFields: fieldsOf(rule, 'readonlyFields', type, path),
     writeConstraints: constraintsOf(rule, path),
   };
+}
+
+/** Criteria without repetitions, once it is known that they do not cost too much in each search. */
+function affordable(criteria: Criteria, path: string): Criteria {
+  try {
+    const simplified = simplifyCriteria(criteria);
+    assertAffordable({ criteria: simplified });
+    return simplified;
+  } catch (error) {
+    throw atPath(`${path}.criteria`, error);
+  }
 }
 
 /** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
@@ -146,10 +164,13 @@ function criteriaOf(rule: JsonObject, type: string, parameters: PolicyParameters
   try {
     return policyCriteria(type, String(text), parameters);
   } catch (error) {
-    if (rule['resourceType'] === '*' && error instanceof FhirError && error.code === 'invalid') return NONE;
+    if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) return NONE;
     throw atPath(`${path}.criteria`, error);
   }
 }
+
+/** A type lacks a parameter, or has one of that name that cannot be searched by. */
+const CANNOT_SEARCH: ReadonlySet<string> = new Set(['invalid', 'unsupported']);
 
 function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): Criteria {
   const own = rule['compartment'];
@@ -188,10 +209,18 @@ function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', typ
   return texts(rule[list]).flatMap((field, index) => {
     const at = `${path}.${list}[${index}]`;
     if (field === 'id') throw located(at, 'the id is how a resource is named: it can be neither hidden nor written');
-    if (rule['resourceType'] === '*' || hasFieldNamed(type, field)) return fieldPaths(type, field);
+    if (rule['resourceType'] === '*' || hasFieldNamed(type, field)) return pathsOf(type, field, at);
     const names = typeDefinition(type)?.elements.keys() ?? [];
     throw located(at, `${type} does not have the field ${quote(field)}.${didYouMean(field, names)}`);
   });
+}
+
+function pathsOf(type: string, field: string, path: string): readonly string[] {
+  try {
+    return fieldPaths(type, field);
+  } catch (error) {
+    throw atPath(path, error);
+  }
 }
 
 function texts(value: unknown): string[] {

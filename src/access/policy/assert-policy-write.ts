@@ -3,6 +3,7 @@ import { ruleProblems } from './access-policy.js';
 import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
 import { criteriaParameters } from './policy-criteria.js';
 import { policyError, type PolicyProblem } from './policy-problem.js';
+import { sizeProblems } from './policy-size.js';
 import { shapeProblems } from './policy-shape.js';
 
 /**
@@ -18,6 +19,8 @@ export function assertPolicyWrite(policy: AnyResource): void {
 
 /** Everything in an AccessPolicy that is not understood or has no effect, in the order of its elements. */
 export function policyProblems(reference: string, policy: JsonObject): PolicyProblem[] {
+  const size = sizeProblems(policy);
+  if (size.length > 0) return size;
   const shape = shapeProblems(policy);
   // Rules of the wrong shape have no meaning that could be checked.
   if (shape.length > 0) return shape;

@@ -1,5 +1,6 @@
 import type { PathStep, SearchParameterDefinition } from '../../fhir/definition-types.js';
 import { resourceTypes, searchParameter, typeDefinition } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
 import { isA } from '../../fhir/type-hierarchy.js';
 
 /**
@@ -11,25 +12,60 @@ import { isA } from '../../fhir/type-hierarchy.js';
  * ```
  *
  * @returns an empty list for a field that the type does not have
+ * @throws FhirError `invalid` - choices inside choices give more than 1,000 paths
  */
 export function fieldPaths(type: string, field: string): readonly string[] {
+  const steps = field.split('.');
   const paths: string[] = [];
-  reach(type, field.split('.'), [], { end: (_, path) => paths.push(path.join('.')) });
+  // Types from which the steps that are left lead nowhere: the choices before them could be walked one by one for nothing.
+  const dead = new Set<string>();
+  const walk = (from: string, depth: number, prefix: string): boolean => {
+    const step = steps[depth];
+    if (step === undefined) {
+      if (paths.push(prefix) > MAX_PATHS) {
+        throw new FhirError('invalid', `names more than ${MAX_PATHS} elements; name one form of each choice in it`);
+      }
+      return true;
+    }
+    const state = `${depth} ${from}`;
+    if (dead.has(state)) return false;
+    let leads = false;
+    for (const [name, next] of elementsNamed(from, step)) {
+      if (walk(next, depth + 1, prefix === '' ? name : `${prefix}.${name}`)) leads = true;
+    }
+    if (!leads) dead.add(state);
+    return leads;
+  };
+  if (steps.length <= MAX_STEPS) walk(type, 0, '');
   return paths;
 }
+
+/** Elements that one field of a policy may stand for. */
+const MAX_PATHS = 1_000;
+/** Names in one field of a policy. */
+const MAX_STEPS = 50;
 
 /**
  * Whether a policy's field names an element of the type. Inside a resource of any type (`contained.birthDate`), where
  * {@link fieldPaths} takes every name, some type must have it.
  */
 export function hasFieldNamed(type: string, field: string): boolean {
-  return resolves(type, field.split('.'));
+  const steps = field.split('.');
+  return steps.length <= MAX_STEPS && resolves(type, steps, 0, new Set());
 }
 
-function resolves(type: string, [head, ...rest]: readonly string[]): boolean {
-  if (head === undefined) return true;
-  if (type === 'Resource') return resourceTypes().some((one) => resolves(one, [head, ...rest]));
-  return elementsNamed(type, head).some(([, next]) => resolves(next, rest));
+/** @param dead what was tried and leads nowhere */
+function resolves(type: string, steps: readonly string[], depth: number, dead: Set<string>): boolean {
+  const step = steps[depth];
+  if (step === undefined) return true;
+  const state = `${depth} ${type}`;
+  if (dead.has(state)) return false;
+  const leads =
+    type === 'Resource'
+      ? resourceTypes().some((one) => resolves(one, steps, depth, dead))
+      : elementsNamed(type, step).some(([, next]) => resolves(next, steps, depth + 1, dead));
+  if (!leads) dead.add(state);
+  return leads;
 }
 
 /**

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../fhir/resource.js';
+import type { PolicyProblem } from './policy-problem.js';
+
+/** Rules of one policy. A rule for each resource type is about 150. */
+const MAX_RULES = 500;
+/** Characters of one policy as JSON. */
+const MAX_LENGTH = 100_000;
+/** What all policies of one membership may have, each with its parameters counted once, in policies of the largest size. */
+const MAX_LARGEST_POLICIES = 2;
+
+/** What is too large in a policy to be compiled at each sign-in. */
+export function sizeProblems(policy: JsonObject): PolicyProblem[] {
+  const { rules, length } = sizeOf(policy);
+  const problem = (path: string, message: string): PolicyProblem[] => [{ path, message, severity: 'error' }];
+  if (rules > MAX_RULES) {
+    return problem('resource', `at most ${MAX_RULES} rules are allowed, not ${rules}; name several policies instead`);
+  }
+  if (length > MAX_LENGTH) {
+    return problem('resource', `at most ${MAX_LENGTH} characters are allowed, not ${length}; shorten the criteria`);
+  }
+  return [];
+}
+
+/** What is too large in all policies of a membership together; undefined where nothing is. */
+export function membershipSizeProblem(policies: readonly JsonObject[]): PolicyProblem | undefined {
+  let [rules, length] = [0, 0];
+  for (const policy of policies) {
+    const size = sizeOf(policy);
+    rules += size.rules;
+    length += size.length;
+  }
+  const [maxRules, maxLength] = [MAX_LARGEST_POLICIES * MAX_RULES, MAX_LARGEST_POLICIES * MAX_LENGTH];
+  if (rules <= maxRules && length <= maxLength) return undefined;
+  const message = `all policies together may have ${maxRules} rules and ${maxLength} characters, not ${rules} and ${length}; name fewer`;
+  return { path: 'access', message, severity: 'error' };
+}
+
+function sizeOf(policy: JsonObject): { readonly rules: number; readonly length: number } {
+  const rules = policy['resource'];
+  return { rules: Array.isArray(rules) ? rules.length : 0, length: JSON.stringify(policy).length };
+}

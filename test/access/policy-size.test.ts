@@ -1,0 +1,136 @@
+import type { AccessPolicy } from '@medplum/fhirtypes';
+import { describe, expect, test } from 'vitest';
+import { serverCaller } from '../../src/access/caller.js';
+import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
+import { fieldPaths, hasFieldNamed } from '../../src/access/policy/field-paths.js';
+import { signIn } from '../../src/access/sign-in.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { put } from '../../src/testing/conformance-case.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { system } from '../repository/harness.js';
+
+type Rule = NonNullable<AccessPolicy['resource']>[number];
+
+function policy(resource: readonly Rule[], id = 'p'): AccessPolicy & { readonly id: string } {
+  return { resourceType: 'AccessPolicy', id, resource: [...resource] };
+}
+
+function rules(count: number, criteria = ''): Rule[] {
+  return Array.from({ length: count }, (_, index) => ({
+    resourceType: 'Patient',
+    criteria: `Patient?name=n${index}${criteria}`,
+  }));
+}
+
+const LONG = `&_tag=${'t'.repeat(1_000)}`;
+
+describe('a policy that would take long to compile is refused when it is written', () => {
+  test.each([
+    [
+      'more than 500 rules',
+      rules(501),
+      'resource: at most 500 rules are allowed, not 501; name several policies instead',
+    ],
+    ['more than 100,000 characters', rules(110, LONG), 'resource: at most 100000 characters are allowed, not '],
+    [
+      'a rule that costs too much in each search',
+      [
+        {
+          resourceType: 'Patient',
+          criteria: `Patient?${rules(260)
+            .map((_, n) => `name:exact=${n}`)
+            .join('&')}`,
+        },
+      ],
+      'resource[0].criteria: At most 250 look-ups per resource in one search are allowed, this has 260',
+    ],
+    [
+      'choices inside choices',
+      [{ resourceType: 'Patient', hiddenFields: ['extension.value.extension.value.extension.value.extension.url'] }],
+      'resource[0].hiddenFields[0]: names more than 1000 elements; name one form of each choice in it',
+    ],
+  ])('%s', (_, resource, message) => {
+    expect(() => assertPolicyWrite(policy(resource))).toThrow(
+      expect.objectContaining({ code: 'policy-invalid', message: expect.stringContaining(message) as string }) as Error,
+    );
+  });
+
+  test('500 rules pass', () => {
+    expect(() => assertPolicyWrite(policy(rules(500)))).not.toThrow();
+  });
+});
+
+test('a field through choices that leads nowhere is told without a walk through all of them', () => {
+  const field = `${'extension.value.'.repeat(20)}nothing`;
+  expect(fieldPaths('Patient', field)).toEqual([]);
+  expect(hasFieldNamed('Patient', field)).toBe(false);
+  expect(hasFieldNamed('Patient', `${'contained.'.repeat(20)}nothing`)).toBe(false);
+});
+
+describe('at sign-in', () => {
+  test('a policy that stands there too large grants nothing', async () => {
+    const store = await storeWith([policy(rules(501))], ['p']);
+    await expect(signIn(store, { membership: 'm' })).rejects.toMatchObject({ code: 'policy-invalid' });
+  });
+
+  test('policies that are too large together grant nothing', async () => {
+    const ids = ['a', 'b', 'c'];
+    const store = await storeWith(
+      ids.map((id) => policy(rules(400), id)),
+      ids,
+    );
+    await expect(signIn(store, { membership: 'm' })).rejects.toMatchObject({
+      code: 'policy-invalid',
+      message: expect.stringMatching(
+        /^ProjectMembership\/m, access: all policies together may have 1000 rules and 200000 characters, not 1200 and /,
+      ) as string,
+    });
+  });
+
+  test('a policy named three times is read and compiled once', async () => {
+    const { store, takeCalls } = countCalls(await storeWith([policy(rules(400))], ['p', 'p', 'p']));
+    const { rules: found } = await signIn(store, { membership: 'm' });
+    expect(takeCalls().filter((call) => call === 'read AccessPolicy/p')).toHaveLength(1);
+    expect(found.rulesFor('Patient')).toHaveLength(400);
+  });
+
+  test('a policy named with several parameters is compiled for each of them', async () => {
+    const one = policy([{ resourceType: 'Patient', criteria: 'Patient?name=%name' }]);
+    const store = await storeWith([one], ['p', 'p'], (index) => [{ name: 'name', valueString: `n${index}` }]);
+    expect((await signIn(store, { membership: 'm' })).rules.rulesFor('Patient')).toHaveLength(2);
+  });
+
+  test('a rule for all types that cannot be used fails, whatever type is asked for first', async () => {
+    const broken = { resourceType: '*', writeConstraint: [{ language: 'text/fhirpath', expression: '((' }] } as Rule;
+    const store = await storeWith([policy([broken])], ['p']);
+    await expect(signIn(store, { membership: 'm' })).rejects.toMatchObject({ code: 'policy-invalid' });
+  });
+});
+
+/** A member with policies that are stored as they are, as an older version may have let them in. */
+async function storeWith(
+  policies: readonly (AccessPolicy & { readonly id: string })[],
+  named: readonly string[],
+  parametersOf?: (index: number) => readonly object[],
+): Promise<ResourceStore> {
+  const store = new MemoryStore();
+  await system(store);
+  const trusted = createRepository({ store, caller: serverCaller('clinic') });
+  await trusted.update({ resourceType: 'Practitioner', id: 'doc' });
+  await trusted.update({ resourceType: 'User', id: 'u', firstName: 'A', lastName: 'B', email: 'a@x.org' });
+  await trusted.update({
+    resourceType: 'ProjectMembership',
+    id: 'm',
+    project: { reference: 'Project/clinic' },
+    user: { reference: 'User/u' },
+    profile: { reference: 'Practitioner/doc' },
+    access: named.map((id, index) => ({
+      policy: { reference: `AccessPolicy/${id}` },
+      ...(parametersOf === undefined ? {} : { parameter: parametersOf(index) as never }),
+    })),
+  });
+  await store.commit(policies.map((resource) => put(resource as never)));
+  return store;
+}
