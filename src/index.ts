@@ -91,6 +91,7 @@ export type {
   Mailer,
   MessageBuilder,
 } from './projects/mailer.js';
+export { nameForMessage } from './projects/name-for-message.js';
 export type { ProjectContext } from './projects/project-context.js';
 export { removeMember } from './projects/remove-member.js';
 export { resendInvitation } from './projects/resend-invitation.js';

@@ -1,4 +1,5 @@
 import type { InvitationFacts, InvitationMessage } from './mailer.js';
+import { nameForMessage } from './name-for-message.js';
 
 /** What the default message cannot know by itself. */
 export interface MessageOptions {
@@ -8,7 +9,8 @@ export interface MessageOptions {
 
 /**
  * The invitation that is sent unless the host writes its own, in plain text and HTML. Everything in it that comes from data
- * is escaped, and the subject is one line of at most 150 characters.
+ * is escaped. Names that a mail client could turn into links are left out ({@link nameForMessage}), so the only link is the
+ * host's own. The subject is one line of at most 150 characters.
  *
  * @throws TypeError - the link is no http or https URL
  *
@@ -16,10 +18,11 @@ export interface MessageOptions {
  * await invite(project, body, { ...ctx, message: (facts) => buildInvitationMessage(facts, { link: 'https://app.example.org/welcome' }) });
  */
 export function buildInvitationMessage(facts: InvitationFacts, options: MessageOptions = {}): InvitationMessage {
-  const project = oneLine(facts.project.name ?? '') || 'a project';
-  const inviter = oneLine(facts.invitedBy?.display ?? '');
-  const greeting = `Hello ${oneLine(facts.user.firstName)},`;
-  const invited = `${inviter === '' ? 'You have been invited' : `${inviter} has invited you`} to ${project}.`;
+  const project = nameForMessage(facts.project.name ?? '') ?? 'a project';
+  const inviter = nameForMessage(facts.invitedBy?.display ?? '');
+  const invitee = nameForMessage(facts.user.firstName);
+  const greeting = invitee === undefined ? 'Hello,' : `Hello ${invitee},`;
+  const invited = `${inviter === undefined ? 'You have been invited' : `${inviter} has invited you`} to ${project}.`;
   const next = facts.isNewUser
     ? 'An account has been made for you. To use it, set up your sign-in first.'
     : 'Sign in with the account that you have already.';
@@ -27,7 +30,7 @@ export function buildInvitationMessage(facts: InvitationFacts, options: MessageO
   const closing = 'If you did not expect this message, you can ignore it.';
   const paragraphs = [greeting, invited, next, ...(link === undefined ? [] : [link]), closing];
   return {
-    subject: shortened(`Invitation to ${project}`, 150),
+    subject: `Invitation to ${project}`,
     text: `${paragraphs.join('\n\n')}\n`,
     html: paragraphs
       .map((one) =>
@@ -35,19 +38,6 @@ export function buildInvitationMessage(facts: InvitationFacts, options: MessageO
       )
       .join('\n'),
   };
-}
-
-/** Without line breaks, control and invisible characters: nothing that starts a header or turns text around. */
-function oneLine(text: string): string {
-  return text
-    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/ {2,}/g, ' ')
-    .trim();
-}
-
-function shortened(text: string, length: number): string {
-  const characters = [...text];
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
 function escapeHtml(text: string): string {

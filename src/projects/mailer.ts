@@ -9,7 +9,11 @@ export interface Mailer {
   send(invitation: Invitation): Promise<void> | void;
 }
 
-/** Everything that is needed to write an invitation. All of it are copies. */
+/**
+ * Everything that is needed to write an invitation. All of it are copies.
+ *
+ * Names are as people chose them; `nameForMessage` tells which may stand in a message.
+ */
 export interface InvitationFacts {
   /** The address, in normal form. */
   readonly to: string;

@@ -1,5 +1,6 @@
 import { audited } from '../access/audit.js';
 import { FhirError } from '../fhir/error.js';
+import { plausibleEmail } from './email-address.js';
 import { readProfile, readUser } from './find-people.js';
 import { invitationFacts } from './invitation-facts.js';
 import type { InviteContext } from './invite.js';
@@ -24,6 +25,7 @@ export function resendInvitation(membership: ResourceName, context: InviteContex
       throw new FhirError('conflict', `ProjectMembership/${id} has no User or no profile that could be written to`);
     }
     const person = { user, profile, membership: member.membership, isNewUser: user.emailVerified !== true };
-    return sendInvitation(context, user.email, (to) => invitationFacts(desk, to, person));
+    // Trusted code may have written anything into a User; an address must not break out of a mail header.
+    return sendInvitation(context, plausibleEmail(user.email ?? ''), (to) => invitationFacts(desk, to, person));
   });
 }

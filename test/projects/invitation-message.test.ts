@@ -48,11 +48,11 @@ If you did not expect this message, you can ignore it.
   });
 
   test('escapes HTML', () => {
-    const { html } = buildInvitationMessage(facts({ project: `<b>"A" & 'B'</b>`, user: '<script>' }), {
+    const { html } = buildInvitationMessage(facts({ project: `<b>"A" & 'B'<b>`, user: '<script>' }), {
       link: 'https://example.org/?a="&b',
     });
     expect(html).not.toMatch(/<(?!\/?p>|a href="|\/a>)/);
-    expect(html).toContain('&#60;b&#62;&#34;A&#34; &#38; &#39;B&#39;&#60;/b&#62;');
+    expect(html).toContain('&#60;b&#62;&#34;A&#34; &#38; &#39;B&#39;&#60;b&#62;');
     expect(html).toContain('<a href="https://example.org/?a=%22&#38;b">');
   });
 
