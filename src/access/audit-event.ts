@@ -8,7 +8,7 @@ import type { AuditInteraction, AuditRecord, AuditTarget } from './audit.js';
  * | record | AuditEvent |
  * |---|---|
  * | interaction | `type` rest, `subtype`, `action` (C, R, U, D; E for searches, Bundles and operations) |
- * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc` |
+ * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc`, with `, unknown` where nobody knows whether it was written |
  * | started, duration | `period`; `recorded` is its end |
  * | who | `agent`: the profile in `who`, the user in `altId`, the membership in `policy`; the project in `source.site` |
  * | targets | an `entity` each, with type, id and version |
@@ -26,7 +26,7 @@ export function toAuditEvent(record: AuditRecord): AuditEvent {
     period: { start: started, end },
     recorded: end,
     outcome: outcome.success ? '0' : ERROR_CODES[outcome.code].status < 500 ? '4' : '8',
-    ...(outcome.success ? {} : { outcomeDesc: outcome.code }),
+    ...(outcome.success ? {} : { outcomeDesc: outcome.unknown === true ? `${outcome.code}, unknown` : outcome.code }),
     agent: [toAgent(record)],
     source: {
       ...(record.who.kind === 'unknown' ? {} : { site: `Project/${record.who.project}` }),

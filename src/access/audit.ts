@@ -1,5 +1,6 @@
 import { isResourceType } from '../fhir/definitions.js';
 import { maskError, type ErrorCode } from '../fhir/error.js';
+import { isInDoubt } from '../fhir/in-doubt.js';
 import { isResourceId } from '../fhir/resource.js';
 import { ABOVE_PROJECTS, type ResourceStore } from '../store/store.js';
 import { observed, type ObservedFacts } from '../telemetry/observed.js';
@@ -75,7 +76,14 @@ export interface AuditTarget {
   readonly interaction?: RestInteraction | undefined;
 }
 
-export type AuditOutcome = { readonly success: true } | { readonly success: false; readonly code: ErrorCode };
+export type AuditOutcome =
+  | { readonly success: true }
+  | {
+      readonly success: false;
+      readonly code: ErrorCode;
+      /** Nobody knows whether what was to be written is written. */
+      readonly unknown?: true;
+    };
 
 /**
  * Receives every record when its interaction has ended. Nothing waits for it, and what it throws becomes a process
@@ -87,7 +95,10 @@ export type AuditHook = (record: AuditRecord) => void | Promise<void>;
 /** What is found out about an interaction while it runs. */
 export type AuditFacts = {
   -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
-} & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] };
+} & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] } & {
+  /** It failed, and nobody knows whether it has written. */
+  unknown?: boolean;
+};
 
 /** What an interaction works on, on whose behalf, and who is told. */
 export interface AuditedContext {
@@ -128,21 +139,25 @@ async function record<Result>(
   const started = new Date().toISOString();
   const clock = performance.now();
   let failure: ErrorCode | undefined;
+  let unknown = false;
   try {
     const result = await work();
     failure = facts.failure;
+    unknown = facts.unknown === true;
     return result;
   } catch (error) {
     failure = maskError(error).code;
+    unknown = isInDoubt(error);
     throw error;
   } finally {
-    const { failure: _failure, attributes: _attributes, targets = [], ...known } = facts;
+    const { failure: _failure, attributes: _attributes, unknown: _unknown, targets = [], ...known } = facts;
     tell(audit, {
       interaction,
       who: auditedCaller(caller),
       ...known,
       targets: targets.map(safeTarget),
-      outcome: failure === undefined ? { success: true } : { success: false, code: failure },
+      outcome:
+        failure === undefined ? { success: true } : { success: false, code: failure, ...(unknown ? { unknown } : {}) },
       started,
       duration: Math.round((performance.now() - clock) * 1000) / 1000,
     });

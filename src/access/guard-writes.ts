@@ -1,8 +1,9 @@
 import { FhirError } from '../fhir/error.js';
+import { assertNotAborted } from '../store/guards.js';
 import type { CallOptions, ResourceStore, Write, WriteResult } from '../store/store.js';
 import type { Caller, MemberCaller } from './caller.js';
 import { storeWhile } from './current-caller.js';
-import type { GuardedResult, GuardedWrite } from './guarded-store.js';
+import type { CommitOptions, GuardedResult, GuardedWrite } from './guarded-store.js';
 import { grantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
@@ -21,7 +22,7 @@ export async function commitGuarded(
   store: ResourceStore,
   caller: Caller,
   writes: readonly GuardedWrite[],
-  options: CallOptions | undefined,
+  options: CommitOptions | undefined,
 ): Promise<readonly GuardedResult[]> {
   const strictness = await strictnessFor(store, caller, writes, options);
   // What a member writes is held to the definitions once the fields that it cannot see are back in.
@@ -34,10 +35,12 @@ export async function commitGuarded(
       caller.kind === 'member'
         ? await memberWrites(store, caller, writes, strictness, options)
         : await trustedWrites(store, caller, writes, options);
+    assertNotAborted(options);
+    options?.onCommit?.();
     try {
       const results = await target.commit(
         ready.map(({ write }) => write),
-        options,
+        options && { signal: options.signal },
       );
       return resultsFor(writes, ready, results, caller);
     } catch (error) {

@@ -58,6 +58,12 @@ export type GuardedResult =
     })
   | Exclude<WriteResult, { kind: 'put' }>;
 
+/** What goes along with a commit. */
+export interface CommitOptions extends CallOptions {
+  /** Called before the store is asked to write: until then nothing can have been written, after the signal never again. */
+  readonly onCommit?: (() => void) | undefined;
+}
+
 /**
  * A store as one caller sees it: the caller's project only, and of that what {@link decide} allows.
  *
@@ -81,7 +87,7 @@ export interface GuardedStore {
    * @throws FhirError `not-found` - an update of what the caller cannot see, or a deletion with `mustExist`
    * @throws FhirError `conflict` - the deletion of a profile that a membership needs, besides the store's own reasons
    */
-  commit(writes: readonly GuardedWrite[], options?: CallOptions): Promise<readonly GuardedResult[]>;
+  commit(writes: readonly GuardedWrite[], options?: CommitOptions): Promise<readonly GuardedResult[]>;
   /** The versions that the caller may see: none for a resource that it may not see as it is now. */
   history(
     key: GuardedKey,

@@ -101,7 +101,7 @@ export class FhirError extends Error {
       issue: this.issues.map((issue) => ({
         severity: issue.severity ?? 'error',
         code: issue.code,
-        ...(issue.diagnostics === undefined ? {} : { details: { text: issue.diagnostics } }),
+        ...detailsOf(issue),
         ...(issue.expression === undefined ? {} : { expression: [...issue.expression] }),
       })),
     };
@@ -115,6 +115,11 @@ export class FhirError extends Error {
       ...(this.details === undefined ? {} : { details: this.details }),
     };
   }
+}
+
+function detailsOf({ coding, diagnostics: text }: OutcomeIssue): Pick<OperationOutcome['issue'][number], 'details'> {
+  if (text === undefined) return {};
+  return { details: { ...(coding === undefined ? {} : { coding: [coding] }), text } };
 }
 
 /** Known errors pass; anything else becomes `internal`, with the fault kept as `cause` and out of the message. */

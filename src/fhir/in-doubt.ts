@@ -1,12 +1,16 @@
-import { FhirError } from './error.js';
+import { ERROR_CODES, FhirError } from './error.js';
 
 /**
- * The error of a write whose end nobody knows: `details.unknown` is true. An error of a write without it means that nothing
- * was written.
+ * The error of a write whose end nobody knows: `details.unknown` is true, and the OperationOutcome says the same by a coding.
+ * An error of a write without it means that nothing was written.
+ *
+ * @param consequence what the message says of it
  */
-export function inDoubt(error: FhirError): FhirError {
+export function inDoubt(error: FhirError, consequence = 'whether it was written is not known'): FhirError {
   if (isInDoubt(error)) return error;
-  return new FhirError(error.code, `${error.message}; whether it was written is not known`, {
+  const message = `${error.message}; ${consequence}`;
+  return new FhirError(error.code, message, {
+    issues: [{ code: ERROR_CODES[error.code].issue, diagnostics: message, coding: UNKNOWN }],
     details: { ...error.details, unknown: true },
     cause: error.cause ?? error,
   });
@@ -16,3 +20,6 @@ export function inDoubt(error: FhirError): FhirError {
 export function isInDoubt(error: unknown): boolean {
   return error instanceof FhirError && error.details?.['unknown'] === true;
 }
+
+/** `OperationOutcome.issue.details.coding` of an error in doubt. */
+const UNKNOWN = { system: 'urn:fhirgraph:write', code: 'unknown' };

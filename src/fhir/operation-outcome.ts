@@ -6,8 +6,15 @@ export interface OutcomeIssue {
   readonly code: string;
   /** Human text, safe for clients. */
   readonly diagnostics?: string;
+  /** What programs tell the issue by, where its code is too coarse: `OperationOutcome.issue.details.coding`. */
+  readonly coding?: Coding;
   /** FHIRPath locations, such as `Patient.name[0].family`. */
   readonly expression?: readonly string[];
+}
+
+interface Coding {
+  readonly system: string;
+  readonly code: string;
 }
 
 /** The OperationOutcome resource as this library writes it. See https://hl7.org/fhir/R4/operationoutcome.html. */
@@ -17,7 +24,7 @@ export interface OperationOutcome {
   issue: {
     severity: 'fatal' | 'error' | 'warning' | 'information';
     code: string;
-    details?: { text: string };
+    details?: { coding?: Coding[]; text: string };
     expression?: string[];
   }[];
 }

@@ -61,6 +61,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
     record.attributes = facts.attributes;
     const failure = result.errors?.[0]?.extensions.code;
     record.failure = failure === undefined ? undefined : errorCodeOf(failure);
+    record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
     return result as FhirGraphqlResult<Data>;
   });
 }

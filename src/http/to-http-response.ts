@@ -49,7 +49,9 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
   const known = maskError(error);
   const more = known instanceof HttpRequestError ? known.headers : known.code === 'unauthenticated' ? CHALLENGE : {};
   if (request !== undefined && acceptsOnlyGraphql(request)) {
-    const body = { errors: [{ message: known.message, extensions: { code: known.code, resource: known.outcome } }] };
+    const { code, details, message, outcome } = known;
+    const extensions = { code, ...(details === undefined ? {} : { details }), resource: outcome };
+    const body = { errors: [{ message, extensions }] };
     return send(known.status, GRAPHQL_RESPONSE, body, { ...more, ...headers });
   }
   return send(known.status, FHIR_JSON, known.outcome, { ...more, ...headers });

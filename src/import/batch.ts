@@ -1,16 +1,29 @@
 import { FhirError } from '../fhir/error.js';
 import type { BundleContent, BundleEntry } from './bundle-entries.js';
-import { commitEach, type WriteGroup } from './commit-each.js';
+import { commitEach, partlyWritten, type WriteGroup } from './commit-each.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from './entry-outcome.js';
 import { ATTEMPTS, isOptimistic, isOvertaken } from './overtaken.js';
 import { type EntryPlan, outcomeOf, planEntries } from './plan-entries.js';
 import { readEntry } from './read-entries.js';
 import { type ImportSession, throwIfAborted } from './session.js';
 
-/** Every entry on its own: a failure is that entry's outcome and touches no other. */
+/**
+ * Every entry on its own: a failure is that entry's outcome and touches no other.
+ *
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where an entry was written before
+ */
 export async function runBatch(content: BundleContent, session: ImportSession): Promise<ImportResult> {
   throwIfAborted(session);
   const outcomes = new Array<EntryOutcome>(content.size);
+  try {
+    await runEntries(content, outcomes, session);
+  } catch (error) {
+    throw outcomes.some(isWritten) ? partlyWritten(error) : error;
+  }
+  return toImportResult('batch', outcomes);
+}
+
+async function runEntries(content: BundleContent, outcomes: EntryOutcome[], session: ImportSession): Promise<void> {
   const { faults } = content;
   let plans = await planEntries(content.entries, session, faults);
   const reads = plans.filter(({ kind }) => kind === 'read');
@@ -28,7 +41,10 @@ export async function runBatch(content: BundleContent, session: ImportSession): 
     const error = faults.get(index);
     if (error !== undefined) outcomes[index] = { kind: 'failed', error };
   }
-  return toImportResult('batch', outcomes);
+}
+
+function isWritten({ kind }: EntryOutcome): boolean {
+  return kind === 'created' || kind === 'updated' || kind === 'deleted';
 }
 
 /** @returns the entries worth another plan; their outcome so far is the failure */

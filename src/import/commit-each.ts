@@ -1,5 +1,6 @@
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError, maskError } from '../fhir/error.js';
+import { inDoubt } from '../fhir/in-doubt.js';
 import type { WriteResult } from '../store/store.js';
 import { concernsAll } from './entry-faults.js';
 import { type ImportSession, throwIfAborted } from './session.js';
@@ -13,7 +14,7 @@ export type WriteGroup = readonly GuardedWrite[];
  *
  * @param stopAtFirst ends at the first group at fault; what follows it is not committed, and not in the result
  * @returns per group its results, or why it was left out
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - groups before may have been committed
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where a group before was committed
  */
 export async function commitEach(
   groups: readonly WriteGroup[],
@@ -33,5 +34,14 @@ export async function commitEach(
   const half = groups.length >> 1;
   const first = await commitEach(groups.slice(0, half), session, stopAtFirst);
   if (stopAtFirst && first.at(-1) instanceof FhirError) return first;
-  return [...first, ...(await commitEach(groups.slice(half), session, stopAtFirst))];
+  try {
+    return [...first, ...(await commitEach(groups.slice(half), session, stopAtFirst))];
+  } catch (error) {
+    throw first.every((result) => result instanceof FhirError) ? error : partlyWritten(error);
+  }
+}
+
+/** The error of an import that had written something when it failed. */
+export function partlyWritten(error: unknown): FhirError {
+  return inDoubt(maskError(error), 'a part of it may have been written');
 }

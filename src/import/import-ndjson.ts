@@ -1,5 +1,7 @@
+import { FhirError } from '../fhir/error.js';
 import { observed } from '../telemetry/observed.js';
 import { byteChunks, type NdjsonSource } from './byte-chunks.js';
+import { partlyWritten } from './commit-each.js';
 import { NdjsonRun } from './ndjson-run.js';
 import type { NdjsonContext, NdjsonResult } from './ndjson-types.js';
 
@@ -15,7 +17,8 @@ export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - the source is neither text nor bytes, or a limit is no positive number
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - the batches before are kept
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - the batches before are kept; `details.unknown` where they, or the
+ * last one, may have written something
  * @throws whatever the source throws
  *
  * @example
@@ -27,6 +30,14 @@ export function importNdjson(source: NdjsonSource, context: NdjsonContext): Prom
 
 async function runNdjson(source: NdjsonSource, context: NdjsonContext): Promise<NdjsonResult> {
   const run = new NdjsonRun(context);
+  try {
+    return await runLines(source, context, run);
+  } catch (error) {
+    throw error instanceof FhirError && run.hasWritten ? partlyWritten(error) : error;
+  }
+}
+
+async function runLines(source: NdjsonSource, context: NdjsonContext, run: NdjsonRun): Promise<NdjsonResult> {
   for await (const chunk of byteChunks(source, context.signal)) {
     run.bytes += chunk.length;
     for (const line of run.splitter.push(chunk)) {

@@ -79,6 +79,11 @@ export class NdjsonRun {
     await setImmediate();
   }
 
+  /** A batch has changed something. */
+  get hasWritten(): boolean {
+    return this.#created + this.#updated > 0;
+  }
+
   result(): NdjsonResult {
     return {
       ...this.#progress(),

@@ -3,7 +3,8 @@ import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhi
 import { type MemberCaller, serverCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { signIn } from '../access/sign-in.js';
-import { FhirError } from '../fhir/error.js';
+import { FhirError, maskError } from '../fhir/error.js';
+import { inDoubt, isInDoubt } from '../fhir/in-doubt.js';
 import { ALL } from '../search/criteria.js';
 import type { ResourceStore } from '../store/store.js';
 import { BodyReader } from './body-reader.js';
@@ -37,6 +38,8 @@ export interface Initialized {
  *
  * @throws FhirError `conflict` - the store has a project already
  * @throws FhirError `invalid` - the name
+ * @throws FhirError `unavailable` - where the project may have been made all the same, `details` has `unknown: true` and the
+ * `project` and `client` to rotate the secret of
  *
  * @example
  * const { project, client, secret, caller } = await initialize(store, { name: 'Operations' });
@@ -64,11 +67,15 @@ export async function initialize(store: ResourceStore, options: InitializeOption
         expect: { version: null },
       })),
     ])
-    .catch(explainConflict);
+    .catch((error: unknown) => {
+      throw isInDoubt(error) ? withNames(maskError(error), project, client) : explainConflict(error);
+    });
   const [storedProject, storedClient, storedMembership] = results.map((result, index) =>
     copyAs(result.kind === 'put' ? result.resource : resources[index]!),
   ) as [Project, ClientApplication, ProjectMembership];
-  const caller = await signIn(store, { membership: membership.id! });
+  const caller = await signIn(store, { membership: membership.id! }).catch((error: unknown) => {
+    throw withNames(inDoubt(maskError(error), 'the store is set up all the same'), project, client);
+  });
   return { project: storedProject, client: storedClient, membership: storedMembership, secret, caller };
 }
 
@@ -79,9 +86,18 @@ function nameOf(options: InitializeOptions): string {
   return name;
 }
 
-function explainConflict(error: unknown): never {
-  if (!(error instanceof FhirError) || error.code !== 'conflict') throw error;
-  throw new FhirError('conflict', 'This store has a project already; only an empty store can be initialized', {
+/** What a new secret is made with, where the first one was lost with the answer. */
+function withNames(error: FhirError, project: Project, client: ClientApplication): FhirError {
+  return new FhirError(error.code, error.message, {
+    issues: error.issues,
+    details: { ...error.details, project: `Project/${project.id}`, client: `ClientApplication/${client.id}` },
+    cause: error.cause ?? error,
+  });
+}
+
+function explainConflict(error: unknown): unknown {
+  if (!(error instanceof FhirError) || error.code !== 'conflict') return error;
+  return new FhirError('conflict', 'This store has a project already; only an empty store can be initialized', {
     cause: error,
   });
 }

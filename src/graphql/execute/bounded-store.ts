@@ -15,7 +15,9 @@ export function boundedStore(run: Run): GuardedStore {
     history: (key, page, options) => bounded(() => store.history(key, page, options)),
     async commit(writes, options) {
       run.spendCall();
-      return run.deadline.finish(store.commit(writes, options));
+      let begun = false;
+      const onCommit = (): void => void (begun = true);
+      return run.deadline.finish(store.commit(writes, { ...options, onCommit }), () => begun);
     },
   };
 }

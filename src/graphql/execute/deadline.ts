@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 
@@ -58,24 +59,26 @@ export class Deadline {
    * Waits for a write, which is told to stop when the request ends and then has a moment to say whether it took place. One
    * that did is no failure.
    *
-   * @throws as {@link wait}, and with `details.written` = `unknown` where nobody can tell
+   * @param hasBegun whether the store was asked to write yet; once the request is over it is not asked any more
+   * @throws as {@link wait}, and with `details.unknown` where nobody can tell
    */
-  async finish<Result>(work: Promise<Result>): Promise<Result> {
+  async finish<Result>(work: Promise<Result>, hasBegun: () => boolean): Promise<Result> {
     try {
       return await Promise.race([work, this.#expired]);
     } catch (error) {
-      const { promise: moment, resolve } = Promise.withResolvers<'unknown'>();
-      const stopTimer = this.clock.after(WRITE_GRACE_MS, () => resolve('unknown'));
+      const { promise: late, resolve } = Promise.withResolvers<'late'>();
+      const stopTimer = this.clock.after(WRITE_GRACE_MS, () => resolve('late'));
       const ended = await Promise.race([
-        moment,
+        late,
         work.then(
           (result) => ({ result }),
-          () => 'failed' as const,
+          (failure: unknown) => ({ failure }),
         ),
       ]);
       stopTimer();
-      if (typeof ended === 'object') return ended.result;
-      throw ended === 'unknown' ? inDoubt(error) : error;
+      if (ended !== 'late' && 'result' in ended) return ended.result;
+      const doubtful = ended === 'late' ? hasBegun() : isInDoubt(ended.failure);
+      throw doubtful && error instanceof FhirError ? inDoubt(error) : error;
     }
   }
 
@@ -106,14 +109,6 @@ export class Deadline {
       `The query ran longer than ${this.timeout} ms; ask for less at once`,
     );
   }
-}
-
-function inDoubt(error: unknown): unknown {
-  if (!(error instanceof FhirError)) return error;
-  return new FhirError(error.code, `${error.message}; whether it has written is not known`, {
-    details: { ...error.details, written: 'unknown' },
-    cause: error.cause ?? error,
-  });
 }
 
 function aborted(signal: AbortSignal | undefined): FhirError {

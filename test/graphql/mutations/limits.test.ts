@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'graphql';
+import { FhirError } from '../../../src/fhir/error.js';
+import { inDoubt } from '../../../src/fhir/in-doubt.js';
 import { operationKind } from '../../../src/graphql/operation-kind.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { caller, failures, storeWith } from '../harness.js';
 import { executeBy, ManualClock } from '../manual-clock.js';
+import type { CallOptions } from '../../../src/store/store.js';
 import { openClinic } from './harness.js';
 
 const UPDATE = 'mutation { PatientUpdate(id: "p", res: { active: true }) { id } }';
@@ -117,27 +120,59 @@ describe('a mutation that is ended early', () => {
     expect(await clinic.ids('Patient')).toEqual(['p']);
   });
 
-  test('during a commit that never ends says that nobody knows', async () => {
+  test('during a commit that never ends says that nobody knows, but before the commit that nothing was written', async () => {
     const clinic = await openClinic(new MemoryStore());
-    const clock = new ManualClock();
-    let told = 0;
-    const store = storeWith(clinic.store, {
-      commit(_, options) {
-        // Over at 20 ms; then it has a second to say how it ended.
-        options!.signal!.addEventListener('abort', () => {
-          told = clock.alarms;
-          setImmediate(() => clock.advance(1_000));
-        });
+    const commits: unknown[] = [];
+    /** A store of which one method never answers; the request is over at 20 ms, and a second later nobody waits. */
+    const hanging = (name: 'commit' | 'read'): Promise<unknown> => {
+      const clock = new ManualClock();
+      const hang = (_: unknown, options?: CallOptions): Promise<never> => {
+        options!.signal!.addEventListener('abort', () => setImmediate(() => clock.advance(1_000)));
         queueMicrotask(() => clock.advance(20));
         return new Promise<never>(() => undefined);
+      };
+      const record = (writes: readonly unknown[]): Promise<never> =>
+        Promise.reject(new Error(`${commits.push(writes)}`));
+      const store = storeWith(clinic.store, { commit: record, [name]: hang });
+      return executeBy(clock, UPDATE, { store, caller, limits: { timeout: 20 } }).catch((error: unknown) => {
+        expect(clock.alarms).toBe(0);
+        return error;
+      });
+    };
+    const limit = { limit: 'timeout', max: 20 };
+    expect(await hanging('commit')).toMatchObject({ code: 'too-costly', details: { ...limit, unknown: true } });
+    const nothing = (await hanging('read')) as FhirError;
+    expect([nothing.code, nothing.details, commits]).toEqual(['too-costly', limit, []]);
+  });
+
+  test('during what the store decides before a commit keeps the store from writing later', async () => {
+    const clinic = await openClinic(new MemoryStore());
+    const controller = new AbortController();
+    const store = storeWith(clinic.store, {
+      read(keys) {
+        controller.abort();
+        return clinic.store.read(keys);
+      },
+      commit: (writes) => clinic.store.commit(writes),
+    });
+    const result = await clinic.ask(UPDATE, {}, { store, signal: controller.signal });
+    expect(failures(result)).toEqual(['aborted']);
+    expect(result.errors![0]!.extensions).not.toHaveProperty('details');
+    expect(await clinic.ids('Patient')).toEqual([]);
+  });
+
+  test('during a commit that the store gives up in doubt says that nobody knows', async () => {
+    const clinic = await openClinic(new MemoryStore());
+    const controller = new AbortController();
+    const store = storeWith(clinic.store, {
+      commit() {
+        controller.abort();
+        return Promise.reject(inDoubt(new FhirError('aborted', 'Given up')));
       },
     });
-    const outcome = executeBy(clock, UPDATE, { store, caller, limits: { timeout: 20 } });
-    await expect(outcome).rejects.toMatchObject({
-      code: 'too-costly',
-      details: { limit: 'timeout', max: 20, written: 'unknown' },
-    });
-    expect([told, clock.alarms]).toEqual([0, 0]);
+    const result = await clinic.ask(UPDATE, {}, { store, signal: controller.signal });
+    expect(failures(result)).toEqual(['aborted']);
+    expect(result.errors![0]!.extensions.details).toEqual({ unknown: true });
   });
 });
 
