@@ -4,6 +4,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { FhirError } from '../../src/fhir/error.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { temporaryFolder } from './temporary-folder.js';
@@ -69,6 +71,32 @@ describe('a full disk', () => {
   });
 });
 
+describe('a disk that fails at COMMIT', () => {
+  const withCommit = (code: string): SqliteStore => {
+    const database = new Database(':memory:');
+    const exec = database.exec.bind(database);
+    let failing = false;
+    database.exec = (text) => {
+      if (failing && text === 'COMMIT') throw Object.assign(new Error(code), { code });
+      return exec(text);
+    };
+    const store = new SqliteStore(database);
+    failing = true;
+    return store;
+  };
+  test.each([
+    ['SQLITE_IOERR_FSYNC', true],
+    ['SQLITE_FULL', undefined],
+    ['SQLITE_BUSY', undefined],
+  ])('with %s: unavailable, unknown: %s', async (code, unknown) => {
+    const store = withCommit(code);
+    const error: unknown = await putAll(store, patient(1)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject(unavailable);
+    expect((error as FhirError).details?.['unknown']).toBe(unknown);
+    expect(await idsOf(store, queryOf('Patient'))).toEqual([]);
+  });
+});
+
 describe('a file that may not be written', () => {
   const folder = join(dirname(fileNamed('x')), 'guarded');
   const root = process.geteuid?.() === 0;
@@ -123,15 +151,55 @@ describe('a file that may not be written', () => {
     await store.close();
   });
 
+  test('a file that may not be read is unavailable, with its path', async () => {
+    const file = await guardedFile();
+    chmodSync(file, 0o000);
+    expect(() => asNobody(() => new SqliteStore(file))).toThrow(
+      expect.objectContaining({ ...unavailable, message: `The database file cannot be opened: ${file}` }),
+    );
+    chmodSync(file, 0o666);
+  });
+
   test('a new file in a folder that may not be written is unavailable', async () => {
     await guardedFile();
     chmodSync(folder, 0o555);
-    expect(() => asNobody(() => new SqliteStore(join(folder, 'new.db')))).toThrow(expect.objectContaining(unavailable));
+    const file = join(folder, 'new.db');
+    expect(() => asNobody(() => new SqliteStore(file))).toThrow(
+      expect.objectContaining({ ...unavailable, message: `The database file cannot be opened: ${file}` }),
+    );
   });
 
-  test('a folder in place of the file is unavailable', () => {
+  test.each([
+    ['a folder', '.', 'unavailable', 'The database file is a folder'],
+    ['a folder that is missing', 'no/where/x.db', 'unavailable', 'The folder of the database file does not exist'],
+    ['a folder that is a file', 'text/x.db', 'unavailable', 'The database file cannot be opened'],
+    ['a text', 'text', 'corrupt', 'The file is not an SQLite database'],
+    ['a text of one letter', 'letter', 'corrupt', 'The file is not an SQLite database'],
+    [
+      "another program's database",
+      'other.db',
+      'conflict',
+      'The SQLite database belongs to another application; name a file of its own',
+    ],
+    ['a name with U+0000', 'x\0.db', 'invalid', 'A database needs the name of a file, or :memory: to live in memory'],
+  ])('%s in place of the file is told with its path, and left as it is', (_, name, code, message) => {
     mkdirSync(folder);
-    expect(() => new SqliteStore(folder)).toThrow(expect.objectContaining(unavailable));
+    writeFileSync(join(folder, 'text'), 'some text\n'.repeat(200));
+    writeFileSync(join(folder, 'letter'), 'x');
+    const other = new Database(join(folder, 'other.db'));
+    other.exec('CREATE TABLE patients (name text)');
+    other.close();
+    const contents = (): unknown => readdirSync(folder).map((one) => [one, readFileSync(join(folder, one), 'latin1')]);
+    const before = contents();
+    const path = name === '.' ? folder : `${folder}/${name}`;
+    expect(() => new SqliteStore(path)).toThrow(
+      expect.objectContaining({ code, message: `${message}: ${path}`, details: { path } }),
+    );
+    expect(contents()).toEqual(before);
+  });
+
+  test.each(['', ' '])('no name (%j) is refused: what it holds would end with the process', (name) => {
+    expect(() => new SqliteStore(name)).toThrow(expect.objectContaining({ code: 'invalid' }));
   });
 });
 

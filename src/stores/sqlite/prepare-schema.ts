@@ -30,6 +30,15 @@ export function prepareSchema(database: SqliteDatabase): void {
   }
 }
 
+/**
+ * Looks at a file before anything in it is changed.
+ *
+ * @throws as {@link prepareSchema}
+ */
+export function assertOwnDatabase(database: SqliteDatabase): void {
+  checkedVersion(database);
+}
+
 /** The extraction that indexed the file. @throws FhirError `unavailable` - a newer one than ours */
 export function indexVersion(statements: Statements): number {
   const row = statements.read(READ_INDEX_VERSION).get() as [string] | undefined;

@@ -13,19 +13,21 @@ import type {
   Write,
   WriteResult,
 } from '../../store/store.js';
+import type { FhirError } from '../../fhir/error.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { registerChecksums } from './checksum.js';
 import { Commits } from './commit.js';
 import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
 import { Contents } from './contents.js';
+import { assertDatabaseFile, withPath } from './database-file.js';
 import { createDictionaries } from './dictionary.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
 import { Maintenance } from './maintenance.js';
 import { Reads } from './reads.js';
-import { prepareSchema } from './prepare-schema.js';
+import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
 import { type KeyPage, Searches } from './search.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
@@ -56,17 +58,22 @@ export class SqliteStore implements ResourceStore {
   /**
    * @param database a file name (made if need be; `:memory:` for a store that lives with this object) or an open
    * better-sqlite3 database, which stays open when the store closes. The database holds nothing but the store.
+   * @throws FhirError `invalid` - the name is empty.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
    * @throws FhirError `corrupt` - the file is no SQLite database.
    * @throws FhirError `conflict` - the database belongs to another application.
+   * Their messages end with the path, which is `details.path`.
    */
   constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
     this.#ownsDatabase = typeof database === 'string';
+    const fault = (error: unknown): FhirError =>
+      typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
     try {
+      if (typeof database === 'string') assertDatabaseFile(database);
       this.#database = typeof database === 'string' ? openDatabase(database, config.busyTimeout) : database;
     } catch (error) {
-      throw storeError(error);
+      throw fault(error);
     }
     this.#statements = new Statements(this.#database);
     const dictionaries = createDictionaries(this.#database, this.#statements);
@@ -76,6 +83,7 @@ export class SqliteStore implements ResourceStore {
     this.#commits = new Commits(this.#database, this.#statements, dictionaries, this.#searches, config.clock);
     this.#maintenance = new Maintenance(this.#database, this.#statements, dictionaries);
     try {
+      assertOwnDatabase(this.#database);
       configureConnection(this.#database, config);
       registerTextTest(this.#database);
       registerChecksums(this.#database);
@@ -83,7 +91,7 @@ export class SqliteStore implements ResourceStore {
       this.#maintenance.reindexIfOld();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
-      throw storeError(error);
+      throw fault(error);
     }
   }
 

@@ -1,5 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
+import { inDoubt } from '../../fhir/in-doubt.js';
 import type { SqliteDatabase } from './driver.js';
+import { storeError } from './errors.js';
 
 /**
  * Runs an action that writes: all of it is kept, or after an error nothing.
@@ -15,8 +17,10 @@ export function inTransaction<Result>(
   settle: (committed: boolean) => void = () => undefined,
 ): Result {
   begin(database, 'BEGIN IMMEDIATE');
+  let committing = false;
   try {
     const result = action();
+    committing = true;
     database.exec('COMMIT');
     settle(true);
     return result;
@@ -24,8 +28,16 @@ export function inTransaction<Result>(
     settle(false);
     // SQLite has ended it by itself where the disk failed.
     if (database.inTransaction) database.exec('ROLLBACK');
-    throw error;
+    throw committing && isDiskFault(error) ? inDoubt(storeError(error)) : error;
   }
+}
+
+/**
+ * The log may hold the whole transaction without being known to be on disk. This process goes on without it; after a power
+ * cut it may be there.
+ */
+function isDiskFault(error: unknown): boolean {
+  return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_IOERR');
 }
 
 /** Runs an action that only reads: it sees the database as it is at one moment, while others write. */

@@ -1,0 +1,43 @@
+import { existsSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { FhirError } from '../../fhir/error.js';
+
+/**
+ * Refuses what SQLite would take for something else: no name for a database without a file, a text of a few bytes for an
+ * empty database. A missing folder is told as such.
+ *
+ * @throws FhirError `invalid`, `unavailable`, `corrupt`
+ */
+export function assertDatabaseFile(name: string): void {
+  // The driver cuts blanks off.
+  const file = name.trim();
+  if (file === MEMORY) return;
+  if (file === '' || file.includes('\0')) {
+    throw new FhirError('invalid', `A database needs the name of a file, or ${MEMORY} to live in memory`);
+  }
+  if (!existsSync(dirname(file))) throw new FhirError('unavailable', 'The folder of the database file does not exist');
+  const found = statsOf(file);
+  if (found?.isDirectory() === true) throw new FhirError('unavailable', 'The database file is a folder');
+  if (found?.isFile() === true && found.size > 0 && found.size < SMALLEST) {
+    throw new FhirError('corrupt', 'The file is not an SQLite database');
+  }
+}
+
+/** The error of opening a file, with its path: it goes to the host, not to a caller. */
+export function withPath(error: FhirError, file: string): FhirError {
+  const details = { ...error.details, path: file };
+  return new FhirError(error.code, `${error.message}: ${file}`, { details, cause: error.cause ?? error });
+}
+
+const MEMORY = ':memory:';
+/** Bytes of the smallest page, and so of the smallest database that is not empty. See https://www.sqlite.org/fileformat.html. */
+const SMALLEST = 512;
+
+/** Undefined where there is nothing, or nothing that may be looked at; SQLite tells which. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file);
+  } catch {
+    return undefined;
+  }
+}
