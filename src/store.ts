@@ -25,6 +25,6 @@ export {
   storeClosed,
   type PageEdge,
 } from './store/guards.js';
-export { jsonText } from './store/json-text.js';
+export { jsonText, MAX_RESOURCE_BYTES } from './store/json-text.js';
 export { nextInstant, withVersion } from './store/versioned.js';
 export { cutPage } from './stores/cut-page.js';

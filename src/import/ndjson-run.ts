@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { FhirError, maskError } from '../fhir/error.js';
+import { MAX_RESOURCE_BYTES } from '../store/json-text.js';
 import { checkResource } from './check-resource.js';
 import { commitEach } from './commit-each.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
@@ -9,7 +10,7 @@ import { planPuts, type WantedPut } from './plan-puts.js';
 import { type ImportSession, openSession, throwIfAborted } from './session.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
-const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: 16 << 20, maxErrors: 1000 } as const;
+const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
 
 /** One NDJSON import at work: the batch at hand, and the counts so far. */
 export class NdjsonRun {
@@ -39,7 +40,7 @@ export class NdjsonRun {
     this.#batchLines = positive('batchLines', context);
     this.#batchBytes = positive('batchBytes', context);
     this.#maxErrors = positive('maxErrors', context);
-    this.splitter = new LineSplitter(positive('maxLineBytes', context));
+    this.splitter = new LineSplitter(maxLineBytes(context));
   }
 
   /** @returns true when the batch is full */
@@ -135,8 +136,10 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 /** @returns undefined for a blank line */
 function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): WantedPut | undefined {
   if (bytes === undefined) {
-    const limit = context.maxLineBytes ?? DEFAULTS.maxLineBytes;
-    throw new FhirError('too-costly', `The line is longer than ${limit} bytes; raise maxLineBytes to import it`);
+    const limit = maxLineBytes(context);
+    const hint =
+      limit < MAX_RESOURCE_BYTES ? '; raise maxLineBytes to import it' : ', the most that a resource may have';
+    throw new FhirError('too-costly', `The line is longer than ${limit} bytes${hint}`);
   }
   let text: string;
   try {
@@ -153,6 +156,10 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
 
 function badLine(line: number, { code, message }: FhirError): BadLine {
   return { line, reason: { code, message } };
+}
+
+function maxLineBytes(context: NdjsonContext): number {
+  return Math.min(positive('maxLineBytes', context), MAX_RESOURCE_BYTES);
 }
 
 function positive(name: keyof typeof DEFAULTS, context: NdjsonContext): number {

@@ -13,7 +13,10 @@ export interface NdjsonContext extends ImportContext {
   readonly batchLines?: number | undefined;
   /** A batch that reaches this many bytes is committed. Default 4 MiB. */
   readonly batchBytes?: number | undefined;
-  /** Longest line, in bytes; a longer one is a bad line and is never held in memory. Default 16 MiB. */
+  /**
+   * Longest line, in bytes; a longer one is a bad line and is never held in memory. Default, and at most: 128 MiB, which is
+   * also the largest resource.
+   */
   readonly maxLineBytes?: number | undefined;
   /** Most bad lines described in the result; all are counted. Default 1000. */
   readonly maxErrors?: number | undefined;

@@ -2,17 +2,44 @@ import { FhirError } from '../fhir/error.js';
 import { type AnyResource } from '../fhir/resource.js';
 
 /**
+ * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that every
+ * store can write it with escapes and beside others. It is also the longest line of NDJSON.
+ */
+export const MAX_RESOURCE_BYTES = 128 * 1024 * 1024;
+
+/** Room for what is added to a resource when it is stored: version, instant, project, author. In bytes. */
+const MAX_STAMP_BYTES = 1_024;
+
+/**
  * The JSON text a store keeps.
  *
+ * @throws FhirError `too-costly` - larger than {@link MAX_RESOURCE_BYTES}.
  * @throws FhirError `unprocessable` - nested too deeply for JSON, circular, or holding what JSON cannot (a bigint).
  */
 export function jsonText(resource: AnyResource): string {
+  const text = stringify(resource);
+  if (isLongerThan(text, MAX_RESOURCE_BYTES + MAX_STAMP_BYTES)) throw tooLarge(resource);
+  return text;
+}
+
+function stringify(resource: AnyResource): string {
   try {
     return JSON.stringify(resource);
   } catch (cause) {
+    if (cause instanceof RangeError && /string length/i.test(cause.message)) throw tooLarge(resource, cause);
     const where = `${resource.resourceType}/${resource.id ?? ''}`;
     throw new FhirError('unprocessable', `${where} cannot be written as JSON: nested too deeply, circular or no JSON`, {
       cause,
     });
   }
+}
+
+/** PERF: one unit of a string is three bytes at most, so short texts need not be measured. */
+function isLongerThan(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+}
+
+function tooLarge({ resourceType, id = '' }: AnyResource, cause?: unknown): FhirError {
+  const message = `${resourceType}/${id} is larger than ${MAX_RESOURCE_BYTES} bytes, the most that a resource may have`;
+  return new FhirError('too-costly', message, { details: { max: MAX_RESOURCE_BYTES }, cause });
 }

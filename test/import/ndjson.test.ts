@@ -1,7 +1,9 @@
+import { constants } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { importNdjson, type NdjsonProgress } from '../../src/import/import-ndjson.js';
+import { MAX_RESOURCE_BYTES } from '../../src/store/json-text.js';
 import { contents, faultOf, memoryContext } from './harness.js';
 import { cases } from '../support/chance.js';
 
@@ -149,6 +151,27 @@ describe('importNdjson', () => {
       },
     ]);
     expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/b']);
+  });
+
+  test('refuses a line that is longer than any string, whatever the host allows, and goes on behind it', async () => {
+    const context = memoryContext();
+    const piece = Buffer.alloc(1 << 20, 'x');
+    const pieces = Math.ceil(constants.MAX_STRING_LENGTH / piece.length) + 1;
+    const before = process.memoryUsage().arrayBuffers;
+    let held = 0;
+    function* source(): Generator<string | Uint8Array> {
+      yield `${line('a')}\n{"resourceType":"Patient","id":"long","x":"`;
+      for (let index = 0; index < pieces; index++) {
+        yield piece;
+        if (index % 32 === 0) held = Math.max(held, process.memoryUsage().arrayBuffers - before);
+      }
+      yield `"}\n${line('b')}\n`;
+    }
+    const result = await importNdjson(source(), { ...context, maxLineBytes: Number.MAX_SAFE_INTEGER });
+    const message = 'The line is longer than 134217728 bytes, the most that a resource may have';
+    expect(result.errors).toEqual([{ line: 2, reason: { code: 'too-costly', message } }]);
+    expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/b']);
+    expect(held).toBeLessThan(2 * MAX_RESOURCE_BYTES);
   });
 
   test('refuses bytes that are no UTF-8 instead of changing them', async () => {
