@@ -34,7 +34,7 @@ export function coversField(named: readonly string[], field: string): boolean {
 
 /** Elements that hold whole resources, at the first level of a resource and below it. */
 export const INLINE_HEADS = ['contained', 'entry', 'parameter'] as const;
-const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
+export const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
 
 /** Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters. */
 function maskInside(resource: JsonObject, all: AccessRules): JsonObject {

@@ -1,63 +1,112 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FhirError } from '../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
+import { guardedElements, resourcesInside } from './guarded-elements.js';
 import { INLINE_HEADS } from './mask-resource.js';
-import { hasField, headOf, withFieldsOf } from './policy/hidden-fields.js';
+import { hasField, headOf, withElementsOf } from './policy/hidden-fields.js';
+import type { AccessRules } from './policy/rule.js';
+
+/**
+ * Refuses what a writer sets of elements that are guarded from it: on creation they are absent, otherwise as they are
+ * shown to it. What is stored has no part in the decision.
+ *
+ * @param shown the stored resource as the writer is shown it; null where something new is created
+ * @returns the top-level elements that stay as they are stored; none on creation
+ * @throws FhirError `forbidden` - names the element
+ */
+export function assertGuarded(asked: AnyResource, shown: AnyResource | null, rules: AccessRules): ReadonlySet<string> {
+  const guarded = guardedElements(asked.resourceType, rules);
+  const kept = new Set<string>();
+  for (const name of guarded) {
+    const expected = shown === null ? {} : elementOf(shown, name);
+    if (!isDeepStrictEqual(elementOf(asked, name), expected)) throw refusal(asked, name);
+    if (shown !== null) kept.add(name);
+  }
+  for (const head of INLINE_HEADS) {
+    if (guarded.has(head)) continue;
+    if (shown !== null && holdsGuarded(shown, head, rules)) {
+      if (!isDeepStrictEqual(elementOf(asked, head), elementOf(shown, head))) throw refusal(asked, head);
+      kept.add(head);
+    } else if (setsGuarded(asked, head, rules)) throw refusal(asked, head);
+  }
+  return kept;
+}
+
+/** True where a resource inside another is of a type of which something is guarded. */
+function holdsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
+  return resourcesInside(elementsOf(resource), head).some(
+    (inner) => guardedElements(inner['resourceType'] as string, rules).size > 0,
+  );
+}
+
+/** True where a resource inside another has an element that is guarded. */
+function setsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
+  return resourcesInside(elementsOf(resource), head).some((inner) =>
+    [...guardedElements(inner['resourceType'] as string, rules)].some((name) =>
+      hasField(inner as unknown as AnyResource, name),
+    ),
+  );
+}
 
 /** What a writer must leave as it is. */
 export interface FixedFields {
-  /**
-   * Element paths that the writer cannot see. Naming one is refused whatever its value, so that guessing tells nothing.
-   */
-  readonly unseen: readonly string[];
+  /** Top-level elements that stay as they are stored. */
+  readonly kept: ReadonlySet<string>;
   /** Element paths that the writer sees and may repeat, but not change. */
   readonly readonly: readonly string[];
-  /** What is stored, as the writer sees it; null where nothing is stored yet. */
-  readonly seen: AnyResource | null;
+  /** What is stored, as the writer is shown it; null where nothing is stored yet. */
+  readonly shown: AnyResource | null;
+  /** The writer may not read it, so that repeating is guessing. */
+  readonly unread: boolean;
+}
+
+/** What a write will store. */
+export interface KeptFields {
+  readonly after: AnyResource;
+  /** The top-level elements in it that are as they were stored, and not as the writer sent them. */
+  readonly kept: ReadonlySet<string>;
 }
 
 /**
- * The resource to store when someone writes who does not see all of it: what is fixed stays as it was before.
- *
- * An element of which a part is hidden can be left as it is seen, but not changed: its items could not be matched up.
+ * The resource to store: what the writer may not change stays as it was before.
  *
  * @returns a `forbidden` error that names the field, where the writer touches what it may not
  */
 export function keepFields(
   before: AnyResource | null,
   asked: AnyResource,
-  fixed: FixedFields,
-): AnyResource | FhirError {
-  const named = fixed.unseen.find((path) => hasField(asked, path));
-  if (named !== undefined) return refusal(asked, named);
-  if (before === null || fixed.seen === null) {
-    const set = fixed.readonly.find((path) => hasField(asked, path));
-    return set === undefined ? asked : refusal(asked, set);
+  { kept, readonly, shown, unread }: FixedFields,
+): KeptFields | FhirError {
+  if (before === null || shown === null) {
+    const set = readonly.find((path) => hasField(asked, path));
+    return set === undefined ? { after: asked, kept } : refusal(asked, set);
   }
-  const restored = new Set<string>();
-  for (const head of [...INLINE_HEADS, ...fixed.unseen.map(headOf)]) {
-    const whole = fieldOf(before, head);
-    const seen = fieldOf(fixed.seen, head);
-    if (isDeepStrictEqual(whole, seen)) continue;
-    if (!isDeepStrictEqual(fieldOf(asked, head), seen)) return refusal(asked, head);
-    restored.add(head);
-  }
-  for (const path of fixed.readonly) {
+  const restored = new Set(kept);
+  for (const path of readonly) {
     const head = headOf(path);
-    if (!hasField(asked, path) && !hasField(fixed.seen, path)) continue;
-    if (Object.keys(fieldOf(asked, head)).length === 0) restored.add(head);
-    else if (!isDeepStrictEqual(at(asked, path), at(fixed.seen, path))) return refusal(asked, path);
+    if (kept.has(head)) continue;
+    const isAbsent = Object.keys(elementOf(asked, head)).length === 0;
+    if (unread) {
+      if (!isAbsent) return refusal(asked, path);
+      restored.add(head);
+    } else if (hasField(asked, path) || hasField(shown, path)) {
+      if (isAbsent) restored.add(head);
+      else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);
+    }
   }
-  return restored.size === 0 ? asked : withFieldsOf(before, asked, [...restored]);
+  return { after: restored.size === 0 ? asked : withElementsOf(before, asked, restored), kept: restored };
 }
 
 function at(resource: AnyResource, path: string): JsonObject {
   return onlyPath(elementsOf(resource), path.split('.'));
 }
 
-/** An element of a resource: its value and its `_` sibling. */
-function fieldOf(resource: AnyResource, name: string): JsonObject {
-  return onlyPath(elementsOf(resource), [name]);
+/** An element of a resource: its value and its `_` sibling; of `meta` what a server does not set itself. */
+function elementOf(resource: AnyResource, name: string): JsonObject {
+  if (name !== 'meta') return onlyPath(elementsOf(resource), [name]);
+  if (!isJsonObject(resource.meta)) return onlyPath(elementsOf(resource), [name]);
+  const { versionId: _v, lastUpdated: _l, project: _p, author: _a, ...rest } = resource.meta as JsonObject;
+  return Object.keys(rest).length === 0 ? {} : { meta: rest };
 }
 
 /** What stands at a path, with the lists around it and nothing beside it: `{ name: [{ given: ['A'] }, {}] }`. */

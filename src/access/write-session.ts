@@ -10,18 +10,18 @@ import { evaluateCriteria, isLocal } from './evaluate-criteria.js';
 import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import type { GrantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
-import { coversField, hiddenByAll, maskResource } from './mask-resource.js';
+import { maskResource } from './mask-resource.js';
 import { assertPatientLink } from './related-patient.js';
 import { resolveMemberUsers } from './member-users.js';
 import { overlaidWith, WrittenResources } from './overlay.js';
 import { assertPolicyWrite } from './policy/assert-policy-write.js';
 import { restrict } from './policy/restrict.js';
-import type { AccessRule, Interaction } from './policy/rule.js';
+import { unrestrictedRule, type AccessRule, type Interaction } from './policy/rule.js';
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { validateWrite, type Strictness } from './validate-writes.js';
 import { companionsOf, stamp } from './write-companions.js';
-import { keepFields } from './write-fields.js';
+import { assertGuarded, keepFields, type KeptFields } from './write-fields.js';
 
 /** The writes of one commit, decided in their order: each sees what those before it will have done. */
 export class WriteSession {
@@ -48,11 +48,13 @@ export class WriteSession {
     const before = (first ? stored?.resource : written) ?? null;
     const version = first ? (stored?.versionId ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
-    const { after, eyes } = await this.#grantPut(write, from, before);
+    const { after, kept } = await this.#grantPut(write, from, before);
     assertPatientLink(this.caller, before, after, this.stored.deleted.has(name));
     if (type === 'AccessPolicy') assertPolicyWrite(after);
     const resource = stamp(after, this.caller);
-    validateWrite({ key: write.key, resource }, from, this.strictness);
+    // What the writer sent is judged: the parts that it does not see must not show in the outcome.
+    const sent = stamp(write.resource, this.caller);
+    validateWrite({ key: write.key, resource: sent }, from, this.strictness, kept);
     const expect = this.#expect(write, from, version);
     this.#write(type, id, resource);
     const readers = await this.#granting(type, 'read', resource);
@@ -62,7 +64,7 @@ export class WriteSession {
         write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
         from,
         // Who may write but not read gets back what it wrote, and not what was kept.
-        seenBy: readers.length === 0 ? [eyes] : readers,
+        seenBy: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
         unreadable: readers.length === 0,
       },
     ];
@@ -118,16 +120,22 @@ export class WriteSession {
     this.#overlay.set(type, id, resource, this.stored.granted.has(`${type}/${id}`));
   }
 
-  async #grantPut(write: GuardedWrite & { kind: 'put' }, from: number, before: AnyResource | null): Promise<Granted> {
+  async #grantPut(
+    write: GuardedWrite & { kind: 'put' },
+    from: number,
+    before: AnyResource | null,
+  ): Promise<KeptFields> {
     const { type } = write.key;
     const updating = before === null ? [] : await this.#grantingBefore(type, 'update', before);
     if (updating.length === 0 && before !== null && (await this.#sees(type, before))) throw forbidden(type, 'update');
     const granting = updating.length > 0 ? updating : this.#grantCreate(write, from, before);
     const existing = updating.length > 0 ? before : null;
     const readers = existing === null ? [] : await this.#grantingBefore(type, 'read', existing);
+    const shown = existing === null ? null : this.#shown(existing, readers);
+    const kept = assertGuarded(write.resource, shown, this.caller.rules);
     let refusal: FhirError | undefined;
     for (const rule of granting) {
-      const outcome = await this.#tryPut(existing, write.resource, rule, readers);
+      const outcome = await this.#tryPut(rule, write.resource, { before: existing, shown, readers, kept });
       if (!(outcome instanceof FhirError)) return outcome;
       refusal ??= outcome;
     }
@@ -156,22 +164,27 @@ export class WriteSession {
     throw new FhirError('not-found', `${type}/${id} was not found${hint}`);
   }
 
+  /** Nothing but its name is shown to a writer that may not read it. */
+  #shown(resource: AnyResource, readers: readonly AccessRule[]): AnyResource {
+    const { resourceType, id } = resource;
+    return readers.length === 0 ? { resourceType, id: id! } : maskResource(resource, readers, this.caller.rules);
+  }
+
   /** The resource as the rule lets it be written; an error where it does not. */
   async #tryPut(
-    before: AnyResource | null,
-    asked: AnyResource,
     rule: AccessRule,
-    readers: readonly AccessRule[],
-  ): Promise<Granted | FhirError> {
+    asked: AnyResource,
+    { before, shown, readers, kept }: Replaced,
+  ): Promise<KeptFields | FhirError> {
     const type = asked.resourceType;
-    const eyes = readers.length === 0 ? [withKept(rule, [])] : readers;
-    const unseen = hiddenByAll(eyes);
-    const after = keepFields(before, asked, {
-      unseen,
-      readonly: [...rule.readonlyFields, ...rule.hidden].filter((field) => !coversField(unseen, field)),
-      seen: before === null ? null : maskResource(before, eyes, this.caller.rules),
+    const fixed = keepFields(before, asked, {
+      kept,
+      readonly: rule.readonlyFields,
+      shown,
+      unread: readers.length === 0,
     });
-    if (after instanceof FhirError) return after;
+    if (fixed instanceof FhirError) return fixed;
+    const { after } = fixed;
     if (!(await this.#holds(rule, after))) {
       return new FhirError(
         'forbidden',
@@ -184,7 +197,7 @@ export class WriteSession {
         return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
       }
     }
-    return { after, eyes: withKept(rule, unseen) };
+    return fixed;
   }
 
   /**
@@ -248,16 +261,14 @@ interface StoredState {
   readonly granted: ReadonlyMap<string, GrantedBefore>;
 }
 
-/** What a write will store. */
-interface Granted {
-  readonly after: AnyResource;
-  /** Shows of it what the writer itself wrote, should it not be allowed to read it. */
-  readonly eyes: AccessRule;
-}
-
-/** A rule through which is seen what a caller may write by it: fields that it cannot change are unknown to it. */
-function withKept(rule: AccessRule, unseen: readonly string[]): AccessRule {
-  return { ...rule, hidden: [...rule.hidden, ...rule.readonlyFields, ...unseen] };
+/** What a write replaces; `before` and `shown` are null where something new is created. */
+interface Replaced {
+  readonly before: AnyResource | null;
+  readonly shown: AnyResource | null;
+  /** The rules by which the writer reads it. */
+  readonly readers: readonly AccessRule[];
+  /** The elements that are guarded from the writer. */
+  readonly kept: ReadonlySet<string>;
 }
 
 /** Stands for a write that changes nothing: no resource can match. */

@@ -3,6 +3,11 @@ import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
 import { validateResource, type ValidationOptions } from './validate-resource.js';
 
+export interface AssertOptions extends ValidationOptions {
+  /** Findings against the definitions that do not refuse the resource. Default: none. */
+  readonly except?: ((issue: OutcomeIssue) => boolean) | undefined;
+}
+
 /**
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
  * {@link validateResource} says what is looked at. Warnings do not refuse a resource.
@@ -12,11 +17,14 @@ import { validateResource, type ValidationOptions } from './validate-resource.js
  */
 export function assertValidResource(
   resource: unknown,
-  options: ValidationOptions = {},
+  { except, ...options }: AssertOptions = {},
 ): asserts resource is AnyResource {
   refuse('invalid', 'The resource cannot be stored', validateResource(resource, { ...options, strict: false }));
   if (options.strict !== true) return;
-  refuse('unprocessable', 'The resource breaks the R4 definitions', validateResource(resource, options));
+  // Findings that are left out must not push others over the limit.
+  const issues = validateResource(resource, except === undefined ? options : { maxIssues: 10_000, ...options });
+  const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
+  refuse('unprocessable', 'The resource breaks the R4 definitions', counted);
 }
 
 function refuse(code: 'invalid' | 'unprocessable', summary: string, issues: readonly OutcomeIssue[]): void {

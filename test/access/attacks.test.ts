@@ -186,7 +186,7 @@ overStores('hidden fields', (open) => {
     expect(data).toEqual({
       resource: [],
       root: [],
-      item: [{ name: [] }, { name: [] }],
+      item: [{ name: null }, { name: null }],
       resolved: [],
       sorted: both,
       urgent: both,

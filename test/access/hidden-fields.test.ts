@@ -18,6 +18,9 @@ describe('a resource without hidden fields', () => {
     deceasedDateTime: '2020',
     name: [{ family: 'A', given: ['B', null], _given: [null, { id: 'g' }] }, { family: 'C' }],
     contact: [{ name: { family: 'D', given: ['E'] }, gender: 'male' }],
+    maritalStatus: { text: 'x' },
+    communication: [{ language: { text: 'x' } }, { language: { text: 'y' } }],
+    identifier: [{ value: '1' }, { system: 's', value: '2' }, { value: '3' }],
     extension: [{ url: 'http://z', valueBoolean: true }],
   } as AnyResource;
 
@@ -28,6 +31,14 @@ describe('a resource without hidden fields', () => {
     ['a part of every item', 'name.given', { name: [{ family: 'A' }, { family: 'C' }] }],
     ['a part of a part', 'contact.name.family', { contact: [{ name: { given: ['E'] }, gender: 'male' }] }],
     ['extensions', 'extension', { extension: undefined }],
+    [
+      'what is left empty, in a list and around it',
+      'contact.gender',
+      { contact: [{ name: { family: 'D', given: ['E'] } }] },
+    ],
+    ['an object of which nothing is left', 'maritalStatus.text', { maritalStatus: undefined }],
+    ['a list of which nothing is left', 'communication.language', { communication: undefined }],
+    ['items of which nothing is left', 'identifier.value', { identifier: [{ system: 's' }] }],
     ['nothing, where nothing is', 'photo', {}],
   ])('lacks %s', (_, field, difference) => {
     const expected = JSON.parse(JSON.stringify({ ...patient, ...difference })) as AnyResource;

@@ -80,6 +80,11 @@ export class Oracle {
     return this.#rules.filter((rule) => rule.type === type && rule.interactions.includes(interaction));
   }
 
+  /** Every rule about a type, whatever it allows. */
+  allRules(type: string): readonly OracleRule[] {
+    return this.#rules.filter((rule) => rule.type === type);
+  }
+
   /** The same rules in a changed world: parameters are those of the sign-in. */
   withContent(content: readonly AnyResource[]): Oracle {
     return new Oracle(content, this.#rules);
@@ -130,9 +135,11 @@ export class Oracle {
 
   /** The resource as it is seen through these rules. */
   mask(resource: AnyResource, granting: readonly Pick<OracleRule, 'hidden'>[]): AnyResource {
-    const seen = union(
-      resource,
-      granting.map((rule) => without(resource, rule.hidden)),
+    const seen = withoutShells(
+      union(
+        resource,
+        granting.map((rule) => without(resource, rule.hidden)),
+      ),
     ) as Json;
     if (!Array.isArray(seen['contained'])) return seen as unknown as AnyResource;
     const contained = (seen['contained'] as readonly AnyResource[]).map((inner) => {
@@ -364,6 +371,15 @@ function remove(value: unknown, [name, ...rest]: readonly string[]): void {
       else remove(elements[key], rest);
     }
   }
+}
+
+/** Without objects and lists of which nothing is left; the sample has none to begin with. */
+function withoutShells(value: unknown): unknown {
+  const isLeft = (one: unknown): boolean => typeof one !== 'object' || one === null || Object.keys(one).length > 0;
+  if (Array.isArray(value)) return value.map(withoutShells).filter(isLeft);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).map(([name, inner]) => [name, withoutShells(inner)] as const);
+  return Object.fromEntries(kept.filter(([, inner]) => isLeft(inner)));
 }
 
 /** What is in any of the parts of a whole. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
-import { union, without, type Oracle, type OracleRule } from './oracle.js';
+import type { Oracle, OracleRule } from './oracle.js';
 import type { Json } from './world.js';
 
 /** What must be stored, and the rule that lets it be. */
@@ -11,81 +11,82 @@ export interface Written {
 }
 
 /**
- * What becomes of a resource when a caller writes it: the rules are tried one after the other, each with plain copies.
+ * What becomes of a resource when a caller writes it. What any rule hides is as the caller is shown it, or absent from
+ * something new; then the rules are tried one after the other, each with plain copies.
  *
  * @param before what is stored; undefined: something new is created
  * @returns undefined where the write must be refused
  */
 export function outcomeOfPut(oracle: Oracle, before: AnyResource | undefined, asked: AnyResource): Written | undefined {
-  const rules =
-    before === undefined ? oracle.rulesFor(asked.resourceType, 'create') : oracle.granting('update', before);
+  const type = asked.resourceType;
+  const rules = before === undefined ? oracle.rulesFor(type, 'create') : oracle.granting('update', before);
   const readers = before === undefined ? [] : oracle.granting('read', before);
+  const shown = before === undefined ? undefined : readers.length > 0 ? oracle.mask(before, readers) : NOTHING_SHOWN;
+  const kept = keptNames(oracle, asked, shown);
+  if (kept === undefined) return undefined;
   for (const rule of rules) {
-    const after = throughRule(oracle, rule, readers, before, asked);
-    if (after !== undefined) return { after, rule };
+    const after = throughRule(rule, { before, shown, unread: readers.length === 0 }, asked, kept);
+    if (after === undefined || !oracle.wouldGrant(rule, after)) continue;
+    const holds = rule.constraints.every((expression) =>
+      isDeepStrictEqual(compileFhirPath(expression, type)(after, { before: before ?? [], after }), [true]),
+    );
+    if (holds) return { after, rule };
   }
   return undefined;
 }
 
-/** What a writer is shown of what it wrote: what it may read, or else what it wrote but for fields it cannot change. */
-export function resultOfPut(oracle: Oracle, asked: AnyResource, { after, rule }: Written): AnyResource {
+const NOTHING_SHOWN = {} as AnyResource;
+
+/** What a writer is shown of what it wrote: what it may read, or else what it sent. */
+export function resultOfPut(oracle: Oracle, asked: AnyResource, { after }: Written): AnyResource {
   const readers = oracle.granting('read', after);
-  if (readers.length > 0) return oracle.mask(after, readers);
-  return oracle.mask(asked, [{ hidden: [...rule.hidden, ...rule.readonlyFields] }]);
+  return readers.length > 0 ? oracle.mask(after, readers) : asked;
 }
 
-function throughRule(
-  oracle: Oracle,
-  rule: OracleRule,
-  readers: readonly OracleRule[],
-  before: AnyResource | undefined,
-  asked: AnyResource,
-): AnyResource | undefined {
-  const own = [...rule.hidden, ...rule.readonlyFields];
-  const eyes = readers.length > 0 ? readers : [{ ...rule, hidden: own }];
-  // Naming a field that cannot be seen is refused, whatever its value.
-  const nameable = union(
-    asked,
-    eyes.map(({ hidden }) => without(asked, hidden)),
-  );
-  if (!isDeepStrictEqual(nameable, asked)) return undefined;
-  const visible = own.flatMap(typedForms).filter((field) => !eyes.every((one) => hides(one, field)));
-  const after = before === undefined ? asked : withKept(before, oracle.mask(before, eyes), asked, visible);
-  if (after === undefined || !oracle.wouldGrant(rule, after)) return undefined;
-  const holds = rule.constraints.every((expression) =>
-    isDeepStrictEqual(compileFhirPath(expression, after.resourceType)(after, { before: before ?? [], after }), [true]),
-  );
-  return holds ? after : undefined;
+/** The elements that stay as they are stored; undefined where the caller would change one that some rule hides. */
+function keptNames(oracle: Oracle, asked: AnyResource, shown: AnyResource | undefined): Set<string> | undefined {
+  const [wanted, seen] = [asked, shown ?? NOTHING_SHOWN] as unknown as [Json, Json];
+  const guarded = guardedNames(oracle, asked.resourceType);
+  const inside = guardedNames(oracle, 'Patient');
+  const isPatient = (one: Json): boolean => one['resourceType'] === 'Patient';
+  const [inner, shownInner] = [wanted, seen].map(({ contained = [] }) => (contained as Json[]).filter(isPatient));
+  if (!guarded.has('contained')) {
+    if (inside.size > 0 && shownInner!.length > 0) guarded.add('contained');
+    else if (inner!.some((one) => Object.keys(one).some((name) => inside.has(name)))) return undefined;
+  }
+  const changed = [...guarded].some((name) => !isDeepStrictEqual(wanted[name], seen[name]));
+  return changed ? undefined : guarded;
+}
+
+/** The elements of a type of which some rule hides something, with all forms of a choice. */
+function guardedNames(oracle: Oracle, type: string): Set<string> {
+  const heads = oracle.allRules(type).flatMap(({ hidden }) => hidden.map((path) => path.split('.')[0]!));
+  return new Set(heads.flatMap((head) => (head.startsWith('value') ? ['valueQuantity', 'valueString'] : [head])));
 }
 
 /** What is asked, with what is hidden or must not change as it was; undefined where it would change. */
-function withKept(
-  before: AnyResource,
-  seen: AnyResource,
+function throughRule(
+  rule: OracleRule,
+  { before, shown, unread }: { before: AnyResource | undefined; shown: AnyResource | undefined; unread: boolean },
   asked: AnyResource,
-  fixed: readonly string[],
+  kept: ReadonlySet<string>,
 ): AnyResource | undefined {
-  const [stored, shown, wanted] = [before, seen, asked] as unknown as [Json, Json, Json];
-  const after: { [name: string]: unknown } = { ...wanted };
-  for (const [name, value] of Object.entries(stored)) {
-    if (isDeepStrictEqual(value, shown[name])) continue;
-    // Something in it is hidden: it can be left as it is seen, not changed.
-    if (!isDeepStrictEqual(wanted[name], shown[name])) return undefined;
-    after[name] = value;
-  }
+  const fixed = rule.readonlyFields.flatMap(typedForms);
+  const wanted = asked as unknown as Json;
+  if (before === undefined) return fixed.some((path) => !isNothing(at(wanted, path))) ? undefined : asked;
+  const [stored, seen] = [before, shown] as unknown as [Json, Json];
+  const restored = new Set(kept);
   for (const path of fixed) {
     const head = path.split('.')[0]!;
+    if (kept.has(head)) continue;
+    if (unread && wanted[head] !== undefined) return undefined;
     if (wanted[head] === undefined) {
-      if (!isNothing(at(stored, path))) after[head] = stored[head];
-    } else if (!sameAt(wanted, shown, path) && !isDeepStrictEqual(after[head], stored[head])) {
-      return undefined;
-    }
+      if (unread || !isNothing(at(stored, path))) restored.add(head);
+    } else if (!sameAt(wanted, seen, path)) return undefined;
   }
-  return after as unknown as AnyResource;
-}
-
-function hides({ hidden }: Pick<OracleRule, 'hidden'>, field: string): boolean {
-  return hidden.flatMap(typedForms).some((one) => field === one || field.startsWith(`${one}.`));
+  const rest = Object.entries(wanted).filter(([name]) => !restored.has(name));
+  const old = Object.entries(stored).filter(([name]) => restored.has(name));
+  return Object.fromEntries([...rest, ...old]) as unknown as AnyResource;
 }
 
 /** The typed forms of a choice that the sample uses. */

@@ -5,6 +5,8 @@ import { pathsRead } from './field-paths.js';
  * A copy of a resource without the hidden fields, the extensions beside them included. What is not hidden is shared with
  * the original, which stays as it is. `resourceType` and `id` cannot be hidden: they are how the resource is known.
  *
+ * An object of which nothing is left is absent, in a list too: empty shells would reveal how many there are.
+ *
  * @param hidden paths in JSON names, as `fieldPaths` gives them
  */
 export function withoutFields(resource: AnyResource, hidden: readonly string[]): AnyResource {
@@ -13,21 +15,25 @@ export function withoutFields(resource: AnyResource, hidden: readonly string[]):
   return copy as unknown as AnyResource;
 }
 
-/**
- * A copy of `after` in which the named fields are as they were in `before`: what a writer cannot see or change stays.
- */
-export function withFieldsOf(before: AnyResource, after: AnyResource, paths: readonly string[]): AnyResource {
+/** A copy of `after` in which the named elements are as they were in `before`: what a writer cannot see or change stays. */
+export function withElementsOf(before: AnyResource, after: AnyResource, names: Iterable<string>): AnyResource {
   const copy: { [name: string]: unknown } = { ...elementsOf(after) };
-  for (const path of paths) {
-    // Below the first level a list's items cannot be matched up safely, so the whole element stays.
-    for (const name of jsonNames(headOf(path), elementsOf(before))) copy[name] = elementsOf(before)[name];
+  for (const element of names) {
+    for (const name of jsonNames(element, copy)) Reflect.deleteProperty(copy, name);
+    for (const name of jsonNames(element, elementsOf(before))) copy[name] = elementsOf(before)[name];
   }
   return copy as unknown as AnyResource;
 }
 
 /** True where the named field, or what is inside it, has a value. */
 export function hasField(resource: AnyResource, path: string): boolean {
-  return withoutPath(elementsOf(resource), path.split('.'), true) !== elementsOf(resource);
+  return reaches(elementsOf(resource), path.split('.'));
+}
+
+function reaches(value: unknown, [head, ...rest]: readonly string[]): boolean {
+  if (head === undefined) return true;
+  if (Array.isArray(value)) return value.some((item) => reaches(item, [head, ...rest]));
+  return isJsonObject(value) && jsonNames(head, value).some((name) => reaches(value[name], rest));
 }
 
 /** The element of the first level that a path leads into. */
@@ -66,17 +72,34 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
       continue;
     }
     const value = source[name];
-    const inner = Array.isArray(value)
-      ? value.map((item: unknown) => (isJsonObject(item) ? withoutPath(item, rest) : item))
-      : isJsonObject(value)
-        ? withoutPath(value, rest)
-        : value;
-    const same = Array.isArray(inner) ? inner.every((item, at) => item === (value as unknown[])[at]) : inner === value;
-    if (same) continue;
-    copy[name] = inner;
+    const inner = withoutInside(value, rest, name.startsWith('_'));
+    if (inner === value) continue;
+    if (inner === undefined) Reflect.deleteProperty(copy, name);
+    else copy[name] = inner;
     changed = true;
   }
   return changed ? copy : source;
+}
+
+/**
+ * The value of an element without what a path inside it names; undefined where nothing is left.
+ *
+ * @param sibling of primitives: its items stand beside those of the element, so one that is empty leaves null in its place
+ */
+function withoutInside(value: unknown, path: readonly string[], sibling: boolean): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => (isJsonObject(item) ? withoutPath(item, path) : item));
+    const kept = sibling ? items.map((item) => (isEmpty(item) ? null : item)) : items.filter((item) => !isEmpty(item));
+    if (kept.length === value.length && kept.every((item, at) => item === value[at])) return value;
+    return kept.every((item) => item === null) ? undefined : kept;
+  }
+  if (!isJsonObject(value)) return value;
+  const inner = withoutPath(value, path);
+  return isEmpty(inner) ? undefined : inner;
+}
+
+function isEmpty(value: unknown): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /** The JSON names that a field covers where it stands: itself and its `_` sibling. */
