@@ -20,9 +20,15 @@ export {
   type SystemCaller,
 } from './access/caller.js';
 export { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from './access/check-policies.js';
-export { explainAccess, type AccessExplanation, type InteractionExplanation } from './access/explain-access.js';
+export {
+  explainAccess,
+  type AccessExplanation,
+  type DenialReason,
+  type ExplainAccessOptions,
+  type InteractionExplanation,
+} from './access/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
-export type { AccessRule, AccessRules, Interaction, RuleOrigin } from './access/policy/rule.js';
+export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/policy/rule.js';
 export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';

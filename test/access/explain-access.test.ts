@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
 import { explainAccess } from '../../src/access/explain-access.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, signedIn, system } from '../repository/harness.js';
@@ -59,4 +59,105 @@ describe('an explanation', () => {
     expect(await codeOf(explainAccess(caller, '__proto__'))).toBe('invalid');
     expect(await codeOf(explainAccess({ ...caller }, 'Patient'))).toBe('unauthenticated');
   });
+});
+
+describe('a denial of a resource', () => {
+  const rules = [
+    {
+      resourceType: 'Patient',
+      criteria: 'Patient?gender=female&organization=%ward&general-practitioner=%doctor',
+      interaction: ['read' as const],
+    },
+    { resourceType: 'Patient', criteria: 'Patient?gender=female&_has:Observation:subject:status=final' },
+    { resourceType: 'Patient', compartment: { reference: 'Patient/other' } },
+  ];
+  const parameters = [{ name: 'ward', valueReference: { reference: 'Organization/north' } }];
+
+  async function clinic(): Promise<{ store: MemoryStore; caller: MemberCaller }> {
+    const store = new MemoryStore();
+    const trusted = await system(store);
+    const managingOrganization = { reference: 'Organization/south' };
+    await trusted.update({
+      resourceType: 'Patient',
+      id: 'boy',
+      gender: 'male',
+      birthDate: '2011-11-11',
+      managingOrganization,
+    });
+    await trusted.update({ resourceType: 'Patient', id: 'girl', gender: 'female', managingOrganization });
+    return { store, caller: await signedIn(store, { rules, parameters }) };
+  }
+
+  async function because(caller: MemberCaller, id: string, askedBy?: Caller): Promise<readonly (readonly string[])[]> {
+    const { interactions } = await explainAccess(caller, 'Patient', id, { askedBy });
+    return interactions.update.reasons!.map((one) => one.because);
+  }
+
+  test('says to those who may know which condition of each rule does not hold', async () => {
+    const { store, caller } = await clinic();
+    const expected = (girl: boolean): string[][] => [
+      ['it grants read only'],
+      girl
+        ? ['_has:Observation:subject:status=final does not hold']
+        : ['gender=female does not hold', '_has:Observation:subject:status=final does not hold'],
+      ['compartment Patient/other does not hold'],
+    ];
+    for (const askedBy of [systemCaller('clinic'), serverCaller(), await signedIn(store)]) {
+      expect(await because(caller, 'boy', askedBy)).toEqual(expected(false));
+      expect(await because(caller, 'girl', askedBy)).toEqual(expected(true));
+      const gone = await because(caller, 'nobody', askedBy);
+      expect(gone.slice(1)).toEqual([['there is no such resource'], ['there is no such resource']]);
+    }
+    const { text } = await explainAccess(caller, 'Patient', 'boy', { askedBy: systemCaller('clinic') });
+    expect(text).toContain('(compartment Patient/other does not hold)');
+    expect(text).not.toMatch(/male\b(?<!female)|2011-11-11|south/);
+  });
+
+  test('says for a parameter without a value that nothing can match', async () => {
+    const { caller } = await clinic();
+    const { interactions, text } = await explainAccess(caller, 'Patient', 'boy');
+    const reason = 'general-practitioner=%doctor never holds, as %doctor has no value';
+    expect(interactions.read.reasons![0]!.because).toEqual([reason]);
+    expect(text).toContain(reason);
+  });
+
+  test('reveals to others neither what fails nor what exists', async () => {
+    const { store, caller } = await clinic();
+    const hiding = await signedIn(store, { rules: [{ resourceType: '*', hiddenFields: ['gender'] }] });
+    const elsewhere = systemCaller('elsewhere');
+    for (const askedBy of [undefined, caller, hiding, elsewhere]) {
+      const [, second, third] = await because(caller, 'boy', askedBy);
+      expect(second).toEqual([
+        'no Patient with this id, or not one for which all of this holds: gender=female; _has:Observation:subject:status=final',
+      ]);
+      expect(third).toEqual([
+        'no Patient with this id, or not one for which all of this holds: compartment Patient/other',
+      ]);
+      const answers = await Promise.all(
+        ['boy', 'girl', 'nobody'].map(async (id) => {
+          const { text } = await explainAccess(caller, 'Patient', id, { askedBy });
+          return text.replaceAll(id, 'id');
+        }),
+      );
+      expect(new Set(answers).size).toBe(1);
+    }
+  });
+
+  test('needs an asker that is a caller', async () => {
+    const { caller } = await clinic();
+    expect(await codeOf(explainAccess(caller, 'Patient', 'boy', { askedBy: {} as never }))).toBe('unauthenticated');
+  });
+});
+
+test('writes that are allowed under conditions only come with their constraints', async () => {
+  const store = new MemoryStore();
+  await system(store);
+  const expression = "%after.status = 'final'";
+  const rule = { resourceType: 'Observation', writeConstraint: [{ language: 'text/fhirpath' as const, expression }] };
+  const bound = await explainAccess(await signedIn(store, { rules: [rule] }), 'Observation');
+  expect(bound.interactions.create).toMatchObject({ allowed: true, writeConstraints: [expression] });
+  expect(bound.interactions.delete).not.toHaveProperty('writeConstraints');
+  expect(bound.text).toMatch(/^update Observation: allowed by .*, if %after\.status = 'final'$/m);
+  const free = await signedIn(store, { rules: [rule, { resourceType: 'Observation' }] });
+  expect((await explainAccess(free, 'Observation')).interactions.create).not.toHaveProperty('writeConstraints');
 });

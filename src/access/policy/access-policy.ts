@@ -10,13 +10,13 @@ import { simplifyCriteria } from '../../search/simplify-criteria.js';
 import { coveredByWildcard, secretFields } from './administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
 import { fieldPaths, hasFieldNamed } from './field-paths.js';
-import { placeholderValues, type PolicyParameters } from './parameters.js';
-import { policyCriteria } from './policy-criteria.js';
+import { placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
+import { criteriaConditions, policyCriteria } from './policy-criteria.js';
 import { policyError, type PolicyProblem } from './policy-problem.js';
 import { sizeProblems } from './policy-size.js';
 import { shapeProblems } from './policy-shape.js';
 import { ruleInteractions } from './rule-interactions.js';
-import type { AccessRule, AccessRules } from './rule.js';
+import type { AccessRule, AccessRules, RuleCondition } from './rule.js';
 import { assertWriteConstraint } from './write-constraint.js';
 
 /** An AccessPolicy with the parameters that one membership gives it. */
@@ -133,13 +133,12 @@ function assertWildcardCriteria(grant: PolicyGrant, rule: JsonObject, index: num
 function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: string): AccessRule {
   const path = `resource[${index}]`;
   const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
+  const conditions = [...conditionsOf(rule, type, grant.parameters, path), ...compartmentOf(grant, rule, type, path)];
   return {
     origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
     interactions: new Set(ruleInteractions(rule)),
-    criteria: affordable(
-      and([criteriaOf(rule, type, grant.parameters, path), compartmentOf(grant, rule, type, path)]),
-      path,
-    ),
+    criteria: affordable(and(conditions.map(({ criteria }) => criteria)), path),
+    conditions,
     hidden: [...fieldsOf(rule, 'hiddenFields', type, path), ...secretFields(type)],
     readonlyFields: fieldsOf(rule, 'readonlyFields', type, path),
     writeConstraints: constraintsOf(rule, path),
@@ -158,13 +157,15 @@ function affordable(criteria: Criteria, path: string): Criteria {
 }
 
 /** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
-function criteriaOf(rule: JsonObject, type: string, parameters: PolicyParameters, path: string): Criteria {
-  const text = rule['criteria'];
-  if (text === undefined) return and([]);
+function conditionsOf(rule: JsonObject, type: string, parameters: PolicyParameters, path: string): RuleCondition[] {
+  if (rule['criteria'] === undefined) return [];
+  const text = String(rule['criteria']);
   try {
-    return policyCriteria(type, String(text), parameters);
+    return criteriaConditions(type, text, parameters);
   } catch (error) {
-    if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) return NONE;
+    if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) {
+      return [{ text, criteria: NONE, missing: [] }];
+    }
     throw atPath(`${path}.criteria`, error);
   }
 }
@@ -172,20 +173,21 @@ function criteriaOf(rule: JsonObject, type: string, parameters: PolicyParameters
 /** A type lacks a parameter, or has one of that name that cannot be searched by. */
 const CANNOT_SEARCH: ReadonlySet<string> = new Set(['invalid', 'unsupported']);
 
-function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): Criteria {
+function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): RuleCondition[] {
   const own = rule['compartment'];
   const value = own ?? grant.policy['compartment'];
-  if (!isJsonObject(value)) return and([]);
+  if (!isJsonObject(value)) return [];
   const path = own === undefined ? 'compartment.reference' : `${rulePath}.compartment.reference`;
   const text = String(value['reference']);
   const owners = placeholderValues(text, grant.parameters) ?? [text];
-  return or(
-    owners.map((owner) => {
-      const reference = parseReference(owner);
-      if (reference?.kind === 'local' && isResourceType(reference.type)) return compartmentCriteria(type, reference);
-      throw located(path, 'must be Type/id or a parameter such as %patient');
-    }),
-  );
+  const criteria = owners.map((owner) => {
+    const reference = parseReference(owner);
+    if (reference?.kind === 'local' && isResourceType(reference.type)) return compartmentCriteria(type, reference);
+    throw located(path, 'must be Type/id or a parameter such as %patient');
+  });
+  const name = placeholderName(text);
+  const missing = name === undefined || grant.parameters.has(name) ? [] : [name];
+  return [{ text: `compartment ${text}`, criteria: or(criteria), missing }];
 }
 
 function constraintsOf(rule: JsonObject, path: string): string[] {

@@ -4,6 +4,7 @@ import { and, NONE, or, type Criteria, type ValueTest } from '../../search/crite
 import { parseSearch } from '../../search/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
+import type { RuleCondition } from './rule.js';
 
 /**
  * The names of the parameters that criteria use: placeholders that stand as whole values.
@@ -39,20 +40,29 @@ const IN_FILTER = /(?<=^|[\s(+/]|%20|%28|%2[fF])%([A-Za-z_][A-Za-z0-9_-]*)(?:\.i
  * @throws FhirError `invalid`, `unsupported` - the text is no search that this library can carry out
  */
 export function policyCriteria(type: string, text: string, parameters: PolicyParameters): Criteria {
-  const query = queryOf(type, text);
-  const criteria: Criteria[] = [];
-  for (const part of query.split('&')) {
+  return and(criteriaConditions(type, text, parameters).map(({ criteria }) => criteria));
+}
+
+/** As {@link policyCriteria}, one condition per search parameter. */
+export function criteriaConditions(type: string, text: string, parameters: PolicyParameters): RuleCondition[] {
+  const conditions: RuleCondition[] = [];
+  for (const part of queryOf(type, text).split('&')) {
     if (part === '') continue;
-    const equals = part.indexOf('=');
-    if (equals < 0) throw new FhirError('invalid', 'Each parameter of policy criteria needs "=" and a value');
-    const name = decode(part.slice(0, equals));
-    const raw = part.slice(equals + 1);
-    if (name === '_compartment') criteria.push(compartmentOf(type, raw, parameters));
-    else if (name === '_filter')
-      criteria.push(parseOne(type, name, substituteInFilter(decodeOutside(raw, parameters), parameters)));
-    else criteria.push(parameterCriteria(type, name, raw, parameters));
+    const used = criteriaParameters(`?${part}`).map(({ name }) => name);
+    const missing = used.filter((name) => !parameters.has(name));
+    conditions.push({ text: part, criteria: partCriteria(type, part, parameters), missing });
   }
-  return and(criteria);
+  return conditions;
+}
+
+function partCriteria(type: string, part: string, parameters: PolicyParameters): Criteria {
+  const equals = part.indexOf('=');
+  if (equals < 0) throw new FhirError('invalid', 'Each parameter of policy criteria needs "=" and a value');
+  const name = decode(part.slice(0, equals));
+  const raw = part.slice(equals + 1);
+  if (name === '_compartment') return compartmentOf(type, raw, parameters);
+  if (name !== '_filter') return parameterCriteria(type, name, raw, parameters);
+  return parseOne(type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
 }
 
 function queryOf(type: string, text: string): string {

@@ -22,6 +22,15 @@ export interface RuleOrigin {
   readonly text: string;
 }
 
+/** One condition of a rule. */
+export interface RuleCondition {
+  /** As the policy writes it: `organization=%ward`, `compartment %patient`. */
+  readonly text: string;
+  readonly criteria: Criteria;
+  /** Names of the parameters in it that have no value. */
+  readonly missing: readonly string[];
+}
+
 /**
  * One grant: resources of one type that match `criteria` may be used in these ways, but for some fields.
  *
@@ -32,6 +41,8 @@ export interface AccessRule {
   readonly origin: RuleOrigin;
   readonly interactions: ReadonlySet<Interaction>;
   readonly criteria: Criteria;
+  /** The parts of `criteria`, all of which must hold, as the policy writes them: for explanations. */
+  readonly conditions?: readonly RuleCondition[] | undefined;
   /** Element paths in JSON names that are not there for the caller: `birthDate`, `name.given`, `valueQuantity`. */
   readonly hidden: readonly string[];
   /** Element paths that writes leave as they are. */
