@@ -30,8 +30,8 @@ export async function hashSecret(secret: string): Promise<SecretHash> {
 }
 
 /**
- * Whether a secret fits a stored hash, in a time that tells nothing of either. What is no hash (nothing stored, or a secret
- * in plain text from elsewhere) costs as much and never fits.
+ * Whether a secret fits a stored hash; the two hashes are compared in constant time. What is no hash (nothing stored, or a
+ * secret in plain text from elsewhere) costs one derivation, too, and does not fit.
  */
 export async function fitsHash(secret: unknown, stored: unknown): Promise<boolean> {
   const parsed = typeof stored === 'string' ? parseHash(stored) : undefined;

@@ -9,7 +9,8 @@ import { fitsHash } from './client-secret.js';
  * Whether a secret is that of a ClientApplication: its current one, or the one that is being replaced. After this, sign in
  * with `{ project, client }`.
  *
- * It takes as long for clients that do not exist, are switched off, or have no secret, and answers false for them.
+ * For clients that do not exist, are switched off, or have no secret it derives a hash as well, so that the answer does not
+ * come sooner by the time of the hash, and is false.
  *
  * @throws FhirError `invalid` - project or client are not named by an id
  *
