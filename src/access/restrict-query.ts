@@ -33,7 +33,7 @@ export function restrictQuery(
   const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
   const criteria = restrict(query.criteria, query.type, rules, rulesOf, reference);
   const sort = query.sort?.filter(isOpen);
-  assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
+  if (sort !== undefined && sort.length > 0) assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
   return {
     ...query,
     project,

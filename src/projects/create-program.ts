@@ -4,6 +4,7 @@ import { audited } from '../access/audit.js';
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { WriteResult } from '../store/store.js';
+import { assertAccessSize } from './assert-access-size.js';
 import { assertParametersUsed } from './assert-parameters-used.js';
 import { assertBody, BodyReader, own } from './body-reader.js';
 import { createSecret, hashSecret } from './client-secret.js';
@@ -137,6 +138,7 @@ async function writeProgram<Program extends ClientApplication | Bot>(
       const { project } = await readProject(desk);
       if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
       await assertNamedExist(desk, policiesOf(settings, ''));
+      await assertAccessSize(desk, settings, '');
       await assertParametersUsed(desk, settings, '');
       return { writes: programWrites(desk, program, membership, settings) };
     },

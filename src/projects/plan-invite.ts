@@ -2,6 +2,7 @@ import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/f
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import { and, not, refersTo } from '../search/criteria.js';
+import { assertAccessSize } from './assert-access-size.js';
 import { assertParametersUsed } from './assert-parameters-used.js';
 import { keepAnAdministrator } from './administrators.js';
 import { type ChosenPeople, choosePeople } from './choose-people.js';
@@ -43,6 +44,7 @@ export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint
   const { project } = await readProject(desk);
   if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
   await assertNamedExist(desk, namedIn(request));
+  await assertAccessSize(desk, request.settings, request.policyPath);
   await assertParametersUsed(desk, request.settings, request.policyPath);
   const people = await choosePeople(desk, request, hint);
   const user = people.user ?? newUser(desk, request);

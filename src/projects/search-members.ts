@@ -92,7 +92,15 @@ function isOwn(name: string): boolean {
 
 async function withOwnParameters(desk: ProjectDesk, rest: Criteria, own: readonly Pair[]): Promise<Criteria> {
   const emails = own.filter(([name]) => name.startsWith('email'));
-  const names = own.filter(([name]) => name.startsWith('name'));
+  const names = [
+    ...new Map(own.filter(([name]) => name.startsWith('name')).map((pair) => [pair.join('='), pair])).values(),
+  ];
+  if (names.length > MAX_NAMES) {
+    throw new FhirError(
+      'too-costly',
+      `"name" may be given ${MAX_NAMES} times at most, not ${names.length}: join the names`,
+    );
+  }
   const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(desk, name, value)));
   const scope = and([rest, ...byEmail]);
   const byName = await Promise.all(names.map(([name, value]) => nameCriteria(desk, name, value, scope)));
@@ -114,6 +122,8 @@ async function emailCriteria(desk: ProjectDesk, name: string, value: string): Pr
 }
 
 const MAX_EMAILS = 100;
+/** Each looks through the members that the rest of the search leaves. */
+const MAX_NAMES = 5;
 
 /** @returns an OperationOutcome with an issue per member whose profile does not exist; undefined if all do */
 async function lostProfiles(

@@ -2,6 +2,7 @@ import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { keepAnAdministrator } from './administrators.js';
+import { assertAccessSize } from './assert-access-size.js';
 import { assertParametersUsed } from './assert-parameters-used.js';
 import { assertBody, BodyReader } from './body-reader.js';
 import { membershipByExternalId } from './find-people.js';
@@ -73,7 +74,10 @@ async function planUpdate(desk: ProjectDesk, id: string, settings: MembershipSet
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
   await assertNamedExist(desk, policiesOf(settings, ''));
   // Parameters that older versions let in may be sent back as they are.
-  if (!sameJson(before.access, membership.access)) await assertParametersUsed(desk, settings, '');
+  if (!sameJson(before.access, membership.access)) {
+    await assertAccessSize(desk, settings, '');
+    await assertParametersUsed(desk, settings, '');
+  }
   await assertExternalIdFree(desk, id, settings);
   const guards = await keepAnAdministrator(desk, before, membership);
   const key = { type: 'ProjectMembership', id };

@@ -14,7 +14,7 @@ const MAX_DEPTH = 1_000;
  * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels
  */
 export function simplifyCriteria(criteria: Criteria): Criteria {
-  return new Simplifier().simplify(criteria, 0).criteria;
+  return 'of' in criteria ? new Simplifier().simplify(criteria, 0).criteria : criteria;
 }
 
 /** Criteria with a number that only equal ones have. */

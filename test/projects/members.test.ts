@@ -41,6 +41,13 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       return entry.map(({ resource }) => resource!.profile.display).sort();
     }
 
+    test('by the same name any number of times, by different ones five times', async () => {
+      const same = Array.from({ length: 50 }, () => 'name=Pat').join('&');
+      expect(await found(same)).toEqual(['Pat Smith']);
+      const different = Array.from({ length: 6 }, (_, n) => `name=n${n}`).join('&');
+      expect((await rejection(searchMembers(clinic.project, different, context))).code).toBe('too-costly');
+    });
+
     test.each<[SearchInput | undefined, readonly string[]]>([
       [undefined, ['Ada Smith', 'Ann Müller', 'Laboratory feed', 'Pat Smith', 'Reminder']],
       ['', ['Ada Smith', 'Ann Müller', 'Laboratory feed', 'Pat Smith', 'Reminder']],
@@ -176,6 +183,20 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect([cleared.accessPolicy, cleared.access, cleared.admin]).toEqual([undefined, undefined, true]);
       expect(await updateMember(id, { active: false }, context)).toMatchObject({ active: false });
       expect((await rejection(signIn(clinic.store, { membership: id }))).code).toBe('membership-inactive');
+    });
+
+    test('but not to policies that are too large together', async () => {
+      const rules = (letter: string) =>
+        Array.from({ length: 400 }, (_, n) => ({ resourceType: 'Patient', criteria: `Patient?name=${letter}${n}` }));
+      await put(clinic.store, clinic.project, ...['a', 'b', 'c'].map((id) => policy(id, rules(id))));
+      const access = ['a', 'b', 'c'].map((id) => ({ policy: { reference: `AccessPolicy/${id}` } as const }));
+      const id = ann.membership.id!;
+      const refusal = await rejection(updateMember(id, { access }, context));
+      expect(refusal.code).toBe('invalid');
+      expect(refusal.message).toMatch(/^access: all policies together may have 1000 rules .* not 1200 and/);
+      const again = [...access.slice(0, 2), access[0]!];
+      expect(await updateMember(id, { access: again }, context)).toMatchObject({ access: again });
+      await signIn(clinic.store, { membership: id });
     });
 
     test('and who they are stays', async () => {

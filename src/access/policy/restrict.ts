@@ -25,7 +25,10 @@ export function restrict(
 ): Criteria {
   const question = simplifyCriteria(asked);
   assertAffordable({ criteria: question });
-  const restricted = simplifyCriteria(new Restriction(rulesOf).restrict(question, type, rules, reference));
+  const seen = new Restriction(rulesOf).restrict(question, type, rules, reference);
+  // PERF: most rules open a type as a whole, and a page of one search is found in less time than it is looked through.
+  if (seen === question) return seen;
+  const restricted = simplifyCriteria(seen);
   assertAffordable({ criteria: restricted }, MAX_RESTRICTED_COST);
   return restricted;
 }
@@ -54,7 +57,11 @@ class Restriction {
   #through(asked: Criteria, groups: readonly Group[]): Criteria {
     const granted = or(groups.map(({ criteria }) => criteria));
     const isAlike = (one: Criteria): boolean => seenAlike(one, groups);
-    if (isAlike(asked)) return groups.length === 0 ? NONE : and([this.#visible(asked, groups[0]!), granted]);
+    if (groups.length === 0) return NONE;
+    if (isAlike(asked)) {
+      const seen = this.#visible(asked, groups[0]!);
+      return granted.kind === 'all' ? seen : and([seen, granted]);
+    }
     const byGroup = (question: Criteria): Criteria =>
       or(groups.map((group) => and([this.#visible(question, group), group.criteria])));
     if (asked.kind !== 'and' && asked.kind !== 'or') return byGroup(asked);
@@ -70,11 +77,15 @@ class Restriction {
   #visible(criteria: Criteria, group: Group): Criteria {
     switch (criteria.kind) {
       case 'and':
-        return and(criteria.of.map((one) => this.#visible(one, group)));
-      case 'or':
-        return or(criteria.of.map((one) => this.#visible(one, group)));
-      case 'not':
-        return not(this.#visible(criteria.of, group));
+      case 'or': {
+        const of = criteria.of.map((one) => this.#visible(one, group));
+        if (of.every((one, index) => one === criteria.of[index])) return criteria;
+        return criteria.kind === 'and' ? and(of) : or(of);
+      }
+      case 'not': {
+        const of = this.#visible(criteria.of, group);
+        return of === criteria.of ? criteria : not(of);
+      }
       case 'missing':
         if (!group.hidden.has(criteria.parameter)) return criteria;
         return criteria.missing ? ALL : NONE;
@@ -109,6 +120,9 @@ class Restriction {
 
 /** Rules whose hidden fields do not change the question form one group. */
 function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
+  if (rules.length > 0 && rules.every(({ hidden }) => hidden.length === 0)) {
+    return [{ hidden: NOTHING, criteria: or(rules.map(({ criteria }) => criteria)) }];
+  }
   const reads = [...readings(asked)];
   const hiddenBy = new Map<string, ReadonlySet<string>>();
   const groups = new Map<string, { readonly hidden: ReadonlySet<string>; readonly criteria: Criteria[] }>();
@@ -125,6 +139,8 @@ function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): 
   }
   return [...groups.values()].map(({ hidden, criteria }) => ({ hidden, criteria: or(criteria) }));
 }
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
   if (groups.length < 2) return true;
