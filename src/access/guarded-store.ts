@@ -17,6 +17,7 @@ import { decide, isUnrestricted } from './decide.js';
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './guard-writes.js';
 import { resolveMemberUsers } from './member-users.js';
+import { maskInside, withMasked } from './mask-resource.js';
 import { restrictQuery } from './restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './policy/rule.js';
 import { historyVisible, readVisible } from './visible-reads.js';
@@ -180,7 +181,9 @@ class Guard {
     page: SearchPage,
     options: CallOptions | undefined,
   ): Promise<SearchPage> {
-    if (this.caller.kind !== 'member' && isUnrestricted(rules)) return page;
+    if (this.caller.kind !== 'member' && isUnrestricted(rules)) {
+      return { ...page, matches: page.matches.map((row) => withMasked(row, maskInside(row.resource, undefined))) };
+    }
     const project = homeOf(type, this.caller);
     const matches = await maskFound(this.store, project, type, rules, this.#allRules, page.matches, options);
     return { ...page, matches };

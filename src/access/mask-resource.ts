@@ -16,8 +16,17 @@ export function maskResource(
   grants: readonly AccessRule[],
   all: AccessRules | undefined,
 ): AnyResource {
-  const seen = withoutFields(resource, hiddenByAll(grants));
-  return all === undefined ? seen : (maskInside(elementsOf(seen), all) as unknown as AnyResource);
+  return maskInside(withoutFields(resource, hiddenByAll(grants)), all);
+}
+
+/** A resource without its secrets and those of the resources inside it: what an expression may look at. */
+export function withoutSecrets(resource: AnyResource): AnyResource {
+  return maskInside(withoutFields(resource, secretFields(resource.resourceType)), undefined);
+}
+
+/** The row with the resource as it was masked; the same row where nothing was hidden. */
+export function withMasked<Row extends { readonly resource: AnyResource }>(row: Row, resource: AnyResource): Row {
+  return resource === row.resource ? row : { ...row, resource };
 }
 
 /** Fields that every one of the rules hides; those that some rule shows are seen. */
@@ -33,20 +42,30 @@ export function coversField(named: readonly string[], field: string): boolean {
 }
 
 /** Elements that hold whole resources, at the first level of a resource and below it. */
-export const INLINE_HEADS = ['contained', 'entry', 'parameter'] as const;
+export const INLINE_HEADS = ['contained', 'entry', 'parameter', 'output'] as const;
 export const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
 
-/** Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters. */
-function maskInside(resource: JsonObject, all: AccessRules): JsonObject {
+/**
+ * Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters, the output of an
+ * AsyncJob.
+ *
+ * @param all the caller's rules; undefined for trusted code, from which only secrets are kept
+ */
+export function maskInside(resource: AnyResource, all: AccessRules | undefined): AnyResource {
+  return maskHeads(elementsOf(resource), all) as unknown as AnyResource;
+}
+
+function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObject {
   return withChanged(resource, INLINE_HEADS, (value) => maskInline(value, all));
 }
 
-function maskInline(value: JsonObject, all: AccessRules): JsonObject {
+function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject {
   const type = value['resourceType'];
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
-  const rules = all.rulesFor(type).filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  const known = all?.rulesFor(type) ?? [];
+  const rules = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
   const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
-  return maskInside(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
 }
 
 /** The object with the objects of some of its elements changed; itself where nothing is. */

@@ -12,7 +12,7 @@ import { decide, isUnrestricted } from './decide.js';
 import { evaluateCriteria } from './evaluate-criteria.js';
 import type { GuardedKey } from './guarded-store.js';
 import { homeOf } from './home-of.js';
-import { maskResource } from './mask-resource.js';
+import { maskInside, maskResource, withMasked } from './mask-resource.js';
 import { resolveMemberUsers } from './member-users.js';
 import type { AccessRule } from './policy/rule.js';
 import { NO_OVERLAY } from './overlay.js';
@@ -38,7 +38,8 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
   const asked = allowed.map((index) => fullKey(keys[index]!, caller));
   if (asked.length === 0) return keys.map(() => MISSING);
   if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
-    return store.read(asked, options);
+    const results = await store.read(asked, options);
+    return results.map((one) => (one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined)) : one));
   }
   const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
   const found = await store.read([...asked, ...current], options);
@@ -185,7 +186,7 @@ async function grantsOfVersion(
 function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grants: readonly AccessRule[]): Row {
   const all = caller.kind === 'member' ? caller.rules : undefined;
   const resource = maskResource(row.resource, grants, all);
-  return resource === row.resource ? row : { ...row, resource };
+  return withMasked(row, resource);
 }
 
 /**

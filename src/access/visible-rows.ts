@@ -4,7 +4,7 @@ import { matches } from '../search/match.js';
 import type { CallOptions, ResourceStore, StoredResource } from '../store/store.js';
 import { isUnrestricted } from './decide.js';
 import { isLocal, NOTHING_ELSE } from './evaluate-criteria.js';
-import { maskResource } from './mask-resource.js';
+import { maskResource, withMasked } from './mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from './policy/rule.js';
 
 /** A version of a resource, and the rules that grant that very version. */
@@ -104,7 +104,7 @@ export async function maskFound(
 ): Promise<readonly StoredResource[]> {
   const mask = (row: StoredResource, grants: readonly AccessRule[]): StoredResource => {
     const resource = maskResource(row.resource, grants, all);
-    return resource === row.resource ? row : { ...row, resource };
+    return withMasked(row, resource);
   };
   // Everything found is granted by some rule; which one matters only where they hide different fields.
   const [first, ...others] = rules;

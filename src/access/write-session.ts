@@ -10,7 +10,7 @@ import { evaluateCriteria, isLocal } from './evaluate-criteria.js';
 import type { GuardedKey, GuardedWrite } from './guarded-store.js';
 import type { GrantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
-import { maskResource } from './mask-resource.js';
+import { maskResource, withoutSecrets } from './mask-resource.js';
 import { assertPatientLink } from './related-patient.js';
 import { resolveMemberUsers } from './member-users.js';
 import { overlaidWith, WrittenResources } from './overlay.js';
@@ -192,7 +192,8 @@ export class WriteSession {
       );
     }
     for (const expression of rule.writeConstraints) {
-      const result = compileFhirPath(expression, type)(after, { before: before ?? [], after });
+      const [was, is] = [before === null ? [] : withoutSecrets(before), withoutSecrets(after)];
+      const result = compileFhirPath(expression, type)(is, { before: was, after: is });
       if (result.length !== 1 || result[0] !== true) {
         return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
       }
