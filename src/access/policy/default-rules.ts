@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
 import { ALL, type Criteria } from '../../search/criteria.js';
 import { MEMBER_USERS } from '../member-users.js';
 import { coveredByWildcard, secretFields } from './administrative-types.js';
@@ -52,20 +52,31 @@ export function ownUserRules(user: string): AccessRules {
             { kind: 'id', ids: [id] },
             {
               type: 'User',
-              readonlyFields: [
-                'admin',
-                'email',
-                'emailVerified',
-                'externalId',
-                'identifier',
-                'mfaEnrolled',
-                'mfaRequired',
-                'project',
-              ],
+              readonlyFields: othersUserFields(),
             },
           ),
         ],
   );
+}
+
+/** Elements of a User that nobody else relies on, and so the only ones that a person changes in its own. */
+const PERSONAL: ReadonlySet<string> = new Set([
+  'contained',
+  'extension',
+  'firstName',
+  'id',
+  'language',
+  'lastName',
+  'meta',
+  'modifierExtension',
+  'text',
+]);
+
+/** All others, so that an element which a later version of the definitions brings is closed until it is reviewed. */
+function othersUserFields(): readonly string[] {
+  const defined = [...typeDefinition('User')!.elements.keys()].filter((name) => !PERSONAL.has(name));
+  // Not an element of the definitions; sign-in refuses a User with `status: off` all the same.
+  return [...defined, 'status'];
 }
 
 /**
