@@ -48,6 +48,8 @@ export interface MemberCaller {
   readonly superAdmin: boolean;
   /** What access policies leave of a super administrator's powers; undefined: there are none, and nothing is taken. */
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
+  /** Access policies bind the membership; false where the type of its profile decides. */
+  readonly bound: boolean;
   readonly rules: AccessRules;
 }
 

@@ -8,6 +8,7 @@ import { grantedBefore } from './granted-before.js';
 import { homeOf } from './home-of.js';
 import { maskResource } from './mask-resource.js';
 import { coveredByWildcard } from './policy/administrative-types.js';
+import { withPolicyChecks } from './policy-checks.js';
 import type { ReadyWrite } from './ready-write.js';
 import { trustedWrites } from './system-writes.js';
 import { LENIENT, strictnessFor, validateWrite, type Strictness } from './validate-writes.js';
@@ -31,10 +32,11 @@ export async function commitGuarded(
   // An administrator who was demoted since it signed in writes no policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
   for (let attempt = 1; ; attempt += 1) {
-    const ready =
+    const decided =
       caller.kind === 'member'
         ? await memberWrites(store, caller, writes, strictness, options)
         : await trustedWrites(store, caller, writes, options);
+    const ready = await withPolicyChecks(store, caller, decided, options);
     assertNotAborted(options);
     options?.onCommit?.();
     try {
@@ -48,8 +50,10 @@ export async function commitGuarded(
       const at = typeof error.details?.['index'] === 'number' ? ready[error.details['index']] : undefined;
       if (at === undefined) throw error;
       // The decision was about a version that is no longer current; the caller itself demanded none.
-      if (error.code === 'precondition-failed' && isOwnExpectation(writes[at.from]!, at.write) && attempt < ATTEMPTS)
-        continue;
+      const overtaken =
+        at.refusal === 'decide again' ||
+        (error.code === 'precondition-failed' && isOwnExpectation(writes[at.from]!, at.write));
+      if (overtaken && attempt < ATTEMPTS) continue;
       throw explain(error, at, writes, caller);
     }
   }
@@ -117,6 +121,7 @@ function isOwnExpectation(asked: GuardedWrite, write: Write): boolean {
 /** The store's error about a write that this module made of the caller's, in the caller's terms. */
 function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite[], caller: Caller): FhirError {
   const asked = writes[at.from]!;
+  if (typeof at.refusal === 'function') return withIndex(at.refusal(String(error.details?.['holder'])), at.from);
   if (error.code === 'conflict' && at.write.kind === 'unmatched' && asked.kind === 'delete') {
     const membership = error.details?.['holder'];
     return new FhirError(

@@ -1,3 +1,4 @@
+import type { FhirError } from '../fhir/error.js';
 import type { Write, WriteResult } from '../store/store.js';
 import type { AccessRule } from './policy/rule.js';
 
@@ -9,6 +10,11 @@ export interface ReadyWrite {
   readonly seenBy: readonly AccessRule[];
   /** The caller may write it but not read it. */
   readonly unreadable?: boolean;
+  /**
+   * For a check that this library added: the error where it fails, made with what it found (`Type/id`); `decide again`
+   * where the decision rested on what has changed meanwhile.
+   */
+  readonly refusal?: 'decide again' | ((holder: string) => FhirError);
   /** What the caller is told, where that is not the store's own result. */
   readonly answer?: WriteResult;
 }

@@ -119,10 +119,12 @@ async function checkMember(
     );
   }
   const admin = elements['admin'] === true;
+  const superAdmin = settings['superAdmin'] === true;
+  const powers = superAdminPowers(grants);
   const rules = joinRules([
     grants.length > 0 ? checked(compilePolicies(grants), grants) : defaultRules(typeOf(profile), patientOf(parameters)),
     ownUserRules(user),
-    ...(admin ? [administratorRules(project)] : []),
+    ...(admin ? [administratorRules(project, powers !== undefined && superAdmin)] : []),
   ]);
   const caller = memberCaller({
     project,
@@ -130,8 +132,9 @@ async function checkMember(
     user,
     profile,
     admin,
-    superAdmin: settings['superAdmin'] === true,
-    powers: superAdminPowers(grants),
+    superAdmin,
+    powers,
+    bound: grants.length > 0,
     rules,
   });
   SIGNED_IN.set(caller, { store, options });

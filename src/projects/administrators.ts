@@ -2,6 +2,7 @@ import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import { and, type Criteria, not } from '../search/criteria.js';
+import { assertNotOwnRights } from './own-membership.js';
 import { type ProjectDesk, readProject, splitReference } from './project-desk.js';
 
 /**
@@ -12,7 +13,7 @@ import { type ProjectDesk, readProject, splitReference } from './project-desk.js
  * losses at once one has to look again. Gains need no care.
  *
  * @param after undefined when the membership is removed
- * @throws FhirError `forbidden` - administrators cannot take the office from themselves
+ * @throws FhirError `forbidden` - nobody changes the rights of its own membership
  * @throws FhirError `conflict` - the project would be left without an administrator who can sign in
  */
 export async function keepAnAdministrator(
@@ -20,10 +21,8 @@ export async function keepAnAdministrator(
   before: ProjectMembership,
   after: ProjectMembership | undefined,
 ): Promise<readonly GuardedWrite[]> {
+  assertNotOwnRights(desk, before, after);
   if (!isAdministrator(before) || (after !== undefined && isAdministrator(after))) return [];
-  if (desk.caller.kind === 'member' && desk.caller.membership === before.id) {
-    throw new FhirError('forbidden', 'Administrators cannot remove, demote or deactivate themselves; ask another one');
-  }
   const { project, versionId } = await readProject(desk);
   if (!(await hasOtherAdministrator(desk, before.id!))) {
     throw new FhirError(

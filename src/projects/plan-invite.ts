@@ -11,6 +11,7 @@ import { emailProfilesQuery, otherUsersLikeEmail, type PersonProfile } from './f
 import type { InviteRequest } from './invite-body.js';
 import { inviterReference } from './inviter.js';
 import { type MembershipSettings, policiesOf, withSettings } from './membership-settings.js';
+import { assertNoWayAround } from './own-membership.js';
 import { assertNamedExist, type NamedResource, policiesStillThere } from './named-resources.js';
 import { newMembership, newProfile, newUser } from './new-people.js';
 import { authored, type ProjectDesk, readProject, splitReference } from './project-desk.js';
@@ -50,6 +51,7 @@ export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint
   const user = people.user ?? newUser(desk, request);
   const profile = people.profile ?? newProfile(desk, request);
   const before = people.membership;
+  if (before === undefined) assertNoWayAround(desk, `User/${user.id!}`);
   const settings = before === undefined ? await chosenSettings(desk, request, project, profile) : request.settings;
   const membership = withSettings(
     before === undefined

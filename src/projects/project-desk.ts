@@ -9,6 +9,7 @@ import { idOf, parseReference } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../store/store.js';
 import type { ProjectContext, ResourceName } from './project-context.js';
+import { assertMayTouchMembers } from './super-admin-projects.js';
 
 /** Where the members of one project are administered by a caller who may do so. */
 export interface ProjectDesk {
@@ -48,7 +49,10 @@ export async function openDesk(
     throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
   const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
   const current = await currentCaller(store, caller, stillMay);
-  const held = storeWhile(store, caller, stillMay);
+  await assertMayTouchMembers(store, current, id, interaction, { signal });
+  // A super administrator who was unbound a moment ago may have been bound by policies since.
+  const isUnbound = current.kind === 'member' && current.superAdmin && !current.bound;
+  const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
   const guard = guardStore(held, serverCaller(id));
   const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
   return { project: id, caller: current, store: held, guard, view, options: { signal } };

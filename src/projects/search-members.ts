@@ -1,6 +1,7 @@
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { audited } from '../access/audit.js';
 import { searchParameter } from '../fhir/definitions.js';
+import { isAdministrative } from '../access/policy/administrative-types.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { and, type Criteria, or, refersTo } from '../search/criteria.js';
@@ -48,12 +49,37 @@ export function searchMembers(
   });
 }
 
+/**
+ * A search for members ends at administrative types: following a reference into clinical ones would answer clinical
+ * questions about every project that somebody may administer.
+ *
+ * @throws FhirError `forbidden`
+ */
+function assertAdministrative(criteria: Criteria): void {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return criteria.of.forEach(assertAdministrative);
+    case 'not':
+      return assertAdministrative(criteria.of);
+    case 'chain':
+    case 'has':
+      if (isAdministrative(criteria.type)) return assertAdministrative(criteria.of);
+      throw new FhirError(
+        'forbidden',
+        `A search for members cannot lead to ${criteria.type}; use "name", "email" or "profile", or search ${criteria.type} itself`,
+      );
+    default:
+  }
+}
+
 type Pair = readonly [name: string, value: string];
 
 async function findMembers(desk: ProjectDesk, pairs: readonly Pair[]): Promise<Bundle<ProjectMembership>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
   const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
+  assertAdministrative(request.criteria);
   const page = memberPage(request);
   const criteria = await withOwnParameters(desk, request.criteria, own);
   const countOnly = request.summaryCount === true || page.count === 0;

@@ -34,9 +34,7 @@ overStores('the own User', (open) => {
     const names = [...typeDefinition('User')!.elements.keys()].filter((name) => !HARMLESS.has(name));
     expect(names.filter((name) => name !== 'id' && name !== 'meta').sort()).toEqual(Object.keys(VALUES).sort());
     for (const [name, value] of [...Object.entries(VALUES), ['status', 'active']]) {
-      expect(await codeOf(mine.update({ ...user, [name]: value })), String(name)).toMatch(
-        /forbidden|unprocessable/,
-      );
+      expect(await codeOf(mine.update({ ...user, [name]: value })), String(name)).toMatch(/forbidden|unprocessable/);
       const added = mine.patch('User', user.id, [{ op: 'add', path: `/${String(name)}`, value }]);
       expect(await codeOf(added), String(name)).toMatch(/forbidden|unprocessable/);
     }

@@ -120,9 +120,9 @@ overStores('signing in', (open) => {
       'a policy that was deleted',
       'policy-missing',
       async (trusted) => {
+        await trusted.delete('AccessPolicy', 'all');
         const access = [{ policy: { reference: 'AccessPolicy/all' } }];
         await trusted.update(membership('ann', 'User/ann', 'Practitioner/ann', 'clinic', { access }));
-        await trusted.delete('AccessPolicy', 'all');
       },
     ],
     [

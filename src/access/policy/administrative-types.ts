@@ -55,6 +55,11 @@ export function coveredByWildcard(type: string): boolean {
   return !ADMINISTRATIVE.has(type) && !PROTECTED.has(type);
 }
 
+/** Types that say who may do what, or sign in themselves: nothing clinical. */
+export function isAdministrative(type: string): boolean {
+  return ADMINISTRATIVE.has(type) || PROGRAMS.has(type) || type === 'UserConfiguration';
+}
+
 export function isProtected(type: string): boolean {
   return PROTECTED.has(type);
 }

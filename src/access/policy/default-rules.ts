@@ -83,12 +83,17 @@ function othersUserFields(): readonly string[] {
  * What a project administrator may do besides its policies: see the people and programs of the project, write its
  * policies, and change the name and the settings of the project itself. Memberships are read here and written by invite,
  * updateMember and removeMember only; Users belong to themselves.
+ *
+ * @param readonly true for a super administrator who is bound by access policies: it reads all this and changes none of it,
+ * as it could change what binds it, or others who have the powers that it lacks
  */
-export function administratorRules(project: string): AccessRules {
+export function administratorRules(project: string, readonly = false): AccessRules {
+  const interactions = (...writes: readonly Interaction[]): readonly Interaction[] =>
+    readonly ? READ_INTERACTIONS : [...READ_INTERACTIONS, ...writes];
   return rulesByType((type) => {
     switch (type) {
       case 'AccessPolicy':
-        return [rule('project administrator', ALL_INTERACTIONS, ALL, { type })];
+        return [rule('project administrator', interactions('create', 'update', 'delete'), ALL, { type })];
       case 'ProjectMembership':
       case 'ClientApplication':
       case 'Bot':
@@ -99,7 +104,7 @@ export function administratorRules(project: string): AccessRules {
         return [
           rule(
             'project administrator: the own project',
-            [...READ_INTERACTIONS, 'update'],
+            interactions('update'),
             { kind: 'id', ids: [project] },
             {
               type,
