@@ -56,7 +56,7 @@ export async function writeAnswers(
   const repository = createRepository({ store, caller });
   const { resourceType: type, id } = target as { resourceType: (typeof SAMPLE_TYPES)[number]; id: string };
   const key = { type, id };
-  const expectations = [undefined, { version: '1' }, { version: '9' }];
+  const expectations = [undefined, { version: '1' }, { version: '9' }, { version: null }];
   const attempts: (() => Promise<unknown>)[] = [
     ...expectations.flatMap((expect): (() => Promise<unknown>)[] => [
       () => guard.commit([{ kind: 'put', key, resource: target, expect }]),
