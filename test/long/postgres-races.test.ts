@@ -10,6 +10,9 @@ import { createRandom } from '../../src/testing/random.js';
 import { SEED } from '../support/chance.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 
+/** Hundreds of calls at once wait for ten connections; how long that takes is the machine's affair. */
+const PATIENT = { connectionWait: 600_000 };
+
 const programs = findPostgres();
 if (programs === undefined) console.warn('There is no PostgreSQL on this machine: tests on a real server are skipped.');
 
@@ -34,7 +37,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('processes that start at once prepare the database once', async () => {
-    const stores = Array.from({ length: 12 }, () => new PostgresStore(pool));
+    const stores = Array.from({ length: 12 }, () => new PostgresStore(pool, PATIENT));
     await Promise.all(stores.map((store, index) => putAll(store, resourceOf('Patient', `p${index}`))));
     expect((await stores[0]!.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total).toBe(12);
     for (const store of stores) await store.close();
@@ -42,7 +45,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('200 commits of the same resources at once all take place, one after the other', async () => {
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, PATIENT);
     const resources = [resourceOf('Patient', 'a'), resourceOf('Patient', 'b')];
     await Promise.all(Array.from({ length: 200 }, () => putAll(store, ...resources)));
     for (const id of ['a', 'b']) {
@@ -54,7 +57,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('of commits that expect the same version one takes place', async () => {
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, PATIENT);
     await putAll(store, resourceOf('Patient', 'a'));
     const write = put(resourceOf('Patient', 'a'), { expect: { version: '1' } });
     const codes = await codesOf(Array.from({ length: 40 }, () => store.commit([write])));
@@ -62,7 +65,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('of conditional creates of the same thing one takes place, of different things all', async () => {
-    const store = new PostgresStore(pool, { attempts: 100 });
+    const store = new PostgresStore(pool, { ...PATIENT, attempts: 100 });
     const create = (id: string, value: string): Promise<unknown> => store.commit(conditional(id, value));
     const same = await codesOf(Array.from({ length: 50 }, (_, index) => create(`a${index}`, 'x')));
     expect(same).toEqual({ done: 1, conflict: 49 });
@@ -72,7 +75,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('of resources that want the same unique text one gets it, and the others hear who', async () => {
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, PATIENT);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) => store.commit([put(resourceOf('User', `u${index}`), { unique: ['x'] })])),
     );
@@ -86,7 +89,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('commits over the same resources in any order, over projects too, all take place', async () => {
-    const store = new PostgresStore(pool, { attempts: 100 });
+    const store = new PostgresStore(pool, { ...PATIENT, attempts: 100 });
     const random = createRandom(SEED);
     const ids = Array.from({ length: 20 }, (_, index) => `r${index}`);
     const expected = new Map<string, number>();
@@ -108,7 +111,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('a signal ends what runs on the server, and its connections come back', async () => {
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, PATIENT);
     await putAll(store, resourceOf('Patient', 'a'));
     const locking = await pool.connect();
     await locking.query('BEGIN; LOCK TABLE resource IN ACCESS EXCLUSIVE MODE');
@@ -137,7 +140,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('connections ended by an administrator make calls unavailable, and nothing is half written', async () => {
-    const store = new PostgresStore(pool);
+    const store = new PostgresStore(pool, PATIENT);
     const acknowledged: string[] = [];
     let ended = false;
     const writers = Array.from({ length: 6 }, async (_, writer) => {

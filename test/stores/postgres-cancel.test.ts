@@ -129,6 +129,18 @@ describe('a statement that its signal ends', () => {
     expect(server.events).toEqual(['start 1', '1: SELECT slow', '1: SELECT next']);
   });
 
+  test('does not end the process where its connection is lost as soon as it is made', async () => {
+    const connections = open(1);
+    server.endsNew = true;
+    expect(await faultsOf([connections.run(NEXT), connections.use((one) => one.write(NEXT))])).toEqual([
+      ['Error', undefined],
+      ['unavailable', true],
+    ]);
+    server.endsNew = false;
+    expect(await codesOf([connections.run(NEXT)])).toEqual(['done']);
+    expect(server.events.filter((event) => event.includes('next'))).toEqual(['3: SELECT next']);
+  });
+
   describe('that writes', () => {
     const SLOW_WRITE = sql`INSERT slow`;
     const write = (connection: Connection): Promise<unknown> => connection.write(SLOW_WRITE);

@@ -19,6 +19,8 @@ export interface WireServer {
   readonly events: readonly string[];
   /** Resolves when the event has happened so many times. */
   saw(event: string, times?: number): Promise<void>;
+  /** New connections are told that the server ends them, in one packet with the greeting. Default false. */
+  endsNew: boolean;
   /** Decides about cancel requests. Default: obeys and closes where the key fits. */
   onCancel: (request: CancelRequest) => void;
   /** Answers a statement that waits: those with `slow` in their text do. */
@@ -77,7 +79,9 @@ export async function startWireServer(): Promise<WireServer> {
           id = processes.size + 1;
           processes.set(id, socket);
           log(`start ${id}`);
-          socket.write(Buffer.concat([pack('R', int(0)), pack('K', Buffer.concat([int(id), int(keyOf(id))])), READY]));
+          const greeting = [pack('R', int(0)), pack('K', Buffer.concat([int(id), int(keyOf(id))])), READY];
+          if (result.endsNew) socket.end(Buffer.concat([...greeting, pack('E', ENDED)]));
+          else socket.write(Buffer.concat(greeting));
           continue;
         }
         const text = message.subarray(5);
@@ -103,6 +107,7 @@ export async function startWireServer(): Promise<WireServer> {
         waiting.add(check);
         check();
       }),
+    endsNew: false,
     onCancel({ fits, obey, close }) {
       if (fits) obey();
       close();
@@ -141,4 +146,5 @@ function pack(type: string, body: Buffer): Buffer {
 const READY = pack('Z', Buffer.from('I'));
 const DONE = Buffer.concat([pack('C', Buffer.from('SELECT 0\0')), READY]);
 const CANCELLED = Buffer.from('SERROR\0VERROR\0C57014\0Mcanceling statement due to user request\0\0');
+const ENDED = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 const WARNING = Buffer.from('SWARNING\0VWARNING\0C01000\0Mcanceling wait for synchronous replication\0\0');

@@ -77,14 +77,25 @@ const heeded = new WeakMap<PostgresPool, number>();
 /** A connection lost while idle is noticed by the call that needs one; unheard, it would end the process. */
 function heed(pool: PostgresPool): void {
   const count = heeded.get(pool) ?? 0;
-  if (count === 0) pool.on?.('error', ignore);
+  if (count === 0) {
+    pool.on?.('error', ignore);
+    pool.on?.('connect', guard);
+  }
   heeded.set(pool, count + 1);
 }
 
 function heedNoMore(pool: PostgresPool): void {
   const count = heeded.get(pool)! - 1;
-  if (count === 0) pool.off?.('error', ignore);
+  if (count === 0) {
+    pool.off?.('error', ignore);
+    pool.off?.('connect', guard);
+  }
   heeded.set(pool, count);
+}
+
+/** One that is lost between being made and being handed out would end the process, too. Its first statement fails. */
+function guard(client: PostgresClient): void {
+  client.on?.('error', ignore);
 }
 
 function noConnection(wait: number): FhirError {

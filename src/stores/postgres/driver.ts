@@ -2,9 +2,9 @@
 export interface PostgresPool {
   /** A connection that is nobody else's until it is released. */
   connect(): Promise<PostgresClient>;
-  /** Left out by pools that never tell of lost idle connections. */
-  on?(event: 'error', listener: (error: Error) => void): unknown;
-  off?(event: 'error', listener: (error: Error) => void): unknown;
+  /** Left out by pools that never tell of new connections, nor of lost idle ones. */
+  readonly on?: PoolListening;
+  readonly off?: PoolListening;
   /**
    * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
    * with {@link options}. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
@@ -13,6 +13,11 @@ export interface PostgresPool {
   readonly Client?: new (options: never) => object;
   /** What the pool makes its connections with. */
   readonly options?: object;
+}
+
+interface PoolListening {
+  (event: 'error', listener: (error: Error) => void): unknown;
+  (event: 'connect', listener: (client: PostgresClient) => void): unknown;
 }
 
 /** The part of a `pg` PoolClient that the store uses. */
