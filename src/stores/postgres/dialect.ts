@@ -21,6 +21,10 @@ export const POSTGRES_DIALECT: SqlDialect = {
   // Its indexes by value do not serve the order of a resource's values, and its statistics do the rest.
   byResource: (table, x) => sql`${TABLE_NAMES[table]} ${x}`,
   ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
+  // PERF: without statistics, an index by project and parameter looks as good to the planner as the one by resource, and a
+  // sort then reads the values of all resources once per row. Two alternatives for the project look twice as many.
+  ofParameterInSort: (x, project, parameter) =>
+    sql`${x}.project = ANY (ARRAY[${projectKey(project)}, ${projectKey(project)}]::uuid[]) AND ${x}.parameter = ${parameter}`,
   pointsTo,
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },
 

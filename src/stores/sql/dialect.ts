@@ -35,6 +35,8 @@ export interface SqlDialect {
   byResource(table: IndexTable, x: Sql): Sql;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
+  /** The same for the values of one resource that a sort goes by, where {@link byResource} cannot say all. */
+  ofParameterInSort?(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
    * The row of `reference` points to one of these types and ids; undefined: to any. TRUE and FALSE where that is certain.
    * With ids, it is a range of the index by value.

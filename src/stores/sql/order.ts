@@ -65,10 +65,12 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   if (parameter === '_lastUpdated') return sql`${row}.updated`;
   const key = parameterKey(scope, parameter);
   if (key === undefined) return undefined;
+  const { ofParameterInSort } = scope.dialect;
+  const ofKey = ofParameterInSort?.(X, scope.project, key) ?? ofParameter(X, key, scope);
   const values = tablesOf(type, parameter).map(
     (table) => sql`SELECT ${table === 'reference' ? targetText.value : ORDER_VALUES[table]} AS value
       FROM ${scope.dialect.byResource(table, X)} ${table === 'reference' ? targetText.join : NOTHING}
-      WHERE x.resource = ${row}.key AND ${ofParameter(X, key, scope)}`,
+      WHERE x.resource = ${row}.key AND ${ofKey}`,
   );
   if (values.length === 0) return undefined;
   const extreme = descending ? sql`max(value)` : sql`min(value)`;
