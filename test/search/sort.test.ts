@@ -38,9 +38,12 @@ describe('compareSubjects', () => {
   });
 
   it('orders by the time of the last change', () => {
-    const old = subject('Patient/old', {}, [], 1);
-    const fresh = subject('Patient/fresh', {}, [], 2);
-    expect(ids([old, fresh].sort(compareSubjects(parseSort('Patient', ['-_lastUpdated']))))).toEqual(['fresh', 'old']);
+    const old = subject('Patient/a-old', {}, [], 1);
+    const fresh = subject('Patient/b-fresh', {}, [], 2);
+    const by = (key: string): readonly string[] =>
+      ids([old, fresh].toSorted(compareSubjects(parseSort('Patient', [key]))));
+    expect(by('-_lastUpdated')).toEqual(['b-fresh', 'a-old']);
+    expect(by('_lastUpdated')).toEqual(['a-old', 'b-fresh']);
   });
 
   it('is a total order', () => {
@@ -116,5 +119,26 @@ describe('sortValue', () => {
     [{ kind: 'uri', value: 'http://x' }, 'http://x'],
   ])('of %j is %j', (value, expected) => {
     expect(sortValue(subject('Patient/1', { p: [value] }), ascending)).toBe(expected);
+  });
+
+  it('of several values is the smallest ascending and the largest descending, wherever it stands', () => {
+    for (const order of [
+      [1, 2, 3],
+      [2, 3, 1],
+      [3, 1, 2],
+      [3, 2, 1],
+    ]) {
+      const several = subject('Patient/1', {
+        p: [{ kind: 'token', texts: ['no order'] }, ...order.map((low) => date(low))],
+      });
+      expect(sortValue(several, ascending)).toBe(1);
+      expect(sortValue(several, { ...ascending, descending: true })).toBe(3);
+    }
+  });
+
+  it('of the id and of the time of the last change', () => {
+    const changed = subject('Patient/1', {}, [], 7);
+    expect(sortValue(changed, { ...ascending, parameter: '_id' })).toBe('1');
+    expect(sortValue(changed, { ...ascending, parameter: '_lastUpdated' })).toBe(7);
   });
 });

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { superAdminPowers } from '../../src/access/policy/super-admin-powers.js';
+import { ALL_INTERACTIONS } from '../../src/access/policy/rule.js';
+
+/** The powers that policies leave. */
+function left(...policies: readonly object[]): readonly string[] | undefined {
+  const grants = policies.map((policy) => ({
+    reference: 'AccessPolicy/a',
+    policy: { resourceType: 'AccessPolicy', ...policy },
+    parameters: new Map(),
+  }));
+  const powers = superAdminPowers(grants);
+  return powers === undefined ? undefined : [...powers].sort();
+}
+
+const every = (type: string): readonly string[] => ALL_INTERACTIONS.map((one) => `${type}.${one}`).sort();
+
+test('without policies nothing is limited', () => {
+  expect(left()).toBeUndefined();
+});
+
+test('rules grant what they name, on Project and ProjectMembership by name, and add up', () => {
+  expect(left({})).toEqual([]);
+  expect(left({ resource: [] })).toEqual([]);
+  expect(left({ resource: [{ resourceType: 'Project' }] })).toEqual(every('Project'));
+  expect(left({ resource: [{ resourceType: 'Project', interaction: ['create', 'read'] }] })).toEqual([
+    'Project.create',
+    'Project.read',
+  ]);
+  expect(
+    left(
+      { resource: [{ resourceType: 'Project', interaction: ['create'] }] },
+      { resource: [{ resourceType: 'ProjectMembership', interaction: ['search'] }] },
+    ),
+  ).toEqual(['Project.create', 'ProjectMembership.search']);
+  for (const type of ['*', 'User', 'Patient', 'AccessPolicy'])
+    expect(left({ resource: [{ resourceType: type }] })).toEqual([]);
+});
+
+test('a rule for reading grants no writing', () => {
+  const powers = left({ resource: [{ resourceType: 'Project', readonly: true }] })!;
+  expect(powers).toContain('Project.read');
+  expect(powers.filter((one) => /create|update|delete/.test(one))).toEqual([]);
+});
+
+test.each([
+  { criteria: 'Project?name=a' },
+  { compartment: { reference: 'Patient/1' } },
+  { hiddenFields: ['name'] },
+  { readonlyFields: ['name'] },
+  { writeConstraint: [{ language: 'text/fhirpath', expression: 'true' }] },
+])('a rule with %j leaves nothing', (condition) => {
+  expect(left({ resource: [{ resourceType: 'Project', ...condition }] })).toEqual([]);
+});
+
+test('a policy with a compartment leaves nothing, another one beside it what it says', () => {
+  const bound = { compartment: { reference: 'Patient/1' }, resource: [{ resourceType: 'Project' }] };
+  expect(left(bound)).toEqual([]);
+  expect(left(bound, { resource: [{ resourceType: 'ProjectMembership' }] })).toEqual(every('ProjectMembership'));
+});
+
+test.each([{ criteria: '' }, { hiddenFields: [] }, { readonlyFields: [] }])('%j is no condition', (nothing) => {
+  expect(left({ resource: [{ resourceType: 'Project', ...nothing }] })).toEqual(every('Project'));
+});
