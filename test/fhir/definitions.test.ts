@@ -179,6 +179,7 @@ describe('search parameters', () => {
       .filter((parameter) => parameter.path === undefined)
       .map((parameter) => parameter.expression);
     expect([...new Set(expressions)].sort()).toEqual([
+      'Binary.securityContext.exists()',
       'Patient.deceased.exists() and Patient.deceased != false',
       'ProjectMembership.profile.resolve().resourceType',
       "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
