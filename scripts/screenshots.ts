@@ -1,5 +1,5 @@
 // Takes the pictures of docs/images: starts `npm run example:graphiql` and looks at it with a headless Chromium.
-import '../scripts/assert-node.mjs';
+import './assert-node.mjs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';

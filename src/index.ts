@@ -1,6 +1,6 @@
 // The public names, nothing else. Nobody inside imports this file.
 
-export { toAuditEvent } from './access/audit-event.js';
+export { toAuditEvent } from './audit/audit-event.js';
 export type {
   AuditedCaller,
   AuditHook,
@@ -10,7 +10,7 @@ export type {
   AuditTarget,
   ProjectOperation,
   RestInteraction,
-} from './access/audit.js';
+} from './audit/audit.js';
 export {
   serverCaller,
   systemCaller,
@@ -19,17 +19,17 @@ export {
   type ServerCaller,
   type SystemCaller,
 } from './access/caller.js';
-export { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from './access/check-policies.js';
+export { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from './access/explain/check-policies.js';
 export {
   explainAccess,
   type AccessExplanation,
   type DenialReason,
   type ExplainAccessOptions,
   type InteractionExplanation,
-} from './access/explain-access.js';
+} from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
-export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/policy/rule.js';
-export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in.js';
+export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/rule.js';
+export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource, ResourceMeta } from './fhir/resource.js';
@@ -61,9 +61,9 @@ export { readJsonBody } from './http/read-body.js';
 export type { HttpRequest, HttpResponse } from './http/http-types.js';
 export { readGraphqlRequest, type GraphqlRequest } from './http/read-graphql-request.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';
-export type { ImportResult } from './import/entry-outcome.js';
-export { importBundle } from './import/import-bundle.js';
-export type { NdjsonSource } from './import/byte-chunks.js';
+export type { ImportResult } from './import/entries/entry-outcome.js';
+export { importBundle } from './import/bundle/import-bundle.js';
+export type { NdjsonSource } from './import/ndjson/byte-chunks.js';
 export type { ImportContext } from './import/import-context.js';
 export {
   importNdjson,
@@ -71,8 +71,8 @@ export {
   type NdjsonContext,
   type NdjsonProgress,
   type NdjsonResult,
-} from './import/import-ndjson.js';
-export { parseJson } from './import/parse-json.js';
+} from './import/ndjson/import-ndjson.js';
+export { parseJson } from './fhir/json/parse-json.js';
 export {
   type BotBody,
   type ClientBody,
@@ -81,13 +81,13 @@ export {
   type CreatedBot,
   type CreatedClient,
   type ProgramBody,
-} from './projects/create-program.js';
-export { createProject, type ProjectBody } from './projects/create-project.js';
-export type { PersonProfile } from './projects/find-people.js';
-export { initialize, type InitializeOptions, type Initialized } from './projects/initialize.js';
-export { buildInvitationMessage, type MessageOptions } from './projects/invitation-message.js';
-export type { AccessChoice, InviteBody, MembershipChoice, PersonType } from './projects/invite-body.js';
-export { invite, type InviteContext, type InviteResult } from './projects/invite.js';
+} from './projects/clients/create-client.js';
+export { createProject, type ProjectBody } from './projects/project/create-project.js';
+export type { PersonProfile } from './projects/people/find-people.js';
+export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';
+export { buildInvitationMessage, type MessageOptions } from './projects/mail/invitation-message.js';
+export type { AccessChoice, InviteBody, MembershipChoice, PersonType } from './projects/body/invite-body.js';
+export { invite, type InviteContext, type InviteResult } from './projects/invite/invite.js';
 export type {
   EmailOutcome,
   Invitation,
@@ -96,16 +96,16 @@ export type {
   MailContext,
   Mailer,
   MessageBuilder,
-} from './projects/mailer.js';
-export { nameForMessage } from './projects/name-for-message.js';
-export type { ProjectContext } from './projects/project-context.js';
-export { removeMember } from './projects/remove-member.js';
-export { resendInvitation } from './projects/resend-invitation.js';
-export { rotateClientSecret, type RotationOptions } from './projects/rotate-client-secret.js';
-export { searchMembers } from './projects/search-members.js';
-export { updateMember, type MemberChanges } from './projects/update-member.js';
-export { type BotChanges, type ClientChanges, updateBot, updateClient } from './projects/update-program.js';
-export { verifyClientSecret } from './projects/verify-client-secret.js';
+} from './projects/mail/invitation.js';
+export { nameForMessage } from './projects/mail/name-for-message.js';
+export type { ProjectContext } from './projects/session/project-context.js';
+export { removeMember } from './projects/members/remove-member.js';
+export { resendInvitation } from './projects/invite/resend-invitation.js';
+export { rotateClientSecret, type RotationOptions } from './projects/clients/rotate-client-secret.js';
+export { searchMembers } from './projects/members/search-members.js';
+export { updateMember, type MemberChanges } from './projects/members/update-member.js';
+export { type BotChanges, type ClientChanges, updateBot, updateClient } from './projects/clients/update-client.js';
+export { verifyClientSecret } from './projects/clients/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
@@ -136,7 +136,7 @@ export type {
   TokenTest,
   UriTest,
   ValueTest,
-} from './search/criteria.js';
+} from './search/criteria/criteria.js';
 export type {
   DateValue,
   IndexEntry,
@@ -148,9 +148,9 @@ export type {
   TokenValue,
   UriValue,
   UrlReferenceValue,
-} from './search/index-entry.js';
-export type { SearchInput, SearchRequest, TotalMode } from './search/parse-search.js';
-export type { SearchPosition } from './search/sort.js';
+} from './search/index/index-entry.js';
+export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
+export type { SearchPosition } from './search/evaluate/sort.js';
 export { ABOVE_PROJECTS } from './store/store.js';
 export type {
   CallOptions,

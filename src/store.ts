@@ -2,10 +2,10 @@
 // itself stands in the main entry, its proof in `fhirgraph/testing`.
 
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
-export { collationKey, fold } from './search/fold.js';
-export { indexEntries } from './search/index-resource.js';
-export { matches } from './search/match.js';
-export { createSubject, type SearchSubject, type SearchWorld } from './search/search-subject.js';
+export { collationKey, fold } from './search/index/fold.js';
+export { indexEntries } from './search/index/index-resource.js';
+export { matches } from './search/evaluate/match.js';
+export { createSubject, type SearchSubject, type SearchWorld } from './search/evaluate/search-subject.js';
 export {
   compareSubjects,
   compareToPosition,
@@ -13,7 +13,7 @@ export {
   positionOf,
   sortValue,
   type SearchPosition,
-} from './search/sort.js';
+} from './search/evaluate/sort.js';
 export { ChangeFeed } from './store/change-feed.js';
 export { expectationFailed, uniqueKeyTaken, unmatchedFound } from './store/conflicts.js';
 export { deepFreeze } from './store/deep-freeze.js';

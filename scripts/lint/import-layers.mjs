@@ -1,11 +1,16 @@
 import { dirname, relative, resolve, sep } from 'node:path';
+import { importChain, importedFile, importGraph } from './import-graph.mjs';
 
 /**
- * ESLint rule: the folders of src are layers, and values are imported downwards only.
+ * ESLint rule: the folders of src are layers, everything is imported downwards, and no imports form a circle. Types count
+ * like values: a file that needs a type from above gets it carved out below.
  *
- * Options: `[{ source, layers }]`, where `source` is the absolute path of src and `layers` names, per folder, the folders
- * it may import values from besides itself. Imports of types may point anywhere. Reported are
- * - `upward`: a value imported from a layer that the matrix does not name;
+ * Options: `[{ source, layers, rooms }]`. `source` is the absolute path of src. `layers` names, per folder, the folders it
+ * may import from besides itself. `rooms` lists, per folder, its parts from the bottom to the top: subfolders (`policy/`)
+ * and files (`caller.ts`). A part may import the parts before it; files that are not listed stand on top. Reported are
+ * - `upward`: an import from a layer that the matrix does not name;
+ * - `part`: an import from a part of the same folder that stands higher;
+ * - `circle`: an import that leads back to the file itself;
  * - `sibling`: a store that imports from another store, or what stores share (`stores/sql`) from one of them;
  * - `facade`: anything of src imported from one of its top files (index.ts …), which only gather public names;
  * - `directory`: a relative import that names no file.
@@ -17,15 +22,16 @@ export const importLayers = {
     type: 'problem',
     schema: [{ type: 'object' }],
     messages: {
-      upward:
-        'Layer "{{from}}" may not import values from "{{to}}" (see the matrix in eslint.config.js); a type import is fine.',
+      upward: 'Layer "{{from}}" may not import from "{{to}}" (see the matrix in scripts/lint/layers.mjs).',
+      part: '"{{from}}" may not import from "{{to}}", which stands above it (see scripts/lint/layers.mjs).',
+      circle: 'The import leads back to this file: {{chain}}.',
       sibling: 'Store "{{from}}" may not import from store "{{to}}".',
       facade: '"{{to}}" only gathers public names; import from the file that defines the name.',
       directory: 'Import a file, with its ".js" extension, not a directory.',
     },
   },
   create(context) {
-    const { source, layers } = context.options[0];
+    const { source, layers, rooms = {} } = context.options[0];
     const own = placeOf(context.filename);
 
     /** Folder parts and file name of an absolute path, from src; undefined outside of it. */
@@ -34,34 +40,47 @@ export const importLayers = {
       return parts[0] === '..' ? undefined : { folders: parts.slice(0, -1), file: parts.at(-1) };
     }
 
-    function check(node, specifier, isType) {
-      if (typeof specifier !== 'string' || !specifier.startsWith('.')) return;
-      if (!/\.(?:js|mjs|json)$/.test(specifier)) return context.report({ node, messageId: 'directory' });
+    /** The height of a file in its folder; undefined where the folder has no order. */
+    function heightOf({ folders, file }) {
+      const room = rooms[folders[0]];
+      if (room === undefined) return undefined;
+      const part = folders.length > 1 ? `${folders[1]}/` : file.replace(/\.js$/, '.ts');
+      const height = room.indexOf(part);
+      return { part, height: height < 0 ? room.length : height };
+    }
+
+    function problemOf(specifier) {
+      if (!/\.(?:js|mjs|json)$/.test(specifier)) return { messageId: 'directory' };
       const target = placeOf(resolve(dirname(context.filename), specifier));
-      if (own === undefined || target === undefined || own.folders.length === 0) return;
+      if (own === undefined || target === undefined || own.folders.length === 0) return undefined;
       const [from, to] = [own.folders[0], target.folders[0]];
-      if (to === undefined) return context.report({ node, messageId: 'facade', data: { to: target.file } });
-      if (isType) return;
-      if (from !== to && !(layers[from] ?? []).includes(to)) {
-        return context.report({ node, messageId: 'upward', data: { from, to } });
-      }
+      if (to === undefined) return { messageId: 'facade', data: { to: target.file } };
+      if (from !== to && !(layers[from] ?? []).includes(to)) return { messageId: 'upward', data: { from, to } };
       const [fromStore, toStore] = [own.folders[1], target.folders[1]];
       if (from === 'stores' && to === 'stores' && toStore !== undefined && fromStore !== toStore && toStore !== 'sql') {
-        context.report({ node, messageId: 'sibling', data: { from: fromStore, to: toStore } });
+        return { messageId: 'sibling', data: { from: fromStore, to: toStore } };
       }
+      const [here, there] = from === to ? [heightOf(own), heightOf(target)] : [];
+      if (here !== undefined && here.part !== there.part && here.height < there.height) {
+        return { messageId: 'part', data: { from: here.part, to: there.part } };
+      }
+      const chain = importChain(importGraph(source), importedFile(context.filename, specifier), context.filename);
+      if (chain === undefined) return undefined;
+      return { messageId: 'circle', data: { chain: chain.map((file) => relative(source, file)).join(' → ') } };
+    }
+
+    function check(node, specifier) {
+      if (typeof specifier !== 'string' || !specifier.startsWith('.')) return;
+      const problem = problemOf(specifier);
+      if (problem !== undefined) context.report({ node, ...problem });
     }
 
     return {
-      ImportDeclaration: (node) => check(node, node.source.value, node.importKind === 'type' || allTypes(node)),
-      ExportNamedDeclaration: (node) => check(node, node.source?.value, node.exportKind === 'type' || allTypes(node)),
-      ExportAllDeclaration: (node) => check(node, node.source.value, node.exportKind === 'type'),
-      ImportExpression: (node) => check(node, node.source.value, false),
+      ImportDeclaration: (node) => check(node, node.source.value),
+      ExportNamedDeclaration: (node) => check(node, node.source?.value),
+      ExportAllDeclaration: (node) => check(node, node.source.value),
+      ImportExpression: (node) => check(node, node.source.value),
+      TSImportType: (node) => check(node, node.argument?.literal?.value ?? node.source?.value),
     };
   },
 };
-
-/** True for `import { type A, type B }`: verbatimModuleSyntax keeps the import, but it carries no value. */
-function allTypes(node) {
-  const specifiers = node.specifiers ?? [];
-  return specifiers.length > 0 && specifiers.every((one) => (one.importKind ?? one.exportKind) === 'type');
-}

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { ABOVE_PROJECTS } from '../store/store.js';
 import { withinContexts } from './policy/binary-context.js';
-import type { AccessRules } from './policy/rule.js';
+import type { AccessRules } from './rule.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
 /**

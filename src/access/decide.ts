@@ -1,14 +1,8 @@
 import { ABOVE_PROJECTS } from '../store/store.js';
 import type { Caller, ServerCaller, SystemCaller } from './caller.js';
-import { isAboveProjects, isProgram, isProtected, secretFields } from './policy/administrative-types.js';
+import { isAboveProjects, isProgram, isProtected, secretFields } from './fields/administrative-types.js';
 import { administratorRules } from './policy/default-rules.js';
-import {
-  READ_INTERACTIONS,
-  unrestrictedRule,
-  type AccessRule,
-  type AccessRules,
-  type Interaction,
-} from './policy/rule.js';
+import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type AccessRules, type Interaction } from './rule.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,

@@ -1,4 +1,4 @@
-import type { GuardedStore } from './guarded-store.js';
+import type { GuardedStore } from './contract.js';
 
 /** What went through a store. */
 export interface Tally {

@@ -1,4 +1,4 @@
-import type { AuditHook } from '../access/audit.js';
+import type { AuditHook } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
 import type { Dialect } from './dialect.js';

@@ -1,4 +1,5 @@
-import { audited, type AuditTarget } from '../access/audit.js';
+import { type AuditTarget } from '../audit/audit.js';
+import { audited } from '../access/audited.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
@@ -14,7 +15,7 @@ import { introspect } from './introspect/introspect.js';
 import { responseKey } from './plan/collect-fields.js';
 import { estimateCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
-import { partsOf, planFor } from './plan/plan-cache.js';
+import { partsOf, planFor } from './plan-cache.js';
 import { DocumentErrors } from './prepare-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';

@@ -1,5 +1,5 @@
 import { assertCaller } from '../access/caller.js';
-import type { GuardedStore } from '../access/guarded-store.js';
+import type { GuardedStore } from '../access/contract.js';
 import { isResourceType } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';

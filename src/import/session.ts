@@ -1,4 +1,4 @@
-import type { GuardedSession } from '../access/guarded-session.js';
+import type { GuardedSession } from '../interactions/interaction-session.js';
 import { guardStore } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import type { ImportContext } from './import-context.js';

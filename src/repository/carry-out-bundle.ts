@@ -1,9 +1,9 @@
 import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
-import type { AuditTarget, RestInteraction } from '../access/audit.js';
+import type { AuditTarget, RestInteraction } from '../audit/audit.js';
 import { parseReference } from '../fhir/reference.js';
 import { isJsonObject } from '../fhir/resource.js';
-import { parseEntryRequest, type EntryRequest } from '../import/entry-request.js';
-import { runBundle } from '../import/import-bundle.js';
+import { parseEntryRequest, type EntryRequest } from '../import/entries/entry-request.js';
+import { runBundle } from '../import/bundle/import-bundle.js';
 import type { RepositoryContext } from './repository-context.js';
 
 /** See https://hl7.org/fhir/R4/http.html#transaction. */

@@ -1,9 +1,10 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import { audited, type AuditFacts, type AuditTarget, type RestInteraction } from '../access/audit.js';
+import { type AuditFacts, type AuditTarget, type RestInteraction } from '../audit/audit.js';
+import { audited } from '../access/audited.js';
 import { guardStore } from '../access/guarded-store.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
-import { carryOutWrites } from '../access/carry-out-writes.js';
-import type { WriteRequest } from '../access/write-request.js';
+import { carryOutWrites } from '../interactions/carry-out-writes.js';
+import type { WriteRequest } from '../interactions/write-request.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
 import { readResource } from './read-resource.js';

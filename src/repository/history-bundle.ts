@@ -1,9 +1,9 @@
-import type { GuardedKey } from '../access/guarded-store.js';
+import type { GuardedKey } from '../access/contract.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { HistoryEntry } from '../store/store.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
-import { assertReadable, notFound } from '../access/absence.js';
+import { assertReadable, notFound } from '../interactions/missing.js';
 import type { VersionsPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
 

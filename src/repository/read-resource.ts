@@ -1,5 +1,5 @@
-import { assertReadable, requireFound } from '../access/absence.js';
-import type { GuardedKey } from '../access/guarded-store.js';
+import { assertReadable, requireFound } from '../interactions/missing.js';
+import type { GuardedKey } from '../access/contract.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { RepositorySession } from './repository-context.js';
 

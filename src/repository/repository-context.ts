@@ -1,6 +1,6 @@
-import type { AuditHook } from '../access/audit.js';
+import type { AuditHook } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
-import type { GuardedSession } from '../access/guarded-session.js';
+import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 
 /** What a repository works on, and on whose behalf. */

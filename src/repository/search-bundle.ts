@@ -1,6 +1,6 @@
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { requireResourceType } from '../search/require-parameter.js';
+import { requireResourceType } from '../search/parse/require-parameter.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
 import type { RepositorySession } from './repository-context.js';
 import { readSearch, type ReadSearch, type RepositorySearch } from './search-query.js';

@@ -1,8 +1,8 @@
 import { searchParameter } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
-import type { Criteria } from '../search/criteria.js';
-import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse-search.js';
+import type { Criteria } from '../search/criteria/criteria.js';
+import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse/parse-search.js';
 
 declare const made: unique symbol;
 

@@ -1,8 +1,8 @@
 import { searchParameter } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
-import type { SortKey } from '../search/criteria.js';
-import type { SearchPosition } from '../search/sort.js';
+import type { SortKey } from '../search/criteria/criteria.js';
+import type { SearchPosition } from '../search/evaluate/sort.js';
 import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
 
 /** Ends a call whose `signal` has fired. @throws FhirError `aborted` */

@@ -1,6 +1,6 @@
 import type { AnyResource } from '../fhir/resource.js';
-import type { Criteria, SortKey } from '../search/criteria.js';
-import type { SearchPosition } from '../search/sort.js';
+import type { Criteria, SortKey } from '../search/criteria/criteria.js';
+import type { SearchPosition } from '../search/evaluate/sort.js';
 
 /**
  * Where resources live. The engine speaks to nothing else, so anything that keeps these promises can carry it;

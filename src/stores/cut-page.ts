@@ -1,5 +1,5 @@
-import type { SearchSubject } from '../search/search-subject.js';
-import { compareToPosition } from '../search/sort.js';
+import type { SearchSubject } from '../search/evaluate/search-subject.js';
+import { compareToPosition } from '../search/evaluate/sort.js';
 import { pageEdgeOf, pageOf } from '../store/guards.js';
 import type { SearchQuery } from '../store/store.js';
 

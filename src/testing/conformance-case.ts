@@ -1,5 +1,5 @@
 import type { AnyResource } from '../fhir/resource.js';
-import { ALL, type Criteria } from '../search/criteria.js';
+import { ALL, type Criteria } from '../search/criteria/criteria.js';
 import type { PutWrite, ResourceKey, ResourceStore, SearchQuery, Write, WriteResult } from '../store/store.js';
 
 /** Cases of one concern. */

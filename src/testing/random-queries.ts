@@ -1,7 +1,7 @@
-import { ALL, type Criteria, NONE, type Prefix, type SortKey, type ValueTest } from '../search/criteria.js';
-import type { IndexEntry, IndexValue } from '../search/index-entry.js';
-import type { SearchSubject } from '../search/search-subject.js';
-import { positionOf, type SearchPosition } from '../search/sort.js';
+import { ALL, type Criteria, NONE, type Prefix, type SortKey, type ValueTest } from '../search/criteria/criteria.js';
+import type { IndexEntry, IndexValue } from '../search/index/index-entry.js';
+import type { SearchSubject } from '../search/evaluate/search-subject.js';
+import { positionOf, type SearchPosition } from '../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../store/store.js';
 import { below, oneOf } from './random.js';
 import type { ReferenceSearch } from './reference-search.js';

@@ -1,7 +1,7 @@
 import type { AnyResource } from '../fhir/resource.js';
-import { matches } from '../search/match.js';
-import { createSubject, type SearchSubject, type SearchWorld } from '../search/search-subject.js';
-import { compareSubjects, compareToPosition } from '../search/sort.js';
+import { matches } from '../search/evaluate/match.js';
+import { createSubject, type SearchSubject, type SearchWorld } from '../search/evaluate/search-subject.js';
+import { compareSubjects, compareToPosition } from '../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../store/store.js';
 
 /** The answer that every store must give: ids in order, and the number of all matches. */

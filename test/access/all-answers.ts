@@ -1,10 +1,11 @@
 import type { MemberCaller } from '../../src/access/caller.js';
-import { guardStore, type GuardedWrite } from '../../src/access/guarded-store.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { type GuardedWrite } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { parseSearch } from '../../src/search/parse-search.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { FRAGMENTS } from './expected-answers.js';
 import { SORTS, type Question } from './questions.js';

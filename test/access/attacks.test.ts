@@ -2,9 +2,9 @@ import type { AccessPolicy, Bundle, Observation, Organization, Patient, Task, Us
 import { expect, test } from 'vitest';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { parseSearch } from '../../src/search/parse-search.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
-import { carryOutWrites } from '../../src/access/carry-out-writes.js';
+import { carryOutWrites } from '../../src/interactions/carry-out-writes.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { WriteOutcome, WriteRequest } from '../../src/access/write-request.js';
+import type { WriteOutcome, WriteRequest } from '../../src/interactions/write-request.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { faultOf, overStores, signedIn, system } from '../repository/harness.js';
 

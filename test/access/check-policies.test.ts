@@ -1,7 +1,11 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from '../../src/access/check-policies.js';
-import { signIn } from '../../src/access/sign-in.js';
+import {
+  checkPolicies,
+  type CheckPoliciesOptions,
+  type PolicyFinding,
+} from '../../src/access/explain/check-policies.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
 import { storeWith } from '../graphql/harness.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain-access.js';
+import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, signedIn, system } from '../repository/harness.js';
 

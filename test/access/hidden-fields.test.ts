@@ -1,12 +1,12 @@
 import type { Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { fieldPaths } from '../../src/access/policy/field-paths.js';
-import { readsHidden, withoutFields } from '../../src/access/policy/hidden-fields.js';
-import { restrict } from '../../src/access/policy/restrict.js';
-import { unrestrictedRule, type AccessRule } from '../../src/access/policy/rule.js';
+import { fieldPaths } from '../../src/access/fields/field-paths.js';
+import { readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
+import { restrict } from '../../src/access/read/restrict.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, NONE, type Criteria } from '../../src/search/criteria.js';
-import { parseSearch } from '../../src/search/parse-search.js';
+import { ALL, NONE, type Criteria } from '../../src/search/criteria/criteria.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { member, overStores, system } from '../repository/harness.js';
 
 describe('a resource without hidden fields', () => {

@@ -5,7 +5,7 @@ import { guardStore } from '../../src/access/guarded-store.js';
 import { maskError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

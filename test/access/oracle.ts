@@ -1,10 +1,10 @@
 import { patientCompartment, searchParameters } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, SortKey } from '../../src/search/criteria.js';
-import { matches } from '../../src/search/match.js';
-import { parseSearch } from '../../src/search/parse-search.js';
-import { createSubject, type SearchSubject, type SearchWorld } from '../../src/search/search-subject.js';
-import { compareSubjects } from '../../src/search/sort.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import { matches } from '../../src/search/evaluate/match.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
+import { createSubject, type SearchSubject, type SearchWorld } from '../../src/search/evaluate/search-subject.js';
+import { compareSubjects } from '../../src/search/evaluate/sort.js';
 import type { MemberSetup, Parameter, PolicyJson, RuleJson } from './policies.js';
 import { PROBES, SAMPLE_TYPES, type Json } from './world.js';
 

@@ -2,7 +2,7 @@ import type { User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { typeDefinition } from '../../src/fhir/definitions.js';
 import { serverCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** Elements of a User that a person changes in it: what others call it, and what carries no right. */

@@ -3,7 +3,7 @@ import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.j
 import type { PolicyValue } from '../../src/access/policy/parameters.js';
 import { policyCriteria } from '../../src/access/policy/policy-criteria.js';
 import { FhirError } from '../../src/fhir/error.js';
-import type { Criteria } from '../../src/search/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 
 type Values = { readonly [name: string]: PolicyValue | readonly PolicyValue[] };
 

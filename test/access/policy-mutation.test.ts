@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
 import { compilePolicies } from '../../src/access/policy/access-policy.js';
-import { withoutFields } from '../../src/access/policy/hidden-fields.js';
+import { withoutFields } from '../../src/access/fields/hidden-fields.js';
 import type { PolicyValue } from '../../src/access/policy/parameters.js';
-import type { AccessRules } from '../../src/access/policy/rule.js';
+import type { AccessRules } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
-import { NOTHING_ELSE } from '../../src/access/evaluate-criteria.js';
-import { matches } from '../../src/search/match.js';
+import { NOTHING_ELSE } from '../../src/access/evaluate/evaluate-criteria.js';
+import { matches } from '../../src/search/evaluate/match.js';
 import { cases, SEED } from '../support/chance.js';
-import { createSubject } from '../../src/search/search-subject.js';
+import { createSubject } from '../../src/search/evaluate/search-subject.js';
 
 /** Restricts in every way that a policy can. */
 const POLICY = {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -6,7 +6,7 @@ import {
   isProgram,
   isProtected,
   secretFields,
-} from '../../src/access/policy/administrative-types.js';
+} from '../../src/access/fields/administrative-types.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -284,7 +284,7 @@ overStores('secrets, nested and contained,', (open) => {
 
 test('an identity provider of a client keeps its secrets as it is, and needs them again where it changes', async () => {
   const { MemoryStore } = await import('../../src/stores/memory/store.js');
-  const { updateClient } = await import('../../src/projects/update-program.js');
+  const { updateClient } = await import('../../src/projects/clients/update-client.js');
   const store = new MemoryStore();
   await fill(store);
   const caller = await signedIn(store, { admin: true });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { superAdminPowers } from '../../src/access/policy/super-admin-powers.js';
-import { ALL_INTERACTIONS } from '../../src/access/policy/rule.js';
+import { ALL_INTERACTIONS } from '../../src/access/rule.js';
 
 /** The powers that policies leave. */
 function left(...policies: readonly object[]): readonly string[] | undefined {

@@ -1,7 +1,7 @@
 import type { ClientApplication, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ABOVE_PROJECTS } from '../../src/store/store.js';

@@ -1,12 +1,12 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { normalizeEmail } from '../../src/access/unique-keys.js';
+import { normalizeEmail } from '../../src/access/write/unique-keys.js';
 import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/import-bundle.js';
-import { importNdjson } from '../../src/import/import-ndjson.js';
-import { invite } from '../../src/projects/invite.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
+import { invite } from '../../src/projects/invite/invite.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { guardStore, type GuardedStore } from '../../src/access/guarded-store.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { type GuardedStore } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ResourceStore, WriteResult } from '../../src/store/store.js';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository } from '../../src/repository/create-repository.js';

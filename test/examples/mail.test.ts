@@ -4,9 +4,9 @@ import type { Email } from 'postal-mime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { smtpMailer } from '../../examples/mail/smtp-mailer.js';
 import { tellMailStory } from '../../examples/mail/story.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { initialize } from '../../src/projects/initialize.js';
-import { invite } from '../../src/projects/invite.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
+import { invite } from '../../src/projects/invite/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { type MailBox, openMailBox } from '../support/mail-box.js';
 

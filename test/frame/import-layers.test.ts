@@ -1,4 +1,5 @@
 import { ESLint, type Linter } from 'eslint';
+import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import tseslint from 'typescript-eslint';
 import { expect, test } from 'vitest';
@@ -13,34 +14,48 @@ async function brokenRules(file: string, text: string): Promise<string[]> {
   return result!.messages.map(({ ruleId, message }) => ruleId ?? message);
 }
 
-test('a value may not be imported from a higher layer', async () => {
-  const text = `export { systemCaller } from '../access/caller.js';\n`;
-  expect(await brokenRules('src/search/fold.ts', text)).toEqual(['local/import-layers']);
-  expect(await brokenRules('src/fhir/date.ts', `export { fold } from '../search/fold.js';\n`)).toEqual([
+test('nothing may be imported from a higher layer', async () => {
+  const text = `export { systemCaller } from '../../access/caller.js';\n`;
+  expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/fhir/date.ts', `export { fold } from '../search/index/fold.js';\n`)).toEqual([
     'local/import-layers',
   ]);
 });
 
 test('a dynamic import of a higher layer is no way around', async () => {
-  const text = `export const load = () => import('../access/caller.js');\n`;
-  expect(await brokenRules('src/search/fold.ts', text)).toEqual(['local/import-layers']);
+  const text = `export const load = () => import('../../access/caller.js');\n`;
+  expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
 });
 
-test('a type may be imported from a higher layer, in both spellings', async () => {
-  const statement = `import type { Caller } from '../access/caller.js';\nexport type One = Caller;\n`;
-  const specifier = `import { type Caller } from '../access/caller.js';\nexport type One = Caller;\n`;
-  expect(await brokenRules('src/search/fold.ts', statement)).toEqual([]);
-  expect(await brokenRules('src/search/fold.ts', specifier)).toEqual([]);
+test('a type may not be imported from a higher layer either, in both spellings', async () => {
+  const statement = `import type { Caller } from '../../access/caller.js';\nexport type One = Caller;\n`;
+  const specifier = `import { type Caller } from '../../access/caller.js';\nexport type One = Caller;\n`;
+  expect(await brokenRules('src/search/index/fold.ts', statement)).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/search/index/fold.ts', specifier)).toEqual(['local/import-layers']);
+});
+
+test('a part of a folder may not import from a part that stands above it', async () => {
+  const upward = `import type { Caller } from '../caller.js';\nexport type One = Caller;\n`;
+  expect(await brokenRules('src/access/policy/parameters.ts', upward)).toEqual(['local/import-layers']);
+  const downward = `import type { AccessRule } from '../rule.js';\nexport type One = AccessRule;\n`;
+  expect(await brokenRules('src/access/policy/parameters.ts', downward)).toEqual([]);
+});
+
+test('every folder of src stands in the matrix', async () => {
+  const folders = (await readdir(`${root}/src`, { withFileTypes: true })).filter((one) => one.isDirectory());
+  const config = (await eslint.calculateConfigForFile(`${root}/src/fhir/date.ts`)) as Linter.Config;
+  const [, { layers }] = config.rules!['local/import-layers'] as [unknown, { layers: object }];
+  expect(Object.keys(layers).sort()).toEqual(folders.map(({ name }) => name).sort());
 });
 
 test('a value may be imported from a lower layer', async () => {
-  const text = `export { parseDate } from '../fhir/date.js';\n`;
-  expect(await brokenRules('src/search/fold.ts', text)).toEqual([]);
+  const text = `export { parseDate } from '../../fhir/date.js';\n`;
+  expect(await brokenRules('src/search/index/fold.ts', text)).toEqual([]);
 });
 
 test('nobody imports the public entry files, not even a type', async () => {
-  const text = `import type { FhirError } from '../index.js';\nexport type One = FhirError;\n`;
-  expect(await brokenRules('src/search/fold.ts', text)).toEqual(['local/import-layers']);
+  const text = `import type { FhirError } from '../../index.js';\nexport type One = FhirError;\n`;
+  expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
 });
 
 test('a store may import what stores share, and no other store', async () => {
@@ -51,13 +66,17 @@ test('a store may import what stores share, and no other store', async () => {
 });
 
 test('a directory cannot be imported', async () => {
-  expect(await brokenRules('src/search/fold.ts', `export * from '../fhir';\n`)).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/search/index/fold.ts', `export * from '../../fhir';\n`)).toEqual([
+    'local/import-layers',
+  ]);
 });
 
-test('files may not import each other in a circle', async () => {
-  // reference.ts imports a value of resource.ts.
-  const text = `export { idOf as isResourceId } from './reference.js';\n`;
-  expect(await brokenRules('src/fhir/resource.ts', text)).toEqual(['import-x/no-cycle']);
+test('files may not import each other in a circle, types included', async () => {
+  // compile-node.ts imports native.ts.
+  const value = `export { compileNode } from './compile-node.js';\n`;
+  const type = `import type { compileNode } from './compile-node.js';\nexport type One = typeof compileNode;\n`;
+  expect(await brokenRules('src/fhirpath/native/native.ts', value)).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/fhirpath/native/native.ts', type)).toEqual(['local/import-layers']);
 });
 
 test('any, default exports and super-linear regular expressions are errors', async () => {

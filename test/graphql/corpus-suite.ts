@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { countCalls } from './counting-store.js';

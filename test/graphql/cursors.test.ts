@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { generateSample } from '../../examples/sample-data.js';
 import { parse } from '../../src/graphql/graphql-js.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { caller, openClinic, PROJECT, type Clinic, type Sample } from './harness.js';

@@ -8,7 +8,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import type { ExplainedCall } from '../../src/graphql/explain/explained-plan.js';
-import { describeCriteria } from '../../src/search/describe-criteria.js';
+import { describeCriteria } from '../../src/search/criteria/describe-criteria.js';
 import type { ResourceStore, SearchQuery } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';

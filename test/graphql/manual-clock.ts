@@ -2,7 +2,7 @@ import { guardStore } from '../../src/access/guarded-store.js';
 import type { FhirGraphqlContext } from '../../src/graphql/context.js';
 import type { Clock } from '../../src/graphql/execute/clock.js';
 import { executePlan, type Outcome } from '../../src/graphql/execute/execute-plan.js';
-import { planFor } from '../../src/graphql/plan/plan-cache.js';
+import { planFor } from '../../src/graphql/plan-cache.js';
 import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.js';
 
 /** A clock that stands still but for what a test does to it. */

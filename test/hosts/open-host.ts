@@ -9,9 +9,9 @@ import { nodeHttpHost } from '../../examples/hosts/node-http.js';
 import { createService, type ServiceRequest } from '../../examples/hosts/service.js';
 import { createTokens, type Tokens } from '../../examples/hosts/tokens.js';
 import type { HttpResponse } from '../../src/http/http-types.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { initialize } from '../../src/projects/initialize.js';
-import { invite } from '../../src/projects/invite.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
+import { invite } from '../../src/projects/invite/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
 type Answer = (request: ServiceRequest) => Promise<HttpResponse>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, statuses } from './harness.js';
 
 describe('a batch', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { importBundle } from '../../src/import/import-bundle.js';
-import { parseJson } from '../../src/import/parse-json.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { ask, contents, faultOf, importAll, type Json, memoryContext, post, put, transaction } from './harness.js';
 
 const GOOD = put({ resourceType: 'Patient', id: 'good' });

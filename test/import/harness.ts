@@ -3,9 +3,9 @@ import { resourceTypes } from '../../src/fhir/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ImportContext } from '../../src/import/import-context.js';
-import { importBundle } from '../../src/import/import-bundle.js';
-import type { ImportResult } from '../../src/import/entry-outcome.js';
-import { ALL } from '../../src/search/criteria.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 

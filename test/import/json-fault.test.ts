@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findJsonFault } from '../../src/import/json-fault.js';
+import { findJsonFault } from '../../src/fhir/json/json-fault.js';
 import { cases } from '../support/chance.js';
 
 /** JSON with some characters put in, taken out or replaced. */

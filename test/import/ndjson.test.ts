@@ -2,7 +2,7 @@ import { constants } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { importNdjson, type NdjsonProgress } from '../../src/import/import-ndjson.js';
+import { importNdjson, type NdjsonProgress } from '../../src/import/ndjson/import-ndjson.js';
 import { MAX_RESOURCE_BYTES } from '../../src/store/json-text.js';
 import { contents, faultOf, memoryContext } from './harness.js';
 import { cases } from '../support/chance.js';

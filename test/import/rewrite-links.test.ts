@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rewriteLinks } from '../../src/import/rewrite-links.js';
+import { rewriteLinks } from '../../src/import/links/rewrite-links.js';
 
 const resource = fc
   .dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 }))

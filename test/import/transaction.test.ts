@@ -11,7 +11,7 @@ import {
   transaction,
   versions,
 } from './harness.js';
-import { importBundle } from '../../src/import/import-bundle.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
 
 const PAT = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000001';
 const OBS = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000002';

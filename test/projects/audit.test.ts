@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/access/audit.js';
-import { signIn } from '../../src/access/sign-in.js';
-import { createBot, createClient } from '../../src/projects/create-program.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { invite } from '../../src/projects/invite.js';
-import { removeMember } from '../../src/projects/remove-member.js';
-import { resendInvitation } from '../../src/projects/resend-invitation.js';
-import { rotateClientSecret } from '../../src/projects/rotate-client-secret.js';
-import { searchMembers } from '../../src/projects/search-members.js';
-import { updateMember } from '../../src/projects/update-member.js';
+import type { AuditRecord } from '../../src/audit/audit.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { createBot, createClient } from '../../src/projects/clients/create-client.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { invite } from '../../src/projects/invite/invite.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
+import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
+import { searchMembers } from '../../src/projects/members/search-members.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
 import { openClinic, person, rejection } from './harness.js';
 
 test('every operation tells the audit hook once, without personal content', async () => {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { signIn } from '../../src/access/sign-in.js';
-import type { AuditRecord } from '../../src/access/audit.js';
-import { createBot, createClient } from '../../src/projects/create-program.js';
-import { invite } from '../../src/projects/invite.js';
-import { updateBot, updateClient } from '../../src/projects/update-program.js';
-import { verifyClientSecret } from '../../src/projects/verify-client-secret.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import type { AuditRecord } from '../../src/audit/audit.js';
+import { createBot, createClient } from '../../src/projects/clients/create-client.js';
+import { invite } from '../../src/projects/invite/invite.js';
+import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
+import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
 import { type Clinic, openClinic, person, rejection, stores } from './harness.js';
 
 describe.each(stores)('changing programs on %s', (_name, makeStore) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type StoryResult, tellStory } from '../../examples/clinic/story.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { postgresPool } from '../stores/postgres-pool.js';

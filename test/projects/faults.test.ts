@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { createClient } from '../../src/projects/create-program.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { initialize } from '../../src/projects/initialize.js';
-import { invite } from '../../src/projects/invite.js';
-import { removeMember } from '../../src/projects/remove-member.js';
-import { resendInvitation } from '../../src/projects/resend-invitation.js';
-import { updateMember } from '../../src/projects/update-member.js';
+import { createClient } from '../../src/projects/clients/create-client.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
+import { invite } from '../../src/projects/invite/invite.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import {
   type Clinic,

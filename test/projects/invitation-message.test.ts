@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plausibleEmail } from '../../src/projects/email-address.js';
-import { buildInvitationMessage } from '../../src/projects/invitation-message.js';
-import type { InvitationFacts } from '../../src/projects/mailer.js';
+import { plausibleEmail } from '../../src/projects/body/email-address.js';
+import { buildInvitationMessage } from '../../src/projects/mail/invitation-message.js';
+import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
 import { cases } from '../support/chance.js';
 
 function facts(

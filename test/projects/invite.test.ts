@@ -2,11 +2,11 @@ import type { Patient, Practitioner, RelatedPerson } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { signIn } from '../../src/access/sign-in.js';
-import { invite, type InviteContext } from '../../src/projects/invite.js';
-import type { InviteBody } from '../../src/projects/invite-body.js';
-import { removeMember } from '../../src/projects/remove-member.js';
-import { updateMember } from '../../src/projects/update-member.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { invite, type InviteContext } from '../../src/projects/invite/invite.js';
+import type { InviteBody } from '../../src/projects/body/invite-body.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
 import {
   type Clinic,
   contents,

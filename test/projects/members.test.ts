@@ -1,16 +1,16 @@
 import type { OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
-import { createBot, createClient } from '../../src/projects/create-program.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { invite, type InviteResult } from '../../src/projects/invite.js';
-import { removeMember } from '../../src/projects/remove-member.js';
-import { resendInvitation } from '../../src/projects/resend-invitation.js';
-import { searchMembers } from '../../src/projects/search-members.js';
-import { type MemberChanges, updateMember } from '../../src/projects/update-member.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { createBot, createClient } from '../../src/projects/clients/create-client.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
+import { searchMembers } from '../../src/projects/members/search-members.js';
+import { type MemberChanges, updateMember } from '../../src/projects/members/update-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import type { SearchInput } from '../../src/search/parse-search.js';
+import type { SearchInput } from '../../src/search/parse/parse-search.js';
 import { type Clinic, openClinic, patient, person, policy, put, rejection, stores } from './harness.js';
 
 describe.each(stores)('members on %s', (_name, makeStore) => {

@@ -1,9 +1,9 @@
 import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildInvitationMessage } from '../../src/projects/invitation-message.js';
-import type { InvitationFacts } from '../../src/projects/mailer.js';
-import { nameForMessage } from '../../src/projects/name-for-message.js';
+import { buildInvitationMessage } from '../../src/projects/mail/invitation-message.js';
+import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
+import { nameForMessage } from '../../src/projects/mail/name-for-message.js';
 import { cases, SEED } from '../support/chance.js';
 
 describe('a name stands in a message', () => {

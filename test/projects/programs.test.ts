@@ -1,13 +1,13 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
-import { fitsHash, hashSecret } from '../../src/projects/client-secret.js';
-import { createBot, createClient } from '../../src/projects/create-program.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { initialize } from '../../src/projects/initialize.js';
-import { rotateClientSecret } from '../../src/projects/rotate-client-secret.js';
-import { verifyClientSecret } from '../../src/projects/verify-client-secret.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
+import { createBot, createClient } from '../../src/projects/clients/create-client.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
+import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
+import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { type Clinic, contents, memoryStore, openClinic, policy, put, rejection, stores } from './harness.js';
 

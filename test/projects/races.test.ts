@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
-import { createProject } from '../../src/projects/create-project.js';
-import { initialize } from '../../src/projects/initialize.js';
-import { invite, type InviteResult } from '../../src/projects/invite.js';
-import { removeMember } from '../../src/projects/remove-member.js';
-import { searchMembers } from '../../src/projects/search-members.js';
-import { updateMember } from '../../src/projects/update-member.js';
+import { createProject } from '../../src/projects/project/create-project.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
+import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { searchMembers } from '../../src/projects/members/search-members.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { countOf, openClinic, patient, person, policy, put, stores } from './harness.js';
 

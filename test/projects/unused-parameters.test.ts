@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FhirError } from '../../src/fhir/error.js';
-import type { AccessChoice } from '../../src/projects/invite-body.js';
-import { createBot, createClient } from '../../src/projects/create-program.js';
-import { invite } from '../../src/projects/invite.js';
-import type { ProjectContext } from '../../src/projects/project-context.js';
-import { updateMember } from '../../src/projects/update-member.js';
+import type { AccessChoice } from '../../src/projects/body/invite-body.js';
+import { createBot, createClient } from '../../src/projects/clients/create-client.js';
+import { invite } from '../../src/projects/invite/invite.js';
+import type { ProjectContext } from '../../src/projects/session/project-context.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
 import { openClinic, organization, person, policy, put, rejection, type Clinic } from './harness.js';
 
 const WARD: AccessChoice = {

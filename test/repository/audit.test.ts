@@ -1,7 +1,7 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { toAuditEvent } from '../../src/access/audit-event.js';
-import type { AuditRecord } from '../../src/access/audit.js';
+import { toAuditEvent } from '../../src/audit/audit-event.js';
+import type { AuditRecord } from '../../src/audit/audit.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { type FhirError } from '../../src/fhir/error.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe } from 'vitest';
 import { serverCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
-import { assertAffordable, criteriaCost, MAX_SEARCH_COST } from '../../src/search/criteria-cost.js';
-import { parseSearch } from '../../src/search/parse-search.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { assertAffordable, criteriaCost, MAX_SEARCH_COST } from '../../src/search/parse/criteria-cost.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 
 function costOf(type: string, search: string): number {
   return criteriaCost(parseSearch(type, search).criteria);

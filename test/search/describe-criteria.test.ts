@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria.js';
-import { describeCriteria } from '../../src/search/describe-criteria.js';
-import { parseFilter } from '../../src/search/parse-filter.js';
-import { parseSearch } from '../../src/search/parse-search.js';
+import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { describeCriteria } from '../../src/search/criteria/describe-criteria.js';
+import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 
 test.each([
   ['Patient', '_id=1,2', '_id = 1, 2'],

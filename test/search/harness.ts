@@ -1,12 +1,12 @@
 import { FhirError, type ErrorCode } from '../../src/fhir/error.js';
-import type { Criteria, ValueTest } from '../../src/search/criteria.js';
-import type { IndexEntry, IndexValue } from '../../src/search/index-entry.js';
-import { fold } from '../../src/search/fold.js';
-import { parseParameter } from '../../src/search/parse-parameter.js';
-import type { SearchOptions } from '../../src/search/parse-context.js';
-import { groupEntries } from '../../src/search/group-entries.js';
-import type { SearchSubject, SearchWorld } from '../../src/search/search-subject.js';
-import { testValue } from '../../src/search/test-value.js';
+import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
+import { fold } from '../../src/search/index/fold.js';
+import { parseParameter } from '../../src/search/parse/parse-parameter.js';
+import type { SearchOptions } from '../../src/search/parse/parse-context.js';
+import { groupEntries } from '../../src/search/evaluate/group-entries.js';
+import type { SearchSubject, SearchWorld } from '../../src/search/evaluate/search-subject.js';
+import { testValue } from '../../src/search/evaluate/test-value.js';
 
 /** The one test that a parameter with one plain value becomes. */
 export function testOf(type: string, name: string, value: string, options?: SearchOptions): ValueTest {

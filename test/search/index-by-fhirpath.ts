@@ -2,10 +2,10 @@ import type { SearchParameterDefinition, SearchParameterType } from '../../src/f
 import { searchParameters } from '../../src/fhir/definitions.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
 import { compileTypedFhirPath, type TypedValue } from '../../src/fhirpath/compile.js';
-import { indexEntries } from '../../src/search/index-resource.js';
-import type { IndexEntry } from '../../src/search/index-entry.js';
-import { valueIndexer } from '../../src/search/index-values.js';
-import { IndexWriter } from '../../src/search/index-writer.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
+import type { IndexEntry } from '../../src/search/index/index-entry.js';
+import { valueIndexer } from '../../src/search/index/index-values.js';
+import { IndexWriter } from '../../src/search/index/index-writer.js';
 
 /** The entries of a resource when every expression is evaluated by the FHIRPath library: what {@link indexEntries} must equal. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { resourceTypes } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { IndexEntry } from '../../src/search/index-entry.js';
-import { indexEntries } from '../../src/search/index-resource.js';
+import type { IndexEntry } from '../../src/search/index/index-entry.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
 import { cases } from '../support/chance.js';
 
 describe('token values', () => {

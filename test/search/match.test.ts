@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
-import type { IndexEntry, IndexValue } from '../../src/search/index-entry.js';
-import { matches } from '../../src/search/match.js';
-import { parseFilter } from '../../src/search/parse-filter.js';
-import { parseSearch } from '../../src/search/parse-search.js';
-import type { SearchSubject } from '../../src/search/search-subject.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
+import { matches } from '../../src/search/evaluate/match.js';
+import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
+import type { SearchSubject } from '../../src/search/evaluate/search-subject.js';
 import { EMPTY_WORLD, refusal, subject, text, worldOf } from './harness.js';
 
 const code = (value: string): IndexValue => ({ kind: 'token', code: value });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { and, not, or, type Criteria } from '../../src/search/criteria.js';
-import { parseFilter } from '../../src/search/parse-filter.js';
+import { and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { depthOf, refusal } from './harness.js';
 
 const token = (parameter: string, code: string): Criteria => ({

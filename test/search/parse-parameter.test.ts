@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
-import { parseParameter } from '../../src/search/parse-parameter.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import { refusal } from './harness.js';
 
 const token = (parameter: string, code: string): Criteria => ({

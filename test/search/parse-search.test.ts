@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
-import { parseSearch } from '../../src/search/parse-search.js';
-import { parseSort } from '../../src/search/parse-sort.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
+import { parseSort } from '../../src/search/parse/parse-sort.js';
 import { refusal } from './harness.js';
 
 const token = (parameter: string, code: string): Criteria => ({

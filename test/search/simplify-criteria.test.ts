@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { and, type Criteria, not, or } from '../../src/search/criteria.js';
-import { parseSearch } from '../../src/search/parse-search.js';
-import { simplifyCriteria } from '../../src/search/simplify-criteria.js';
+import { and, type Criteria, not, or } from '../../src/search/criteria/criteria.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
+import { simplifyCriteria } from '../../src/search/criteria/simplify-criteria.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
 import { randomResources } from '../../src/testing/random-resources.js';

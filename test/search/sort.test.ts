@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { IndexValue } from '../../src/search/index-entry.js';
-import { parseSort } from '../../src/search/parse-sort.js';
-import type { SearchSubject } from '../../src/search/search-subject.js';
-import { compareSubjects, compareToPosition, positionOf, sortValue } from '../../src/search/sort.js';
+import type { IndexValue } from '../../src/search/index/index-entry.js';
+import { parseSort } from '../../src/search/parse/parse-sort.js';
+import type { SearchSubject } from '../../src/search/evaluate/search-subject.js';
+import { compareSubjects, compareToPosition, positionOf, sortValue } from '../../src/search/evaluate/sort.js';
 import { subject, text } from './harness.js';
 
 const ids = (subjects: readonly SearchSubject[]): readonly string[] => subjects.map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { IndexValue } from '../../src/search/index-entry.js';
+import type { IndexValue } from '../../src/search/index/index-entry.js';
 import { finds, refusal, span, testOf, text } from './harness.js';
 
 const point = (value: number): IndexValue => ({ kind: 'number', low: value, high: value });

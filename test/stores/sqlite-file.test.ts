@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { SCHEMA_VERSION } from '../../src/stores/sqlite/prepare-schema.js';
 import { INDEX_VERSION } from '../../src/stores/sqlite/schema.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';

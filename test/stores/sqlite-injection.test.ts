@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Criteria, ValueTest } from '../../src/search/criteria.js';
+import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 

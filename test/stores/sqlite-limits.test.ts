@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import type { Criteria } from '../../src/search/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { checksum } from '../../src/stores/sqlite/checksum.js';
 import { Contents } from '../../src/stores/sqlite/contents.js';
 import { MAX_STATEMENTS, Statements } from '../../src/stores/sqlite/statements.js';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria.js';
+import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria/criteria.js';
 import type { SearchQuery } from '../../src/store/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { createRandom } from '../../src/testing/random.js';

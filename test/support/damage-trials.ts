@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import type { Criteria } from '../../src/search/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf } from '../../src/testing/conformance-case.js';

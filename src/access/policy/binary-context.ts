@@ -1,7 +1,7 @@
 import { resourceTypes } from '../../fhir/definitions.js';
-import { and, NONE, or, type Criteria } from '../../search/criteria.js';
-import { isAboveProjects, isProtected } from './administrative-types.js';
-import type { AccessRule, AccessRules } from './rule.js';
+import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
+import { isAboveProjects, isProtected } from '../fields/administrative-types.js';
+import type { AccessRule, AccessRules } from '../rule.js';
 
 /**
  * Rules under which a Binary with a `securityContext` belongs to whoever may read the resource that it references, and

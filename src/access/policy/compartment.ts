@@ -1,5 +1,5 @@
 import { patientCompartment, searchParameters } from '../../fhir/definitions.js';
-import { NONE, or, refersTo, type Criteria } from '../../search/criteria.js';
+import { NONE, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 
 /**
  * The resources of a type that belong to the compartment of another resource.

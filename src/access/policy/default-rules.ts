@@ -1,9 +1,9 @@
 import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
-import { ALL, type Criteria } from '../../search/criteria.js';
-import { MEMBER_USERS } from '../member-users.js';
-import { coveredByWildcard, secretFields } from './administrative-types.js';
+import { ALL, type Criteria } from '../../search/criteria/criteria.js';
+import { MEMBER_USERS } from './member-users.js';
+import { coveredByWildcard, secretFields } from '../fields/administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
-import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from './rule.js';
+import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from '../rule.js';
 
 /**
  * What a member may do whose membership names no policy: the type of its profile decides.

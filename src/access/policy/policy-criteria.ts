@@ -1,10 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
-import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria.js';
-import { parseSearch } from '../../search/parse-search.js';
+import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria/criteria.js';
+import { parseSearch } from '../../search/parse/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
-import type { RuleCondition } from './rule.js';
+import type { RuleCondition } from '../rule.js';
 
 /**
  * The names of the parameters that criteria use: placeholders that stand as whole values.

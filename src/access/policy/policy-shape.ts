@@ -1,10 +1,10 @@
 import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
-import { didYouMean } from '../../search/did-you-mean.js';
-import { quote } from '../../search/quote.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { quote } from '../../fhir/messages/quote.js';
 import type { PolicyProblem } from './policy-problem.js';
-import { ALL_INTERACTIONS } from './rule.js';
+import { ALL_INTERACTIONS } from '../rule.js';
 
 /** Problems reported of one policy. */
 const MAX_PROBLEMS = 100;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../fhir/resource.js';
-import { ALL_INTERACTIONS, READ_INTERACTIONS, type Interaction } from './rule.js';
+import { ALL_INTERACTIONS, READ_INTERACTIONS, type Interaction } from '../rule.js';
 
 /**
  * The interactions that a rule of an AccessPolicy grants: with `readonly` those that read, else those that it lists, else

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../fhir/resource.js';
 import type { PolicyGrant } from './access-policy.js';
 import { ruleInteractions } from './rule-interactions.js';
-import type { Interaction } from './rule.js';
+import type { Interaction } from '../rule.js';
 
 /** What may be left to a super administrator who is bound by access policies. */
 export type SuperAdminPower = `${'Project' | 'ProjectMembership'}.${Interaction}`;

@@ -1,4 +1,4 @@
-import type { GuardedStore } from '../../access/guarded-store.js';
+import type { GuardedStore } from '../../access/contract.js';
 import { call } from './call.js';
 import type { Run } from './run.js';
 

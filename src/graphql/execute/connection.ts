@@ -1,5 +1,5 @@
-import { createSubject } from '../../search/search-subject.js';
-import { endOf, positionOf, type SearchPosition } from '../../search/sort.js';
+import { createSubject } from '../../search/evaluate/search-subject.js';
+import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import type { ConnectionEdgeField, ConnectionShape, CursorPart } from '../plan/plan.js';
 import { encodeCursor } from './cursor.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId, isJsonObject } from '../../fhir/resource.js';
-import type { SearchPosition } from '../../search/sort.js';
+import type { SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { SearchArguments } from './search-arguments.js';
 

@@ -1,6 +1,6 @@
 import { isResourceType, resourceTypes, searchParameter } from '../../fhir/definitions.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
-import { or, type Criteria } from '../../search/criteria.js';
+import { or, type Criteria } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/store.js';
 import { call } from './call.js';
 import { identifierKey, type ResolvableReference } from './resolvable-reference.js';

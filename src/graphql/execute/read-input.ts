@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../fhir/resource.js';
-import { didYouMean } from '../../search/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';
 

@@ -1,7 +1,7 @@
-import { carryOutWrites } from '../../access/carry-out-writes.js';
-import type { AuditTarget } from '../../access/audit.js';
+import { carryOutWrites } from '../../interactions/carry-out-writes.js';
+import type { AuditTarget } from '../../audit/audit.js';
 import { withoutIndex } from '../../access/write-error.js';
-import type { WriteOutcome, WriteRequest } from '../../access/write-request.js';
+import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { LimitError } from '../limits.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import type { WriteRequest } from '../../access/write-request.js';
+import type { WriteRequest } from '../../interactions/write-request.js';
 import { evaluateJson, evaluateTexts, type Variables } from '../plan/arguments.js';
 import type { WriteField } from '../plan/plan.js';
 import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';

@@ -1,6 +1,6 @@
-import type { AccessRule } from '../../access/policy/rule.js';
-import type { Criteria } from '../../search/criteria.js';
-import { describeCriteria } from '../../search/describe-criteria.js';
+import type { AccessRule } from '../../access/rule.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ExplainedCriteria } from './explained-plan.js';
 
 /** Criteria as a tree of texts, with the parts that rules brought in between brackets. */

@@ -1,12 +1,12 @@
 import { decide } from '../../access/decide.js';
-import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain-query.js';
-import type { GuardedQuery } from '../../access/guarded-store.js';
+import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain/explain-query.js';
+import type { GuardedQuery } from '../../access/contract.js';
 import { homeOf } from '../../access/home-of.js';
-import type { AccessRule } from '../../access/policy/rule.js';
+import type { AccessRule } from '../../access/rule.js';
 import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
 import { maskError } from '../../fhir/error.js';
-import type { Criteria } from '../../search/criteria.js';
-import { describeCriteria } from '../../search/describe-criteria.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
 import type { RunOptions } from '../execute/run.js';
 import { searchRequest } from '../execute/search-request.js';

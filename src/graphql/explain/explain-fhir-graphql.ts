@@ -5,7 +5,7 @@ import type { FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { documentError } from '../execute/response-errors.js';
 import { estimateCost } from '../plan/estimate-cost.js';
-import { makePlan } from '../plan/plan-cache.js';
+import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepare-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import { explainEdge, type Explaining } from './explain-edge.js';

@@ -1,4 +1,4 @@
-import type { Criteria } from '../../search/criteria.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
 import type { StatementPlan } from '../../store/store.js';
 import type { Location } from '../plan/plan.js';
 

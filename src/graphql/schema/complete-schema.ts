@@ -1,7 +1,7 @@
 import type { ElementDefinition } from '../../fhir/definition-types.js';
 import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { quote } from '../../search/quote.js';
+import { quote } from '../../fhir/messages/quote.js';
 import {
   type GraphQLArgumentConfig,
   GraphQLBoolean,

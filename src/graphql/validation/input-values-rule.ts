@@ -1,4 +1,4 @@
-import { didYouMean } from '../../search/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import {
   getNamedType,
   getNullableType,

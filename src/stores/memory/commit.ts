@@ -1,6 +1,6 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { createSubject } from '../../search/search-subject.js';
+import { createSubject } from '../../search/evaluate/search-subject.js';
 import { expectationFailed, uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';

@@ -1,7 +1,7 @@
 import type { AnyResource } from '../../fhir/resource.js';
-import type { SearchSubject, SearchWorld } from '../../search/search-subject.js';
+import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { compareSubjects } from '../../search/sort.js';
+import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
 
 /** One resource with everything that ever was under its id. */

@@ -1,7 +1,7 @@
-import type { Criteria } from '../../search/criteria.js';
-import { matches } from '../../search/match.js';
-import type { SearchSubject } from '../../search/search-subject.js';
-import { compareSubjects } from '../../search/sort.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { matches } from '../../search/evaluate/match.js';
+import type { SearchSubject } from '../../search/evaluate/search-subject.js';
+import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import type { ProjectData } from './project-data.js';
 

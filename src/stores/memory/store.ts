@@ -14,7 +14,7 @@ import type {
   Write,
   WriteResult,
 } from '../../store/store.js';
-import type { SearchSubject } from '../../search/search-subject.js';
+import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { cutPage } from '../cut-page.js';
 import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';

@@ -1,5 +1,5 @@
-import type { IndexEntry } from '../../search/index-entry.js';
-import { indexEntries } from '../../search/index-resource.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
+import { indexEntries } from '../../search/index/index-resource.js';
 import { unmatchedFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import type { Change, DeleteWrite, PutWrite, UnmatchedCheck, Write, WriteResult } from '../../store/store.js';

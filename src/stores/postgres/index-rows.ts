@@ -1,5 +1,5 @@
-import { collationKey, fold } from '../../search/fold.js';
-import type { IndexEntry } from '../../search/index-entry.js';
+import { collationKey, fold } from '../../search/index/fold.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/lookup.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { indexEntries } from '../../search/index-resource.js';
+import { indexEntries } from '../../search/index/index-resource.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { sql } from '../sql/sql.js';

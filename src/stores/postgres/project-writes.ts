@@ -1,5 +1,5 @@
 import type { AnyResource } from '../../fhir/resource.js';
-import type { IndexEntry } from '../../search/index-entry.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import { uniqueKeyTaken } from '../../store/conflicts.js';
 import { jsonText } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';

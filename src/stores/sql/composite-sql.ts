@@ -1,4 +1,4 @@
-import type { CompositeCriteria } from '../../search/criteria.js';
+import type { CompositeCriteria } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
 import { ofParameter, parameterKey, type RowScope } from './rows.js';

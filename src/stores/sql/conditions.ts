@@ -1,4 +1,10 @@
-import type { ChainCriteria, Criteria, DateTest, HasCriteria, MissingCriteria } from '../../search/criteria.js';
+import type {
+  ChainCriteria,
+  Criteria,
+  DateTest,
+  HasCriteria,
+  MissingCriteria,
+} from '../../search/criteria/criteria.js';
 import { compositeCondition } from './composite-sql.js';
 import { tablesOf } from './index-tables.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';

@@ -1,4 +1,4 @@
-import type { CompositeCriteria, MatchCriteria } from '../../search/criteria.js';
+import type { CompositeCriteria, MatchCriteria } from '../../search/criteria/criteria.js';
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 

@@ -1,4 +1,4 @@
-import type { Criteria, MatchCriteria } from '../../search/criteria.js';
+import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';

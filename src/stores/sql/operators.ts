@@ -6,8 +6,8 @@ import type {
   TokenTest,
   UriTest,
   ValueTest,
-} from '../../search/criteria.js';
-import { fold } from '../../search/fold.js';
+} from '../../search/criteria/criteria.js';
+import { fold } from '../../search/index/fold.js';
 import type { IndexTable, Lookup } from './lookup.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './spans.js';

@@ -1,4 +1,4 @@
-import type { SortKey } from '../../search/criteria.js';
+import type { SortKey } from '../../search/criteria/criteria.js';
 import type { PageEdge } from '../../store/guards.js';
 import { tablesOf, type ValueTable } from './index-tables.js';
 import { ofParameter, parameterKey, type RowScope } from './rows.js';

@@ -1,4 +1,4 @@
-import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria.js';
+import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
 import { rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';

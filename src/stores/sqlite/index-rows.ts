@@ -1,5 +1,5 @@
-import { collationKey } from '../../search/fold.js';
-import type { IndexEntry } from '../../search/index-entry.js';
+import { collationKey } from '../../search/index/fold.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import type { ValueTable } from '../sql/index-tables.js';
 import type { SqlValue } from '../sql/sql.js';
 import { NO_SYSTEM } from './dialect.js';

@@ -1,4 +1,4 @@
-import type { IndexEntry } from '../../search/index-entry.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
 import type { Dictionaries } from './dictionary.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner } from './index-rows.js';

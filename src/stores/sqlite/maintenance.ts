@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { indexEntries } from '../../search/index-resource.js';
+import { indexEntries } from '../../search/index/index-resource.js';
 import { currentResources } from './current-resources.js';
 import { createDictionaries, type Dictionaries, forgetAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';

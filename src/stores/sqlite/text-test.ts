@@ -1,6 +1,6 @@
-import type { Criteria } from '../../search/criteria.js';
-import { matches } from '../../search/match.js';
-import { createSubject, type SearchWorld } from '../../search/search-subject.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { matches } from '../../search/evaluate/match.js';
+import { createSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from './driver.js';
 import { parseKept } from './kept-text.js';
 import { type Sql, sql } from '../sql/sql.js';

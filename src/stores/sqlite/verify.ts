@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { indexEntries } from '../../search/index-resource.js';
+import { indexEntries } from '../../search/index/index-resource.js';
 import type { SqlValue } from '../sql/sql.js';
 import { type CurrentResource, currentResources } from './current-resources.js';
 import { createDictionaries, type Dictionaries } from './dictionary.js';

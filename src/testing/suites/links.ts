@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import { ALL, type Criteria } from '../../search/criteria.js';
+import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { ResourceStore, SearchQuery } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 

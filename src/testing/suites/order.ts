@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SortKey } from '../../search/criteria.js';
+import type { SortKey } from '../../search/criteria/criteria.js';
 import type { SearchQuery } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 

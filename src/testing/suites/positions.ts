@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { SortKey } from '../../search/criteria.js';
-import { createSubject } from '../../search/search-subject.js';
-import { endOf, positionOf, type SearchPosition } from '../../search/sort.js';
+import type { SortKey } from '../../search/criteria/criteria.js';
+import { createSubject } from '../../search/evaluate/search-subject.js';
+import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
 import type { ResourceStore, SearchPage, SearchQuery } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 import { below, oneOf } from '../random.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { Criteria, Prefix, ValueTest } from '../../search/criteria.js';
+import type { Criteria, Prefix, ValueTest } from '../../search/criteria/criteria.js';
 import {
   type ConformanceCase,
   type ConformanceSuite,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/access/audit.js';
-import { toAuditEvent } from '../../../src/access/audit-event.js';
+import type { AuditRecord } from '../../../src/audit/audit.js';
+import { toAuditEvent } from '../../../src/audit/audit-event.js';
 import { codeOf, overStores, signedIn, type Membership } from '../../repository/harness.js';
 import { failures, messages } from '../harness.js';
 import { openClinic } from './harness.js';

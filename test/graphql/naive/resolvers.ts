@@ -1,8 +1,8 @@
 import { elementsOf } from '../../../src/fhir/resource.js';
 import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
-import { and } from '../../../src/search/criteria.js';
-import { parseParameter } from '../../../src/search/parse-parameter.js';
-import { parseSort } from '../../../src/search/parse-sort.js';
+import { and } from '../../../src/search/criteria/criteria.js';
+import { parseParameter } from '../../../src/search/parse/parse-parameter.js';
+import { parseSort } from '../../../src/search/parse/parse-sort.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 
 export type JsonObject = { readonly [name: string]: unknown };

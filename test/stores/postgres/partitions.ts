@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import type { Criteria } from '../../../src/search/criteria.js';
+import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf, put } from '../../../src/testing/conformance-case.js';

@@ -1,0 +1,49 @@
+/**
+ * Which layers each folder of src may import from, types included, besides itself. From the bottom to the top.
+ * The public entries beside the folders (index.ts, sqlite.ts …) may import from all; nobody imports them.
+ */
+const BELOW_ACCESS = ['audit', 'telemetry', 'store', 'search', 'fhirpath', 'fhir'];
+const BELOW_INTERACTIONS = ['access', ...BELOW_ACCESS];
+const BELOW_IMPORT = ['interactions', ...BELOW_INTERACTIONS];
+const BELOW_PROJECTS = ['import', ...BELOW_IMPORT];
+
+export const LAYERS = {
+  fhir: [],
+  fhirpath: ['fhir'],
+  search: ['fhir', 'fhirpath'],
+  store: ['fhir', 'search'],
+  telemetry: ['fhir', 'store'],
+  audit: ['fhir', 'store', 'telemetry'],
+  stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry'],
+  access: BELOW_ACCESS,
+  interactions: BELOW_INTERACTIONS,
+  import: BELOW_IMPORT,
+  projects: BELOW_PROJECTS,
+  repository: ['projects', ...BELOW_PROJECTS],
+  // Knows no store, no project and no repository: what it carries out, it carries out through interactions.
+  graphql: BELOW_IMPORT,
+  http: ['graphql', 'repository', 'projects', ...BELOW_PROJECTS],
+  testing: ['store', 'search', 'fhir'],
+};
+
+/** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */
+export const ROOMS = {
+  fhir: [
+    ...['messages/', 'operation-outcome.ts', 'error.ts', 'in-doubt.ts', 'json/', 'resource.ts', 'definition-types.ts'],
+    ...['definitions-file.ts', 'own-parameters.ts', 'definitions.ts', 'type-hierarchy.ts', 'date.ts', 'reference.ts'],
+    ...['reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
+  ],
+  search: ['criteria/', 'index/', 'evaluate/', 'parse/'],
+  access: [
+    ...['rule.ts', 'fields/', 'policy/', 'caller.ts', 'audited.ts', 'contract.ts', 'home-of.ts', 'decide.ts'],
+    ...['write-error.ts', 'evaluate/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
+  ],
+  import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
+  projects: ['session/', 'body/', 'people/', 'mail/', 'clients/', 'invite/', 'members/', 'project/'],
+  graphql: [
+    ...['graphql-js.ts', 'dialect.ts', 'limits.ts', 'count-lookup.ts', 'measure-document.ts', 'measure-variables.ts'],
+    ...['schema/', 'validation/', 'plan/', 'prepare-document.ts', 'plan-cache.ts', 'documents/', 'execute/'],
+    ...['introspect/', 'coerce-variables.ts', 'context.ts', 'prepare-request.ts', 'request-cost.ts'],
+    ...['execute-fhir-graphql.ts', 'explain/'],
+  ],
+};

@@ -1,0 +1,219 @@
+import { LRUCache } from 'lru-cache';
+import { FhirError } from '../../fhir/error.js';
+import { idOf } from '../../fhir/reference.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { ALL, refersTo } from '../../search/criteria/criteria.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { ABOVE_PROJECTS, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
+import { readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
+import { ruleProblems } from '../policy/access-policy.js';
+import { coveredByWildcard } from '../fields/administrative-types.js';
+import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
+import type { PolicyParameters, PolicyValue } from '../policy/parameters.js';
+import type { PolicyProblem } from '../policy/policy-problem.js';
+import type { ResourceName } from '../sign-in/sign-in.js';
+
+/** What is wrong with one AccessPolicy, or with the policies of one ProjectMembership. */
+export interface PolicyFinding {
+  /** The id of the project. */
+  readonly project: string;
+  /** `AccessPolicy/1` or `ProjectMembership/1`. */
+  readonly resource: string;
+  /** At least one. With an error, the members concerned cannot sign in; with warnings only, they can. */
+  readonly problems: readonly PolicyProblem[];
+  /** Of an AccessPolicy: how many memberships name it. Each that is affected has a finding of its own. */
+  readonly memberships?: number | undefined;
+}
+
+export interface CheckPoliciesOptions {
+  /** The one project to look at. Default: all projects. */
+  readonly project?: ResourceName | undefined;
+  /** Ends the work early with `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Finds policies and memberships that this version does not understand, as an older version or another program may have
+ * written them: run it before an upgrade takes effect, so that nobody is locked out by surprise.
+ *
+ * It finds policies with problems; memberships whose policy is gone, has problems or does not fit their parameters;
+ * parameters that the policy does not use, and parameters of the policy without a value. It changes nothing.
+ *
+ * Findings come as they are found, each project's policies before its memberships. Resources are read in pages, so any
+ * number of them takes the memory of one page.
+ *
+ * For trusted code of the host: it asks for no caller and looks into every project.
+ *
+ * @throws FhirError `invalid` - the project is not named by an id
+ *
+ * @example
+ * for await (const { resource, problems } of checkPolicies(store)) console.log(resource, problems);
+ */
+export async function* checkPolicies(
+  store: ResourceStore,
+  options: CheckPoliciesOptions = {},
+): AsyncGenerator<PolicyFinding, void, undefined> {
+  const { project, signal } = options;
+  if (project !== undefined) {
+    const id = idOf(project, 'Project');
+    if (id === undefined) throw new FhirError('invalid', 'checkPolicies needs the id of a project');
+    yield* new ProjectCheck(store, id, { signal }).findings();
+    return;
+  }
+  for await (const { resource } of everyResource(store, ABOVE_PROJECTS, 'Project', { signal })) {
+    yield* new ProjectCheck(store, resource.id!, { signal }).findings();
+  }
+}
+
+/** Resources read at once. */
+const PAGE = 200;
+/** Policies kept while memberships are read. */
+const MAX_KEPT = 200;
+
+class ProjectCheck {
+  readonly #policies = new LRUCache<string, CheckedPolicy>({ max: MAX_KEPT });
+
+  constructor(
+    private readonly store: ResourceStore,
+    private readonly project: string,
+    private readonly options: CallOptions,
+  ) {}
+
+  async *findings(): AsyncGenerator<PolicyFinding, void, undefined> {
+    for await (const { resource } of this.#every('AccessPolicy')) {
+      const { reference, problems } = this.#check(resource);
+      const all = [...problems, ...warningsOf(elementsOf(resource))];
+      if (all.length > 0) yield this.#finding(reference, all, await this.#membershipsOf(resource.id!));
+    }
+    for await (const { resource } of this.#every('ProjectMembership')) {
+      const problems = await this.#membershipProblems(elementsOf(resource));
+      if (problems.length > 0) yield this.#finding(`ProjectMembership/${resource.id!}`, problems);
+    }
+  }
+
+  #every(type: string): AsyncIterable<StoredResource> {
+    return everyResource(this.store, this.project, type, this.options);
+  }
+
+  #finding(resource: string, problems: readonly PolicyProblem[], memberships?: number): PolicyFinding {
+    return { project: this.project, resource, problems, ...(memberships === undefined ? {} : { memberships }) };
+  }
+
+  /** The parameter `access-policy` reads both elements that name policies. */
+  async #membershipsOf(id: string): Promise<number> {
+    const criteria = refersTo('access-policy', { type: 'AccessPolicy', id });
+    const query = { project: this.project, type: 'ProjectMembership', criteria, limit: 0, total: true };
+    return (await this.store.search(query, this.options)).total ?? 0;
+  }
+
+  async #membershipProblems(membership: JsonObject): Promise<PolicyProblem[]> {
+    const { chosen, problems } = readMembershipPolicies(membership);
+    const own = ownParameters(membership);
+    const all = [...problems];
+    for (const choice of chosen) all.push(...choiceProblems(choice, own, await this.#policy(choice)));
+    return all;
+  }
+
+  async #policy({ reference, id }: ChosenPolicy): Promise<CheckedPolicy | undefined> {
+    const known = this.#policies.get(reference);
+    if (known !== undefined) return known;
+    const [found] = await this.store.read([{ project: this.project, type: 'AccessPolicy', id }], this.options);
+    return found?.status === 'found' ? this.#check(found.resource) : undefined;
+  }
+
+  #check(resource: AnyResource): CheckedPolicy {
+    const policy = elementsOf(resource);
+    const reference = `AccessPolicy/${resource.id!}`;
+    const checked = { reference, policy, problems: policyProblems(reference, policy), used: parametersUsed(policy) };
+    this.#policies.set(reference, checked);
+    return checked;
+  }
+}
+
+interface CheckedPolicy {
+  readonly reference: string;
+  readonly policy: JsonObject;
+  /** Errors only. */
+  readonly problems: readonly PolicyProblem[];
+  readonly used: ReadonlySet<string>;
+}
+
+/** What is wrong with one policy of a membership. */
+function choiceProblems(
+  { reference, parameters, path }: ChosenPolicy,
+  own: PolicyParameters,
+  checked: CheckedPolicy | undefined,
+): PolicyProblem[] {
+  const problem = (severity: PolicyProblem['severity'], message: string, at = path): PolicyProblem => {
+    return { path: at, message, severity };
+  };
+  if (checked === undefined) return [problem('error', `${reference} does not exist`)];
+  const [broken] = checked.problems;
+  if (broken !== undefined) return [problem('error', `${reference}, ${broken.path}: ${broken.message}`)];
+  const values = new Map([...own, ...parameters]);
+  const unused = [...parameters.keys()].filter((name) => !checked.used.has(name));
+  const missing = [...checked.used].filter((name) => !values.has(name));
+  return [
+    ...ruleProblems({ reference, policy: checked.policy, parameters: values }).map((one) =>
+      problem('error', `${reference}, ${one.path}: ${one.message}`),
+    ),
+    ...unused.map((name) =>
+      problem('warning', `${reference} does not use %${name}.${didYouMean(name, checked.used)}`, `${path}.parameter`),
+    ),
+    ...missing.map((name) =>
+      problem('warning', `${reference} uses %${name}, which has no value here; conditions with it match nothing`),
+    ),
+  ];
+}
+
+/** `%profile`, and `%patient` for the profiles that have one; which Patient a RelatedPerson has does not matter here. */
+function ownParameters(membership: JsonObject): PolicyParameters {
+  const profile = isJsonObject(membership['profile']) ? membership['profile']['reference'] : undefined;
+  const [type = '', id = ''] = typeof profile === 'string' ? profile.split('/') : [];
+  const parameters = new Map<string, readonly PolicyValue[]>([['profile', [{ kind: 'reference', type, id }]]]);
+  if (type === 'Patient' || type === 'RelatedPerson')
+    parameters.set('patient', [{ kind: 'reference', type: 'Patient', id }]);
+  return parameters;
+}
+
+/** What is understood and has no effect, or more than it seems. */
+function warningsOf(policy: JsonObject): PolicyProblem[] {
+  const rules = Array.isArray(policy['resource']) ? policy['resource'] : [];
+  return rules.flatMap((rule: unknown, index): PolicyProblem[] => {
+    if (!isJsonObject(rule)) return [];
+    const warning = (name: string, message: string): PolicyProblem => {
+      return { path: `resource[${index}].${name}`, message, severity: 'warning' };
+    };
+    const { resourceType: type, interaction, criteria } = rule;
+    const found: PolicyProblem[] = [];
+    if (typeof type === 'string' && type !== '*' && !coveredByWildcard(type) && !LIMITS_SUPER_ADMINS.has(type)) {
+      found.push(warning('resourceType', `no policy reaches ${type}: the rule grants nothing`));
+    }
+    if (Array.isArray(interaction) && interaction.length === 0) {
+      found.push(warning('interaction', 'an empty list grants nothing'));
+    }
+    if (typeof criteria === 'string' && criteria.replace(/^[^?]*\??/, '').replaceAll('&', '') === '') {
+      found.push(warning('criteria', 'criteria without a condition grant every resource of the type'));
+    }
+    return found;
+  });
+}
+
+/** Rules for these grant no resources; they say which powers a super administrator keeps. */
+const LIMITS_SUPER_ADMINS: ReadonlySet<string> = new Set(['Project', 'ProjectMembership']);
+
+/** Every resource of a type in the order of their ids, a page at a time. */
+async function* everyResource(
+  store: ResourceStore,
+  project: string,
+  type: string,
+  options: CallOptions,
+): AsyncGenerator<StoredResource, void, undefined> {
+  for (let last: string | undefined; ;) {
+    const after = last === undefined ? undefined : { values: [], id: last };
+    const { matches } = await store.search({ project, type, criteria: ALL, limit: PAGE, after }, options);
+    yield* matches;
+    if (matches.length < PAGE) return;
+    last = matches.at(-1)!.resource.id!;
+  }
+}

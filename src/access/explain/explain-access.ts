@@ -1,0 +1,168 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
+import type { StoredResource } from '../../store/store.js';
+import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
+import { decide } from '../decide.js';
+import { denialReasons } from './explain-denial.js';
+import { homeOf } from '../home-of.js';
+import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
+import { storeOf } from '../sign-in/sign-in.js';
+import { grantsOf } from '../evaluate/granting-rules.js';
+import { resolveMemberUsers } from '../evaluate/member-users.js';
+
+/** Why a caller may do something with resources of a type, or may not. */
+export interface AccessExplanation {
+  readonly type: string;
+  readonly id: string | undefined;
+  readonly interactions: { readonly [Name in Interaction]: InteractionExplanation };
+  /** The whole in words, a line per interaction. */
+  readonly text: string;
+}
+
+export interface InteractionExplanation {
+  readonly allowed: boolean;
+  /** The rules that allow it, as `AccessPolicy/1, rule 2: Observation?status=final`. */
+  readonly by: readonly string[];
+  /** Rules of the type that were looked at and do not grant this; empty where there are none for the type. */
+  readonly not: readonly string[];
+  /** Of each of these rules, why it does not grant this; absent where there are none. */
+  readonly reasons?: readonly DenialReason[];
+  /** Fields that are hidden although the resource is granted. */
+  readonly hidden: readonly string[];
+  readonly readonlyFields: readonly string[];
+  /** Of creates and updates that every rule allows under conditions only: the write constraints of these rules. */
+  readonly writeConstraints?: readonly string[];
+}
+
+/** Why one rule does not grant an interaction. */
+export interface DenialReason {
+  /** As in `not`. */
+  readonly rule: string;
+  /** In the words of the policy, never with values of resources: `gender=female does not hold`. */
+  readonly because: readonly string[];
+}
+
+export interface ExplainAccessOptions {
+  /**
+   * Who reads the explanation: {@link systemCaller} of the project for the host's own people, or an administrator's caller.
+   * Which condition of a rule fails for a resource, and whether it exists, is said only where this caller reads everything
+   * that the rule's conditions look at. Default: the caller that is explained.
+   */
+  readonly askedBy?: Caller | undefined;
+}
+
+/**
+ * Tells which rule allows or denies what, for administrators who wonder.
+ *
+ * Without `id` it speaks of the type: allowed means "some resources"; with it, of that resource as it is stored now.
+ * Texts of policies are in it, so show it to administrators only.
+ *
+ * @throws FhirError `invalid` - an unknown type, or an id for a caller that did not sign in
+ *
+ * @example
+ * const { text } = await explainAccess(caller, 'Patient', '123', { askedBy: systemCaller('clinic') });
+ */
+export async function explainAccess(
+  caller: Caller,
+  type: string,
+  id?: string,
+  options: ExplainAccessOptions = {},
+): Promise<AccessExplanation> {
+  const { askedBy = caller } = options;
+  assertCaller(caller);
+  assertCaller(askedBy);
+  if (!isResourceType(type)) throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
+  const row = caller.kind !== 'member' || id === undefined ? undefined : await rowOf(caller, type, id);
+  const entries = await Promise.all(
+    ALL_INTERACTIONS.map(
+      async (interaction) => [interaction, await explainInteraction(caller, askedBy, type, row, interaction)] as const,
+    ),
+  );
+  const interactions = Object.fromEntries(entries) as unknown as AccessExplanation['interactions'];
+  const subject = id === undefined ? type : `${type}/${id}`;
+  return { type, id, interactions, text: entries.map(([name, found]) => sentence(name, subject, found)).join('\n') };
+}
+
+/** A resource as it is stored, or null. */
+async function rowOf(caller: MemberCaller, type: string, id: string): Promise<StoredResource | null> {
+  const store = storeOf(caller);
+  if (store === undefined) throw new FhirError('invalid', 'Only a caller from signIn can be explained with an id');
+  const [found] = await store.read([{ project: homeOf(type, caller), type, id }]);
+  return found?.status === 'found' ? found : null;
+}
+
+async function explainInteraction(
+  caller: Caller,
+  askedBy: Caller,
+  type: string,
+  row: StoredResource | null | undefined,
+  interaction: Interaction,
+): Promise<InteractionExplanation> {
+  const rules = decide(caller, type, interaction) ?? [];
+  const about = interaction === 'create' ? undefined : row;
+  const granting = about === undefined ? rules : await rulesGranting(caller, type, about, rules);
+  const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
+  const store = storeOf(caller);
+  const reasons: DenialReason[] = [];
+  for (const rule of store === undefined ? [] : others) {
+    const question = { store: store!, caller, askedBy, project: homeOf(type, caller), type, interaction };
+    reasons.push({ rule: rule.origin.text, because: await denialReasons(rule, about, question) });
+  }
+  return {
+    allowed: granting.length > 0,
+    by: granting.map(({ origin }) => origin.text),
+    not: others.map(({ origin }) => origin.text),
+    ...(reasons.length === 0 ? {} : { reasons }),
+    hidden: shared(granting, 'hidden'),
+    readonlyFields: shared(granting, 'readonlyFields'),
+    ...constraintsOf(granting, interaction),
+  };
+}
+
+async function rulesGranting(
+  caller: Caller,
+  type: string,
+  row: StoredResource | null,
+  rules: readonly AccessRule[],
+): Promise<readonly AccessRule[]> {
+  const store = storeOf(caller);
+  if (store === undefined || row === null) return [];
+  const granting: AccessRule[] = [];
+  for (const rule of rules) {
+    const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
+    const [granted] = await grantsOf(store, homeOf(type, caller), type, [{ ...rule, criteria }], [row]);
+    if (granted!.rules.length > 0) granting.push(rule);
+  }
+  return granting;
+}
+
+/** What must hold of the new content, where no rule grants the write without. */
+function constraintsOf(
+  rules: readonly AccessRule[],
+  interaction: Interaction,
+): Pick<InteractionExplanation, 'writeConstraints'> {
+  const writes = interaction === 'create' || interaction === 'update';
+  if (!writes || rules.length === 0 || rules.some(({ writeConstraints }) => writeConstraints.length === 0)) return {};
+  return { writeConstraints: [...new Set(rules.flatMap(({ writeConstraints }) => writeConstraints))] };
+}
+
+/** Fields that all the rules name. */
+function shared(rules: readonly AccessRule[], list: 'hidden' | 'readonlyFields'): readonly string[] {
+  const [first, ...others] = rules;
+  return first === undefined ? [] : first[list].filter((field) => others.every((rule) => rule[list].includes(field)));
+}
+
+function sentence(interaction: Interaction, subject: string, found: InteractionExplanation): string {
+  if (!found.allowed) {
+    const because = new Map(found.reasons?.map((one) => [one.rule, one.because]));
+    const rules = found.not.map((rule) => {
+      const reasons = because.get(rule) ?? [];
+      return reasons.length === 0 ? rule : `${rule} (${reasons.join('; ')})`;
+    });
+    const looked = rules.length === 0 ? 'no rule is about this type' : `not granted by: ${rules.join('; ')}`;
+    return `${interaction} ${subject}: denied, ${looked}`;
+  }
+  const hidden = found.hidden.length === 0 ? '' : `, without ${found.hidden.join(', ')}`;
+  const constraints = found.writeConstraints === undefined ? '' : `, if ${found.writeConstraints.join(' or ')}`;
+  return `${interaction} ${subject}: allowed by ${found.by.join('; ')}${hidden}${constraints}`;
+}

@@ -1,0 +1,90 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { ResourceStore, StoredResource } from '../../store/store.js';
+import type { Caller } from '../caller.js';
+import { decide, isUnrestricted } from '../decide.js';
+import { resolveMemberUsers } from '../evaluate/member-users.js';
+import type { AccessRule, Interaction, RuleCondition } from '../rule.js';
+import { grantsOf } from '../evaluate/granting-rules.js';
+
+/** What a denial is about. */
+export interface DeniedQuestion {
+  readonly store: ResourceStore;
+  readonly caller: Caller;
+  /** Who reads the answer. */
+  readonly askedBy: Caller;
+  /** Where the type's resources lie. */
+  readonly project: string;
+  readonly type: string;
+  readonly interaction: Interaction;
+}
+
+/**
+ * Why a rule does not grant an interaction, in the words of the policy: no value of a resource is in it.
+ *
+ * Which condition fails, and whether there is such a resource, is said only to those who read everything that decides it.
+ *
+ * @param row undefined where the question is about the type; null where there is no such resource
+ */
+export async function denialReasons(
+  rule: AccessRule,
+  row: StoredResource | null | undefined,
+  question: DeniedQuestion,
+): Promise<string[]> {
+  if (!rule.interactions.has(question.interaction)) {
+    const granted = [...rule.interactions];
+    return [granted.length === 0 ? 'it grants no interaction' : `it grants ${granted.join(', ')} only`];
+  }
+  const conditions = rule.conditions ?? [{ text: rule.origin.text, criteria: rule.criteria, missing: [] }];
+  const impossible = conditions.filter(({ criteria }) => criteria.kind === 'none');
+  if (impossible.length > 0) return impossible.map(impossibility);
+  if (row === undefined) return [];
+  if (conditions.some(({ criteria }) => !mayKnow(question, criteria))) {
+    const texts = conditions.map(({ text }) => text).join('; ');
+    return [`no ${question.type} with this id, or not one for which all of this holds: ${texts}`];
+  }
+  if (row === null) return ['there is no such resource'];
+  const failing: string[] = [];
+  for (const { text, criteria } of conditions) {
+    if (!(await holds(criteria, rule, row, question))) failing.push(`${text} does not hold`);
+  }
+  return failing;
+}
+
+function impossibility({ text, missing }: RuleCondition): string {
+  const names = missing.map((name) => `%${name}`).join(', ');
+  return missing.length === 0 ? `${text} never holds for this type` : `${text} never holds, as ${names} has no value`;
+}
+
+async function holds(
+  condition: Criteria,
+  rule: AccessRule,
+  row: StoredResource,
+  { store, caller, project, type }: DeniedQuestion,
+): Promise<boolean> {
+  const criteria = await resolveMemberUsers(store, caller, condition, undefined);
+  const [granted] = await grantsOf(store, project, type, [{ ...rule, criteria }], [row]);
+  return granted!.rules.length > 0;
+}
+
+/** Callers who read all of every type that the criteria look at, without hidden fields, learn nothing new. */
+function mayKnow({ caller, askedBy, type }: DeniedQuestion, criteria: Criteria): boolean {
+  if (askedBy.kind === 'server') return true;
+  if (askedBy.project !== caller.project) return false;
+  if (askedBy.kind === 'system') return true;
+  return [type, ...typesIn(criteria)].every((one) => isUnrestricted(decide(askedBy, one, 'read') ?? []));
+}
+
+function typesIn(criteria: Criteria): string[] {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return criteria.of.flatMap(typesIn);
+    case 'not':
+      return typesIn(criteria.of);
+    case 'chain':
+    case 'has':
+      return [criteria.type, ...typesIn(criteria.of)];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,70 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { SearchQuery } from '../../store/store.js';
+import type { Caller } from '../caller.js';
+import { decide } from '../decide.js';
+import { isLocal } from '../evaluate/evaluate-criteria.js';
+import type { GuardedQuery } from '../contract.js';
+import { MEMBER_USERS } from '../policy/member-users.js';
+import type { AccessRule } from '../rule.js';
+import { restrictQuery } from '../read/restrict-query.js';
+
+/** A caller's search as the store would be asked for it, and what of it comes from the caller's rules. */
+export interface ExplainedQuery {
+  /** Undefined where nothing may be searched, and then the store is not asked. */
+  readonly query: SearchQuery | undefined;
+  /** The rules that the type may be searched by. */
+  readonly rules: readonly AccessRule[];
+  /** Parts of the query's criteria that rules brought in, with those rules. Everything else was asked for. */
+  readonly origins: ReadonlyMap<Criteria, readonly AccessRule[]>;
+  /** The searched-by order without what rules hide. */
+  readonly hiddenSort: readonly string[];
+}
+
+/**
+ * What the guarded store would make of a search, without asking the store.
+ *
+ * "Members of the project", which it would look up, stays as it is.
+ */
+export function explainQuery(caller: Caller, query: GuardedQuery, reference?: string): ExplainedQuery {
+  const origins = new Map<Criteria, AccessRule[]>();
+  const rulesOf = (type: string): readonly AccessRule[] | null => {
+    const rules = decide(caller, type, 'search');
+    for (const rule of rules ?? []) noteOrigin(rule, origins);
+    return rules;
+  };
+  const rules = rulesOf(query.type);
+  if (rules === null) return { query: undefined, rules: [], origins, hiddenSort: [] };
+  const restricted = restrictQuery(caller, query, rules, rulesOf, reference);
+  const kept = new Set(restricted.sort);
+  return {
+    query: restricted.criteria.kind === 'none' ? undefined : restricted,
+    rules,
+    origins,
+    hiddenSort: query.sort?.flatMap((key) => (kept.has(key) ? [] : key.parameter)) ?? [],
+  };
+}
+
+/** The rules that a search tests row by row with a query each, as it must know which of them shows which fields. */
+export function rulesAskedAfterSearch(rules: readonly AccessRule[]): readonly AccessRule[] {
+  const [first, ...others] = rules;
+  const alike = others.every(({ hidden }) => hidden.join() === first?.hidden.join());
+  const open = rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
+  return alike || open ? [] : rulesAskedAfterRead(rules);
+}
+
+/** The rules for which a read has to ask the store whether they grant what was found. */
+export function rulesAskedAfterRead(rules: readonly AccessRule[]): readonly AccessRule[] {
+  return rules.filter(({ criteria }) => criteria !== MEMBER_USERS && !isLocal(criteria));
+}
+
+/** Joining flattens what is of its own kind, so the parts of a rule may turn up without the whole. */
+function noteOrigin(rule: AccessRule, origins: Map<Criteria, AccessRule[]>): void {
+  const { criteria } = rule;
+  if (criteria.kind === 'all' || criteria.kind === 'none') return;
+  const parts = criteria.kind === 'and' || criteria.kind === 'or' ? [criteria, ...criteria.of] : [criteria];
+  for (const part of parts) {
+    const known = origins.get(part);
+    if (known === undefined) origins.set(part, [rule]);
+    else if (!known.includes(rule)) known.push(rule);
+  }
+}

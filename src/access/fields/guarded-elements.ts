@@ -1,0 +1,52 @@
+import { typeDefinition } from '../../fhir/definitions.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { INLINE_HEADS, INLINE_INSIDE } from './mask-resource.js';
+import { secretFields } from './administrative-types.js';
+import { headOf } from './hidden-fields.js';
+import type { AccessRules } from '../rule.js';
+
+/**
+ * The top-level elements of a type that some rule of a caller hides, whole or in part, and the secrets of the type. A
+ * caller leaves them as it was shown them, whichever rule lets it write.
+ *
+ * They follow from the rules alone, so that a refusal reveals nothing of what is stored. Every typed form of a choice is
+ * guarded where one is: they are one element.
+ */
+export function guardedElements(type: string, rules: AccessRules): ReadonlySet<string> {
+  let byType = GUARDED.get(rules);
+  if (byType === undefined) GUARDED.set(rules, (byType = new Map<string, ReadonlySet<string>>()));
+  let guarded = byType.get(type);
+  if (guarded === undefined) {
+    const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];
+    guarded = new Set(hidden.flatMap((path) => formsOf(type, headOf(path))));
+    // Names that are no types have no rules; they are not kept, so the map is bounded.
+    if (typeDefinition(type) !== undefined) byType.set(type, guarded);
+  }
+  return guarded;
+}
+
+/** Rules live as long as their caller. */
+const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
+
+/** The element itself, or every typed form of the choice that it is a form of. */
+function formsOf(type: string, name: string): string[] {
+  if (name === 'resourceType' || name === 'id') return [];
+  const elements = typeDefinition(type)?.elements;
+  const choice = elements?.get(name)?.choiceOf;
+  if (choice === undefined) return [name];
+  return [...elements!.values()].filter(({ choiceOf }) => choiceOf === choice).map((form) => form.name);
+}
+
+/** The resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters. */
+export function resourcesInside(resource: JsonObject, head: string): readonly JsonObject[] {
+  const found: JsonObject[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
+    if (!isJsonObject(value)) return;
+    const isResource = typeof value['resourceType'] === 'string';
+    if (isResource) found.push(value);
+    for (const name of isResource ? INLINE_HEADS : INLINE_INSIDE) if (Object.hasOwn(value, name)) visit(value[name]);
+  };
+  if (Object.hasOwn(resource, head)) visit(resource[head]);
+  return found;
+}

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { guardedElements, resourcesInside } from './guarded-elements.js';
+import { INLINE_HEADS } from './mask-resource.js';
+import { hasField, headOf, withElementsOf } from './hidden-fields.js';
+import type { AccessRules } from '../rule.js';
+
+/**
+ * Refuses what a writer sets of elements that are guarded from it: on creation they are absent, otherwise as they are
+ * shown to it. What is stored has no part in the decision.
+ *
+ * @param shown the stored resource as the writer is shown it; null where something new is created
+ * @returns the top-level elements that stay as they are stored; none on creation
+ * @throws FhirError `forbidden` - names the element
+ */
+export function assertGuarded(asked: AnyResource, shown: AnyResource | null, rules: AccessRules): ReadonlySet<string> {
+  const guarded = guardedElements(asked.resourceType, rules);
+  const kept = new Set<string>();
+  for (const name of guarded) {
+    const expected = shown === null ? {} : elementOf(shown, name);
+    if (!isDeepStrictEqual(elementOf(asked, name), expected)) throw refusal(asked, name);
+    if (shown !== null) kept.add(name);
+  }
+  for (const head of INLINE_HEADS) {
+    if (guarded.has(head)) continue;
+    if (shown !== null && holdsGuarded(shown, head, rules)) {
+      if (!isDeepStrictEqual(elementOf(asked, head), elementOf(shown, head))) throw refusal(asked, head);
+      kept.add(head);
+    } else if (setsGuarded(asked, head, rules)) throw refusal(asked, head);
+  }
+  return kept;
+}
+
+/** True where a resource inside another is of a type of which something is guarded. */
+function holdsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
+  return resourcesInside(elementsOf(resource), head).some(
+    (inner) => guardedElements(inner['resourceType'] as string, rules).size > 0,
+  );
+}
+
+/** True where a resource inside another has an element that is guarded. */
+function setsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
+  return resourcesInside(elementsOf(resource), head).some((inner) =>
+    [...guardedElements(inner['resourceType'] as string, rules)].some((name) =>
+      hasField(inner as unknown as AnyResource, name),
+    ),
+  );
+}
+
+/** What a writer must leave as it is. */
+export interface FixedFields {
+  /** Top-level elements that stay as they are stored. */
+  readonly kept: ReadonlySet<string>;
+  /** Element paths that the writer sees and may repeat, but not change. */
+  readonly readonly: readonly string[];
+  /** What is stored, as the writer is shown it; null where nothing is stored yet. */
+  readonly shown: AnyResource | null;
+  /** The writer may not read it, so that repeating is guessing. */
+  readonly unread: boolean;
+}
+
+/** What a write will store. */
+export interface KeptFields {
+  readonly after: AnyResource;
+  /** The top-level elements in it that are as they were stored, and not as the writer sent them. */
+  readonly kept: ReadonlySet<string>;
+}
+
+/**
+ * The resource to store: what the writer may not change stays as it was before.
+ *
+ * @returns a `forbidden` error that names the field, where the writer touches what it may not
+ */
+export function keepFields(
+  before: AnyResource | null,
+  asked: AnyResource,
+  { kept, readonly, shown, unread }: FixedFields,
+): KeptFields | FhirError {
+  if (before === null || shown === null) {
+    const set = readonly.find((path) => hasField(asked, path));
+    return set === undefined ? { after: asked, kept } : refusal(asked, set);
+  }
+  const restored = new Set(kept);
+  for (const path of readonly) {
+    const head = headOf(path);
+    if (kept.has(head)) continue;
+    const isAbsent = Object.keys(elementOf(asked, head)).length === 0;
+    if (unread) {
+      if (!isAbsent) return refusal(asked, path);
+      restored.add(head);
+    } else if (hasField(asked, path) || hasField(shown, path)) {
+      if (isAbsent) restored.add(head);
+      else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);
+    }
+  }
+  return { after: restored.size === 0 ? asked : withElementsOf(before, asked, restored), kept: restored };
+}
+
+function at(resource: AnyResource, path: string): JsonObject {
+  return onlyPath(elementsOf(resource), path.split('.'));
+}
+
+/** An element of a resource: its value and its `_` sibling; of `meta` what a server does not set itself. */
+function elementOf(resource: AnyResource, name: string): JsonObject {
+  if (name !== 'meta') return onlyPath(elementsOf(resource), [name]);
+  if (!isJsonObject(resource.meta)) return onlyPath(elementsOf(resource), [name]);
+  const { versionId: _v, lastUpdated: _l, project: _p, author: _a, ...rest } = resource.meta;
+  return Object.keys(rest).length === 0 ? {} : { meta: rest };
+}
+
+/** What stands at a path, with the lists around it and nothing beside it: `{ name: [{ given: ['A'] }, {}] }`. */
+function onlyPath(source: JsonObject, [head, ...rest]: readonly string[]): JsonObject {
+  const only = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(only) : isJsonObject(value) ? onlyPath(value, rest) : undefined;
+  const names = [head!, `_${head!}`].filter((name) => Object.hasOwn(source, name));
+  return Object.fromEntries(names.map((name) => [name, rest.length === 0 ? source[name] : only(source[name])]));
+}
+
+function refusal(resource: AnyResource, path: string): FhirError {
+  const { resourceType } = resource;
+  const expression = [`${resourceType}.${path}`];
+  return new FhirError('forbidden', `Not allowed to write the field ${path} of ${resourceType}`, {
+    issues: [{ code: 'forbidden', diagnostics: 'This field cannot be written', expression }],
+  });
+}

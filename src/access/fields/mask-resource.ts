@@ -1,0 +1,91 @@
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { covers, withoutFields } from './hidden-fields.js';
+import { secretFields } from './administrative-types.js';
+import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
+
+/**
+ * A resource as a caller sees it through the rules that grant it: without the fields that all of them hide.
+ *
+ * Resources inside it (contained ones, entries of a Bundle) are seen with it, but what every rule for their own type hides
+ * is hidden in them too.
+ *
+ * @param all the caller's rules; undefined for trusted code
+ */
+export function maskResource(
+  resource: AnyResource,
+  grants: readonly AccessRule[],
+  all: AccessRules | undefined,
+): AnyResource {
+  return maskInside(withoutFields(resource, hiddenByAll(grants)), all);
+}
+
+/** A resource without its secrets and those of the resources inside it: what an expression may look at. */
+export function withoutSecrets(resource: AnyResource): AnyResource {
+  return maskInside(withoutFields(resource, secretFields(resource.resourceType)), undefined);
+}
+
+/** The row with the resource as it was masked; the same row where nothing was hidden. */
+export function withMasked<Row extends { readonly resource: AnyResource }>(row: Row, resource: AnyResource): Row {
+  return resource === row.resource ? row : { ...row, resource };
+}
+
+/** Fields that every one of the rules hides; those that some rule shows are seen. */
+export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
+  if (rules.length === 1) return rules[0]!.hidden;
+  const fields = new Set(rules.flatMap(({ hidden }) => hidden));
+  return [...fields].filter((field) => rules.every(({ hidden }) => coversField(hidden, field)));
+}
+
+/** True where a field is one of those named, or inside one. */
+export function coversField(named: readonly string[], field: string): boolean {
+  return named.some((other) => covers(other, field));
+}
+
+/** Elements that hold whole resources, at the first level of a resource and below it. */
+export const INLINE_HEADS = ['contained', 'entry', 'parameter', 'output'] as const;
+export const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
+
+/**
+ * Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters, the output of an
+ * AsyncJob.
+ *
+ * @param all the caller's rules; undefined for trusted code, from which only secrets are kept
+ */
+export function maskInside(resource: AnyResource, all: AccessRules | undefined): AnyResource {
+  return maskHeads(elementsOf(resource), all) as unknown as AnyResource;
+}
+
+function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObject {
+  return withChanged(resource, INLINE_HEADS, (value) => maskInline(value, all));
+}
+
+function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject {
+  const type = value['resourceType'];
+  if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
+  const known = all?.rulesFor(type) ?? [];
+  const rules = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
+  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+}
+
+/** The object with the objects of some of its elements changed; itself where nothing is. */
+function withChanged(
+  source: JsonObject,
+  names: readonly string[],
+  change: (value: JsonObject) => JsonObject,
+): JsonObject {
+  let copy: { [name: string]: unknown } | undefined;
+  for (const name of names) {
+    const value = Object.hasOwn(source, name) ? source[name] : undefined;
+    const changed = Array.isArray(value)
+      ? value.map((item: unknown) => (isJsonObject(item) ? change(item) : item))
+      : isJsonObject(value)
+        ? change(value)
+        : value;
+    const same = Array.isArray(changed)
+      ? changed.every((item, index) => item === (value as readonly unknown[])[index])
+      : changed === value;
+    if (!same) copy = { ...(copy ?? source), [name]: changed };
+  }
+  return copy ?? source;
+}

@@ -1,0 +1,45 @@
+import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
+import type { SearchPosition } from '../../search/evaluate/sort.js';
+import type { SearchQuery } from '../../store/store.js';
+import type { Caller } from '../caller.js';
+import type { GuardedQuery } from '../contract.js';
+import { homeOf } from '../home-of.js';
+import { readsHidden } from '../fields/hidden-fields.js';
+import { restrict, type SearchRules } from './restrict.js';
+import type { AccessRule } from '../rule.js';
+
+/**
+ * A caller's search as the store is asked for it: within what the rules grant, and without any use of what they hide.
+ *
+ * @throws FhirError `too-costly` - the search, or what the rules make of it; see `assertAffordable`
+ *
+ * @param rules those of the searched type
+ * @param rulesOf those of the types that chains lead to
+ * @param reference the parameter that a search by reference follows
+ */
+export function restrictQuery(
+  caller: Caller,
+  query: GuardedQuery,
+  rules: readonly AccessRule[],
+  rulesOf: SearchRules,
+  reference?: string,
+): SearchQuery {
+  const project = homeOf(query.type, caller);
+  // A sort by a field that some rule hides would tell its order.
+  const open = query.sort?.map(({ parameter }) =>
+    rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
+  );
+  const isOpen = (_: unknown, index: number): boolean => open?.[index] !== false;
+  const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
+  const criteria = restrict(query.criteria, query.type, rules, rulesOf, reference);
+  const sort = query.sort?.filter(isOpen);
+  if (sort !== undefined && sort.length > 0) assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
+  return {
+    ...query,
+    project,
+    criteria,
+    sort,
+    after: query.after && place(query.after),
+    before: query.before && place(query.before),
+  };
+}

@@ -1,0 +1,179 @@
+import { ALL, and, NONE, not, or, type Criteria } from '../../search/criteria/criteria.js';
+import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
+import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
+import { readsHidden } from '../fields/hidden-fields.js';
+import type { AccessRule } from '../rule.js';
+
+/** The rules that let a caller search a type; null when none does. */
+export type SearchRules = (type: string) => readonly AccessRule[] | null;
+
+/**
+ * What a caller asks for, within what it may see: any of the rules grants the resource, and through that rule the
+ * question holds. Hidden fields have no values, and chains reach only resources that may be seen in their turn.
+ *
+ * The question stands once for all rules that show what it reads. Where rules hide parts of it, those parts stand once
+ * per different answer, and through chains they multiply: the cost of that is known before any store is asked.
+ *
+ * @throws FhirError `too-costly` - the question, or what the rules make of it; see `assertAffordable`
+ */
+export function restrict(
+  asked: Criteria,
+  type: string,
+  rules: readonly AccessRule[],
+  rulesOf: SearchRules,
+  reference?: string,
+): Criteria {
+  const question = simplifyCriteria(asked);
+  assertAffordable({ criteria: question });
+  const seen = new Restriction(rulesOf).restrict(question, type, rules, reference);
+  // PERF: most rules open a type as a whole, and a page of one search is found in less time than it is looked through.
+  if (seen === question) return seen;
+  const restricted = simplifyCriteria(seen);
+  assertAffordable({ criteria: restricted }, MAX_RESTRICTED_COST);
+  return restricted;
+}
+
+/** Rules that let a caller see the same of a question. */
+interface Group {
+  /** The keys of {@link readings} that the rules hide. */
+  readonly hidden: ReadonlySet<string>;
+  /** Of any of the rules. */
+  readonly criteria: Criteria;
+}
+
+/** One question about one caller's rules. What chains lead to is the same for all rules before them, so it is made once. */
+class Restriction {
+  readonly #followed = new Map<Criteria, Criteria>();
+
+  constructor(readonly rulesOf: SearchRules) {}
+
+  restrict(asked: Criteria, type: string, rules: readonly AccessRule[], reference: string | undefined): Criteria {
+    // The reference that a reverse search follows is a question too.
+    const open = reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(type, reference, hidden));
+    return this.#through(asked, groupsOf(asked, type, open));
+  }
+
+  /** Through any of the groups. What all of them show alike stands outside, once. */
+  #through(asked: Criteria, groups: readonly Group[]): Criteria {
+    const granted = or(groups.map(({ criteria }) => criteria));
+    const isAlike = (one: Criteria): boolean => seenAlike(one, groups);
+    if (groups.length === 0) return NONE;
+    if (isAlike(asked)) {
+      const seen = this.#visible(asked, groups[0]!);
+      return granted.kind === 'all' ? seen : and([seen, granted]);
+    }
+    const byGroup = (question: Criteria): Criteria =>
+      or(groups.map((group) => and([this.#visible(question, group), group.criteria])));
+    if (asked.kind !== 'and' && asked.kind !== 'or') return byGroup(asked);
+    const join = asked.kind === 'and' ? and : or;
+    const alike = asked.of.filter(isAlike);
+    const others = asked.of.filter((one) => !isAlike(one));
+    const apart = others.length === 1 ? this.#through(others[0]!, groups) : byGroup(join(others));
+    if (alike.length === 0) return apart;
+    const common = this.#visible(join(alike), groups[0]!);
+    return asked.kind === 'and' ? and([common, apart]) : or([and([common, granted]), apart]);
+  }
+
+  #visible(criteria: Criteria, group: Group): Criteria {
+    switch (criteria.kind) {
+      case 'and':
+      case 'or': {
+        const of = criteria.of.map((one) => this.#visible(one, group));
+        if (of.every((one, index) => one === criteria.of[index])) return criteria;
+        return criteria.kind === 'and' ? and(of) : or(of);
+      }
+      case 'not': {
+        const of = this.#visible(criteria.of, group);
+        return of === criteria.of ? criteria : not(of);
+      }
+      case 'missing':
+        if (!group.hidden.has(criteria.parameter)) return criteria;
+        return criteria.missing ? ALL : NONE;
+      case 'match':
+      case 'composite':
+      case 'last-updated':
+        return group.hidden.has(readingOf(criteria)!) ? NONE : criteria;
+      case 'chain':
+        return group.hidden.has(criteria.parameter) ? NONE : this.#follow(criteria);
+      case 'has':
+        return this.#follow(criteria);
+      case 'all':
+      case 'none':
+      case 'id':
+        return criteria;
+    }
+  }
+
+  #follow(criteria: Criteria & { readonly kind: 'chain' | 'has' }): Criteria {
+    let followed = this.#followed.get(criteria);
+    if (followed === undefined) {
+      const { kind, type, parameter } = criteria;
+      const rules = this.rulesOf(type);
+      const reference = kind === 'has' ? parameter : undefined;
+      const of = rules === null ? NONE : this.restrict(criteria.of, type, rules, reference);
+      followed = of.kind === 'none' ? NONE : { ...criteria, of };
+      this.#followed.set(criteria, followed);
+    }
+    return followed;
+  }
+}
+
+/** Rules whose hidden fields do not change the question form one group. */
+function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
+  if (rules.length > 0 && rules.every(({ hidden }) => hidden.length === 0)) {
+    return [{ hidden: NOTHING, criteria: or(rules.map(({ criteria }) => criteria)) }];
+  }
+  const reads = [...readings(asked)];
+  const hiddenBy = new Map<string, ReadonlySet<string>>();
+  const groups = new Map<string, { readonly hidden: ReadonlySet<string>; readonly criteria: Criteria[] }>();
+  for (const { hidden, criteria } of rules) {
+    const fields = [...hidden].sort().join();
+    let unread = hiddenBy.get(fields);
+    if (unread === undefined) {
+      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => isHidden(type, reading, hidden)))));
+    }
+    const key = JSON.stringify([...unread]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { hidden: unread, criteria: [criteria] });
+    else group.criteria.push(criteria);
+  }
+  return [...groups.values()].map(({ hidden, criteria }) => ({ hidden, criteria: or(criteria) }));
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
+  if (groups.length < 2) return true;
+  const [first, ...others] = groups as readonly [Group, ...Group[]];
+  for (const reading of readings(criteria)) {
+    if (others.some(({ hidden }) => hidden.has(reading) !== first.hidden.has(reading))) return false;
+  }
+  return true;
+}
+
+/** What a question reads of the resource itself, not of those that it leads to: codes of parameters. */
+function readings(criteria: Criteria, found = new Set<string>()): ReadonlySet<string> {
+  if (criteria.kind === 'and' || criteria.kind === 'or') for (const one of criteria.of) readings(one, found);
+  else if (criteria.kind === 'not') readings(criteria.of, found);
+  const reading = readingOf(criteria);
+  return reading === undefined ? found : found.add(reading);
+}
+
+function readingOf(criteria: Criteria): string | undefined {
+  switch (criteria.kind) {
+    case 'match':
+    case 'composite':
+    case 'missing':
+    case 'chain':
+      return criteria.parameter;
+    case 'last-updated':
+      return '_lastUpdated';
+    default:
+      return undefined;
+  }
+}
+
+function isHidden(type: string, reading: string, hidden: readonly string[]): boolean {
+  if (reading === '_lastUpdated') return hidden.includes('meta') || hidden.includes('meta.lastUpdated');
+  return readsHidden(type, reading, hidden);
+}

@@ -1,0 +1,229 @@
+import type {
+  CallOptions,
+  HistoryEntry,
+  HistoryPage,
+  ReadResult,
+  ResourceKey,
+  ResourceStore,
+  StoredResource,
+} from '../../store/store.js';
+import type { Caller } from '../caller.js';
+import { decide, isUnrestricted } from '../decide.js';
+import { evaluateCriteria } from '../evaluate/evaluate-criteria.js';
+import type { GuardedKey } from '../contract.js';
+import { homeOf } from '../home-of.js';
+import { maskInside, maskResource, withMasked } from '../fields/mask-resource.js';
+import { resolveMemberUsers } from '../evaluate/member-users.js';
+import type { AccessRule } from '../rule.js';
+import { NO_OVERLAY } from '../evaluate/overlay.js';
+import { grantsOf } from '../evaluate/granting-rules.js';
+
+/** Who reads what from where. */
+export interface Reading {
+  readonly store: ResourceStore;
+  readonly caller: Caller;
+  readonly options: CallOptions | undefined;
+}
+
+/**
+ * Behind `GuardedStore.read`: what may not be seen is missing, and what is seen lacks what is hidden.
+ *
+ * A deletion is told where a rule opens the type as a whole; under other rules nobody knows whether the resource was one
+ * of theirs.
+ */
+export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
+  const { store, caller, options } = reading;
+  const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
+  const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
+  const asked = allowed.map((index) => fullKey(keys[index]!, caller));
+  if (asked.length === 0) return keys.map(() => MISSING);
+  if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
+    const results = await store.read(asked, options);
+    return results.map((one) => (one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined)) : one));
+  }
+  const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
+  const found = await store.read([...asked, ...current], options);
+  const nows = new Map(current.map(({ type, id }, index) => [`${type}/${id}`, found[asked.length + index]!]));
+  const answers = keys.map((): ReadResult => MISSING);
+  // Keys of one type are decided together, so that rules with chains cost one query per type.
+  for (const group of Map.groupBy(
+    asked.keys(),
+    (at) => `${asked[at]!.type} ${asked[at]!.version === undefined}`,
+  ).values()) {
+    const [first] = group as [number];
+    const { type, version } = asked[first]!;
+    const rules = await resolved(reading, decided[allowed[first]!]!);
+    const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
+    const ids = group.map((at) => asked[at]!.id);
+    const granted = await grantsNow(reading, type, rules, now, ids);
+    for (const [index, at] of group.entries()) {
+      const { row, rules: granting } = granted[index]!;
+      const result = version === undefined ? row : found[at]!;
+      answers[allowed[at]!] = await visibleVersion(reading, result, granting, version === undefined);
+    }
+  }
+  return answers;
+}
+
+/**
+ * Behind `GuardedStore.history`: the versions that rules grant which grant the resource as it is now. An Observation that
+ * was moved to the right patient must not tell that patient whose it was thought to be.
+ */
+export async function historyVisible(
+  reading: Reading,
+  key: GuardedKey,
+  page: { readonly offset: number; readonly limit: number },
+): Promise<HistoryPage> {
+  const { store, caller, options } = reading;
+  const decided = decide(caller, key.type, 'history');
+  if (decided === null) return NO_VERSIONS;
+  const rules = await resolved(reading, decided);
+  const { project, type, id } = fullKey(key, caller);
+  for (let attempt = 1; ; attempt += 1) {
+    const now = await store.read([{ project, type, id }], options);
+    const [decided] = (await grantsNow(reading, type, rules, now, [id])) as [DecidedRow];
+    if (decided.rules.length === 0) return NO_VERSIONS;
+    if (openRules(decided.rules).length > 0) {
+      const versions = await store.history({ project, type, id }, page, options);
+      return { entries: await visibleEntries(reading, versions.entries, decided.rules), total: versions.total };
+    }
+    const versions = await readHistory(reading, { project, type, id }, decided, page, attempt === ATTEMPTS);
+    if (versions !== undefined) return versions;
+  }
+}
+
+/** How often a history is decided again when a newer version came between decision and list. */
+const ATTEMPTS = 3;
+
+function isVersion({ versionId }: HistoryEntry, row: ReadResult): boolean {
+  return row.status !== 'missing' && row.versionId === versionId;
+}
+
+async function visibleEntries(
+  reading: Reading,
+  entries: readonly HistoryEntry[],
+  rules: readonly AccessRule[],
+): Promise<readonly HistoryEntry[]> {
+  const visible: HistoryEntry[] = [];
+  for (const entry of entries) {
+    const seen = await visibleEntry(reading, entry, rules);
+    if (seen !== undefined) visible.push(seen);
+  }
+  return visible;
+}
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });
+const NO_VERSIONS: HistoryPage = Object.freeze({ entries: Object.freeze([]), total: 0 });
+
+function fullKey(key: GuardedKey, caller: Caller): ResourceKey {
+  return { ...key, project: homeOf(key.type, caller) };
+}
+
+function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {
+  return Promise.all(
+    rules.map(async (rule) => ({
+      ...rule,
+      criteria: await resolveMemberUsers(store, caller, rule.criteria, options),
+    })),
+  );
+}
+
+/** What is there now, and the rules that grant it. */
+interface DecidedRow {
+  readonly row: ReadResult;
+  readonly rules: readonly AccessRule[];
+}
+
+/** For each resource as it is now, the rules that grant it; for a deleted one those that would grant anything. */
+async function grantsNow(
+  { store, caller, options }: Reading,
+  type: string,
+  rules: readonly AccessRule[],
+  nows: readonly ReadResult[],
+  ids: readonly string[],
+): Promise<readonly DecidedRow[]> {
+  const found = nows.filter((now) => now.status === 'found');
+  const granted = (await grantsOf(store, homeOf(type, caller), type, rules, found, options, ids)).values();
+  return nows.map((now) => (now.status === 'found' ? granted.next().value! : { row: now, rules: openRules(rules) }));
+}
+
+function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {
+  return rules.filter(({ criteria }) => criteria.kind === 'all');
+}
+
+async function visibleVersion(
+  reading: Reading,
+  result: ReadResult,
+  grants: readonly AccessRule[],
+  isCurrent: boolean,
+): Promise<ReadResult> {
+  if (result.status !== 'found') return openRules(grants).length > 0 ? result : MISSING;
+  const granting = isCurrent ? grants : await grantsOfVersion(reading, result, grants);
+  return granting.length === 0 ? MISSING : masked(reading, result, granting);
+}
+
+async function visibleEntry(
+  reading: Reading,
+  entry: HistoryEntry,
+  grants: readonly AccessRule[],
+): Promise<HistoryEntry | undefined> {
+  if (entry.kind === 'delete') return openRules(grants).length > 0 ? entry : undefined;
+  const granting = await grantsOfVersion(reading, entry, grants);
+  return granting.length === 0 ? undefined : masked(reading, entry, granting);
+}
+
+async function grantsOfVersion(
+  { store, caller }: Reading,
+  { resource }: StoredResource,
+  grants: readonly AccessRule[],
+): Promise<readonly AccessRule[]> {
+  const within = { store, project: homeOf(resource.resourceType, caller), overlay: NO_OVERLAY };
+  const granting: AccessRule[] = [];
+  for (const rule of grants) if (await evaluateCriteria(rule.criteria, resource, within)) granting.push(rule);
+  return granting;
+}
+
+function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grants: readonly AccessRule[]): Row {
+  const all = caller.kind === 'member' ? caller.rules : undefined;
+  const resource = maskResource(row.resource, grants, all);
+  return withMasked(row, resource);
+}
+
+/**
+ * One page of the versions that the rules grant, and how many there are. All of them are read, a few at a time, and only
+ * the page is kept.
+ *
+ * @returns undefined where the newest version is not the one that was decided on; for the last attempt, versions since the
+ * decision are left out instead
+ */
+async function readHistory(
+  reading: Reading,
+  key: ResourceKey,
+  decided: DecidedRow,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  isLastAttempt: boolean,
+): Promise<HistoryPage | undefined> {
+  const entries: HistoryEntry[] = [];
+  // A version written meanwhile moves the others back by one, so that the next batch repeats one.
+  const seen = new Set<string>();
+  let total = 0;
+  let isReached = false;
+  for (let read = 0; ; read += VERSIONS_AT_ONCE) {
+    const batch = await reading.store.history(key, { offset: read, limit: VERSIONS_AT_ONCE }, reading.options);
+    for (const entry of batch.entries) {
+      // Versions since the decision may have taken the resource away from this caller, and the older ones with it.
+      isReached ||= isVersion(entry, decided.row);
+      if (!isReached && !isLastAttempt) return undefined;
+      if (!isReached || seen.has(entry.versionId)) continue;
+      seen.add(entry.versionId);
+      const visible = await visibleEntry(reading, entry, decided.rules);
+      if (visible === undefined) continue;
+      if (total >= offset && entries.length < limit) entries.push(visible);
+      total += 1;
+    }
+    if (batch.entries.length < VERSIONS_AT_ONCE) return isReached || isLastAttempt ? { entries, total } : undefined;
+  }
+}
+
+/** Bounds the memory that a long history takes. */
+const VERSIONS_AT_ONCE = 50;

@@ -1,0 +1,70 @@
+import { ALL, type Criteria } from '../search/criteria/criteria.js';
+
+/** What can be done to a resource. See https://hl7.org/fhir/R4/http.html. */
+export type Interaction = 'read' | 'vread' | 'search' | 'history' | 'create' | 'update' | 'delete';
+
+export const ALL_INTERACTIONS: readonly Interaction[] = [
+  'read',
+  'vread',
+  'search',
+  'history',
+  'create',
+  'update',
+  'delete',
+];
+export const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'search', 'history'];
+
+/** Where a rule comes from, for explanations. */
+export interface RuleOrigin {
+  /** `AccessPolicy/1`; undefined for the rules this library brings itself. */
+  readonly policy: string | undefined;
+  /** One line that tells what the rule is, such as `AccessPolicy/1, rule 2: Observation?status=final`. */
+  readonly text: string;
+}
+
+/** One condition of a rule. */
+export interface RuleCondition {
+  /** As the policy writes it: `organization=%ward`, `compartment %patient`. */
+  readonly text: string;
+  readonly criteria: Criteria;
+  /** Names of the parameters in it that have no value. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * One grant: resources of one type that match `criteria` may be used in these ways, but for some fields.
+ *
+ * Rules add up: a resource may be used in a way if any rule says so, a field is seen if any rule that grants the
+ * resource shows it.
+ */
+export interface AccessRule {
+  readonly origin: RuleOrigin;
+  readonly interactions: ReadonlySet<Interaction>;
+  readonly criteria: Criteria;
+  /** The parts of `criteria`, all of which must hold, as the policy writes them: for explanations. */
+  readonly conditions?: readonly RuleCondition[] | undefined;
+  /** Element paths in JSON names that are not there for the caller: `birthDate`, `name.given`, `valueQuantity`. */
+  readonly hidden: readonly string[];
+  /** Element paths that writes leave as they are. */
+  readonly readonlyFields: readonly string[];
+  /** FHIRPath expressions over `%before` and `%after`, all of which a write must make true. */
+  readonly writeConstraints: readonly string[];
+}
+
+/** The rules of one caller, by type. */
+export interface AccessRules {
+  /** Every rule that applies to resources of the type; empty where nothing is allowed. */
+  rulesFor(type: string): readonly AccessRule[];
+}
+
+/** A rule that grants all resources of a type in every way. */
+export function unrestrictedRule(text: string, hidden: readonly string[] = []): AccessRule {
+  return {
+    origin: { policy: undefined, text },
+    interactions: new Set(ALL_INTERACTIONS),
+    criteria: ALL,
+    hidden,
+    readonlyFields: [],
+    writeConstraints: [],
+  };
+}

@@ -1,0 +1,106 @@
+import { FhirError } from '../../fhir/error.js';
+import { and, type Criteria, not, or } from '../../search/criteria/criteria.js';
+import { ABOVE_PROJECTS, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import type { Caller, MemberCaller } from '../caller.js';
+import { type CurrentMember, signInAgain } from './sign-in.js';
+import { withIndex } from '../write-error.js';
+
+/** Whether a caller, as it is now, may still do what it is about to do. */
+export type StillMay = (caller: MemberCaller) => boolean;
+
+/**
+ * The caller as its membership is now. A caller holds what was true when it signed in; administrators hand out rights, so
+ * what they do is decided on what is true when they do it. Trusted code is as it is.
+ *
+ * @throws FhirError `membership-missing`, `membership-inactive` and the other codes of signing in
+ * @throws FhirError `forbidden` - signs in, but may not do this any more
+ */
+export async function currentCaller<Kind extends Caller>(
+  store: ResourceStore,
+  caller: Kind,
+  stillMay: StillMay,
+): Promise<Kind | MemberCaller> {
+  return caller.kind !== 'member' ? caller : (await confirm(store, caller, stillMay)).caller;
+}
+
+/**
+ * The store, with commits that take effect only while the caller is what it claims to be: its membership is read again
+ * before each, and the commit fails if that version of it is no longer current. For trusted code the store as it is.
+ */
+export function storeWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): ResourceStore {
+  if (caller.kind !== 'member') return store;
+  return {
+    read: (keys, options) => store.read(keys, options),
+    search: (query, options) => store.search(query, options),
+    searchByReference: (query, parameter, targets, options) =>
+      store.searchByReference(query, parameter, targets, options),
+    history: (key, page, options) => store.history(key, page, options),
+    subscribe: (listener) => store.subscribe(listener),
+    close: () => store.close(),
+    async commit(writes, options): Promise<readonly WriteResult[]> {
+      for (let attempt = 1; ; attempt += 1) {
+        const checks = checksOf(await confirm(store, caller, stillMay));
+        try {
+          // Before the writes: these may be about the caller's own membership.
+          return (await store.commit([...checks, ...writes], options)).slice(checks.length);
+        } catch (error) {
+          const index = error instanceof FhirError ? error.details?.['index'] : undefined;
+          if (!(error instanceof FhirError) || typeof index !== 'number') throw error;
+          if (index >= checks.length) throw withIndex(error, index - checks.length);
+          if (attempt === ATTEMPTS) {
+            throw new FhirError('unavailable', 'The membership of the caller keeps changing; try again', {
+              cause: error,
+            });
+          }
+        }
+      }
+    },
+  };
+}
+
+/** How often a commit is tried while the caller's own membership changes. */
+const ATTEMPTS = 10;
+
+async function confirm(store: ResourceStore, caller: MemberCaller, stillMay: StillMay): Promise<CurrentMember> {
+  const now = await signInAgain(store, caller);
+  if (stillMay(now.caller)) return now;
+  throw new FhirError(
+    'forbidden',
+    'The caller may not do this any more: its membership has changed since it signed in',
+  );
+}
+
+/** A commit can only demand that a search finds nothing. */
+function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
+  const { project, membership, admin, profile } = caller;
+  const itself: Criteria = { kind: 'id', ids: [membership] };
+  const updated = Date.parse(lastUpdated);
+  const changed = or([
+    { kind: 'last-updated', test: { kind: 'date', prefix: 'ne', low: updated, high: updated + 1 } },
+    // Two versions may be of one millisecond.
+    flagIs('active', 'false'),
+    ...(admin ? [not(flagIs('admin', 'true'))] : []),
+  ]);
+  const unchanged = { project, type: 'ProjectMembership', criteria: and([itself, changed]) };
+  // A membership that is gone changes no more: something that stays is searched for, on the condition that it is gone.
+  const [type, id] = profile.split('/') as [string, string];
+  const there = isListed
+    ? withoutMembership(ABOVE_PROJECTS, 'Project', project, 'project', itself)
+    : withoutMembership(project, type, id, 'profile', itself);
+  return [unchanged, there].map((query) => ({ kind: 'unmatched', query }));
+}
+
+function withoutMembership(
+  project: string,
+  type: string,
+  id: string,
+  parameter: string,
+  membership: Criteria,
+): { readonly project: string; readonly type: string; readonly criteria: Criteria } {
+  const has: Criteria = { kind: 'has', type: 'ProjectMembership', parameter, of: membership };
+  return { project, type, criteria: and([{ kind: 'id', ids: [id] }, not(has)]) };
+}
+
+function flagIs(parameter: string, code: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'token', code } };
+}

@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseDate } from '../../fhir/date.js';
+import { FhirError } from '../../fhir/error.js';
+import { parseReference, referenceTo } from '../../fhir/reference.js';
+import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import type { MemberCaller } from '../caller.js';
+import { decide } from '../decide.js';
+
+/**
+ * The id of the Patient whose compartment a RelatedPerson stands for: `RelatedPerson.patient` while the record is active
+ * and its period holds. What cannot be read as either stands for nobody.
+ *
+ * The link is not followed any further: where a Patient was merged into another one (`Patient.link`), staff changes
+ * `RelatedPerson.patient`.
+ *
+ * @param now milliseconds since 1970
+ */
+export function relatedPatient(related: AnyResource, now: number): string | undefined {
+  const { patient, active = true, period = {} } = elementsOf(related);
+  if (active !== true || !isJsonObject(period) || !holds(period, now) || !isJsonObject(patient)) return undefined;
+  const reference = typeof patient['reference'] === 'string' ? parseReference(patient['reference']) : undefined;
+  return reference?.kind === 'local' && reference.type === 'Patient' ? reference.id : undefined;
+}
+
+function holds({ start, end }: { readonly start?: unknown; readonly end?: unknown }, now: number): boolean {
+  const from = start === undefined ? -Infinity : typeof start === 'string' ? parseDate(start)?.low : undefined;
+  const until = end === undefined ? Infinity : typeof end === 'string' ? parseDate(end)?.high : undefined;
+  return from !== undefined && until !== undefined && from <= now && now < until;
+}
+
+/** What {@link relatedPatient} reads. */
+const LINK = ['patient', 'active', 'period'] as const;
+
+/**
+ * Refuses a write that would decide by itself whose compartment a RelatedPerson sees.
+ *
+ * - Nobody changes the link of its own profile: `patient`, `active` and `period` stay as they are.
+ * - `RelatedPerson.patient` of others changes only by callers who read every Patient, and by project administrators:
+ *   others could open to a RelatedPerson what they do not see themselves. The same goes for bringing back a deleted one.
+ *
+ * It depends on the caller's rules and on what the caller may update alone, and so reveals nothing.
+ *
+ * @param before null where there is no current version
+ * @param deleted true where there was one once
+ * @throws FhirError `forbidden`
+ */
+export function assertPatientLink(
+  caller: MemberCaller,
+  before: AnyResource | null,
+  after: AnyResource,
+  deleted: boolean,
+): void {
+  if (after.resourceType !== 'RelatedPerson') return;
+  const own = referenceTo('RelatedPerson', after.id!) === caller.profile;
+  const fixed = own ? LINK : (['patient'] as const);
+  const changed =
+    before === null ? (own || deleted ? 'patient' : undefined) : fixed.find((name) => differ(before, after, name));
+  if (changed === undefined || (!own && linksAnyone(caller))) return;
+  const reason = own
+    ? 'it decides what you may see yourself'
+    : 'only callers who read every Patient, and project administrators, may';
+  throw new FhirError('forbidden', `Not allowed to change RelatedPerson.${changed}: ${reason}`, {
+    issues: [
+      {
+        code: 'forbidden',
+        diagnostics: `This element cannot be changed: ${reason}`,
+        expression: [`RelatedPerson.${changed}`],
+      },
+    ],
+  });
+}
+
+function differ(before: AnyResource, after: AnyResource, name: string): boolean {
+  const [was, is] = [elementsOf(before), elementsOf(after)];
+  return [name, `_${name}`].some((key) => !isDeepStrictEqual(was[key], is[key]));
+}
+
+function linksAnyone(caller: MemberCaller): boolean {
+  return caller.admin || (decide(caller, 'Patient', 'read') ?? []).some(({ criteria }) => criteria.kind === 'all');
+}

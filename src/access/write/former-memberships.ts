@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { and, refersTo } from '../../search/criteria/criteria.js';
+import type { CallOptions, PutWrite, ResourceStore } from '../../store/store.js';
+
+/**
+ * Where the records of removed memberships lie. An id never contains a slash, so no caller has this project: only this
+ * file writes the records and reads them, and no search, chain or `_has` of a caller reaches them.
+ */
+const FORMER_MEMBERSHIPS = '/former-memberships';
+
+/**
+ * Records that a membership was removed, for the same commit: a deleted membership cannot be searched.
+ *
+ * ```
+ * { resourceType: 'ProjectMembership', active: false, project: 'Project/1', user: 'User/1', profile: 'Patient/1' }
+ * ```
+ *
+ * @returns undefined for a program, which is its own profile
+ */
+export function formerMembershipWrite(project: string, membership: AnyResource): PutWrite | undefined {
+  const elements = elementsOf(membership);
+  const user = referenceIn(elements['user']);
+  const profile = referenceIn(elements['profile']);
+  if (user?.startsWith('User/') !== true || profile === undefined) return undefined;
+  // One record per link: removing the same person again and again leaves one.
+  const id = createHash('sha256')
+    .update(JSON.stringify([project, user, profile]))
+    .digest('hex');
+  return {
+    kind: 'put',
+    key: { project: FORMER_MEMBERSHIPS, type: 'ProjectMembership', id },
+    resource: {
+      resourceType: 'ProjectMembership',
+      id,
+      active: false,
+      project: { reference: `Project/${project}` },
+      user: { reference: user },
+      profile: { reference: profile },
+    } as AnyResource,
+  };
+}
+
+/**
+ * The profiles, as `Type/id`, that removed memberships of a User in a project had. They may not exist any more.
+ *
+ * Memberships that were removed by versions of this library without these records are not known.
+ */
+export async function formerProfiles(
+  store: ResourceStore,
+  project: string,
+  user: string,
+  options: CallOptions | undefined,
+): Promise<readonly string[]> {
+  const criteria = and([
+    refersTo('user', { type: 'User', id: user }),
+    refersTo('project', { type: 'Project', id: project }),
+  ]);
+  const { matches } = await store.search({ project: FORMER_MEMBERSHIPS, type: 'ProjectMembership', criteria }, options);
+  return matches.flatMap(({ resource }) => referenceIn(elementsOf(resource)['profile']) ?? []);
+}
+
+function referenceIn(value: unknown): string | undefined {
+  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
+}

@@ -1,0 +1,31 @@
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { secretFields } from '../fields/administrative-types.js';
+
+/**
+ * The resource with the secrets of the version that it replaces where it leaves them out: whoever read that version was
+ * not shown them. For trusted code only.
+ *
+ * An item of a list keeps the secrets of the stored item with the same `name`.
+ */
+export function keepSecrets(stored: AnyResource, asked: AnyResource): AnyResource {
+  const kept = secretFields(stored.resourceType).reduce(
+    (resource, path) => withPath(elementsOf(stored), resource, path.split('.')),
+    elementsOf(asked),
+  );
+  return kept as unknown as AnyResource;
+}
+
+function withPath(stored: JsonObject, asked: JsonObject, [name, ...rest]: readonly string[]): JsonObject {
+  const [before, after] = [stored[name!], asked[name!]];
+  if (before === undefined) return asked;
+  if (rest.length === 0) return after === undefined ? { ...asked, [name!]: before } : asked;
+  if (isJsonObject(before) && isJsonObject(after)) return { ...asked, [name!]: withPath(before, after, rest) };
+  if (!Array.isArray(before) || !Array.isArray(after)) return asked;
+  const items = after.map((item: unknown) => {
+    const twin = isJsonObject(item)
+      ? before.find((one) => isJsonObject(one) && one['name'] === item['name'])
+      : undefined;
+    return isJsonObject(twin) && isJsonObject(item) ? withPath(twin, item, rest) : item;
+  });
+  return { ...asked, [name!]: items };
+}

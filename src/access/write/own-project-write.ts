@@ -1,0 +1,30 @@
+import { isDeepStrictEqual } from 'node:util';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { OPERATORS_FIELDS } from '../policy/default-rules.js';
+
+/**
+ * What a project's own trusted code may make of the Project: it changes what the project's administrators may change, and
+ * the secrets; the settings that belong to the operator stay, and may be repeated or left out.
+ *
+ * @param stored undefined where there is no such Project yet: it may then be made, but not as a super-admin project
+ * @returns a `forbidden` error where it touches what it may not
+ */
+export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResource): AnyResource | FhirError {
+  const wanted = elementsOf(asked);
+  if (stored === undefined) return wanted['superAdmin'] === undefined ? asked : refusal('superAdmin');
+  const before = elementsOf(stored);
+  const kept: { [name: string]: unknown } = { ...wanted };
+  for (const name of OPERATORS_FIELDS.flatMap((field) => [field, `_${field}`])) {
+    if (Object.hasOwn(wanted, name) && !isDeepStrictEqual(wanted[name], before[name])) return refusal(name);
+    if (Object.hasOwn(before, name)) kept[name] = before[name];
+  }
+  return kept as unknown as AnyResource;
+}
+
+function refusal(field: string): FhirError {
+  const message = `Project.${field} is out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  return new FhirError('forbidden', message, {
+    issues: [{ code: 'forbidden', diagnostics: message, expression: [`Project.${field}`] }],
+  });
+}

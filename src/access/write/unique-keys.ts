@@ -1,0 +1,40 @@
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+
+/**
+ * The texts that no two resources may share, for the store to enforce.
+ *
+ * | type | text |
+ * |---|---|
+ * | User | its e-mail in normal form, at its scope: the server, or one project |
+ * | ProjectMembership | its `externalId`, in its project |
+ */
+export function uniqueKeysOf(resource: AnyResource): readonly string[] {
+  const elements = elementsOf(resource);
+  if (resource.resourceType === 'User' && typeof elements['email'] === 'string') {
+    return [userEmailKey(elements['email'], referenceText(elements['project']))];
+  }
+  if (resource.resourceType === 'ProjectMembership' && typeof elements['externalId'] === 'string') {
+    return [`ProjectMembership.externalId=${elements['externalId']}`];
+  }
+  return [];
+}
+
+/**
+ * The unique text of a User's e-mail.
+ *
+ * @param scope `Project/1` for a User of one project; undefined for one of the whole server
+ */
+export function userEmailKey(email: string, scope: string | undefined): string {
+  return `User.email=${scope ?? ''} ${normalizeEmail(email)}`;
+}
+
+/** The one form in which e-mails compare: composed, lower case, without surrounding blanks. */
+export function normalizeEmail(email: string): string {
+  return email.normalize('NFKC').trim().toLowerCase();
+}
+
+function referenceText(value: unknown): string | undefined {
+  const reference: unknown =
+    typeof value === 'object' && value !== null ? (value as { reference?: unknown }).reference : undefined;
+  return typeof reference === 'string' ? reference : undefined;
+}

@@ -1,0 +1,68 @@
+import { assertValidResource } from '../../fhir/assert-valid.js';
+import { typeDefinition } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { elementsOf } from '../../fhir/resource.js';
+import { ABOVE_PROJECTS, type CallOptions, type PutWrite, type ResourceStore } from '../../store/store.js';
+import type { Caller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { isAboveProjects } from '../fields/administrative-types.js';
+import { withSampleOwners } from '../policy/assert-policy-write.js';
+import { withIndex } from '../write-error.js';
+
+/** Tells of which types resources are held to the R4 definitions. */
+export type Strictness = (type: string) => boolean;
+
+/**
+ * How strict the caller's project is. What lives above projects is always held to the definitions.
+ *
+ * The project is read only where something is written.
+ */
+export async function strictnessFor(
+  store: ResourceStore,
+  caller: Caller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<Strictness> {
+  if (caller.project === ABOVE_PROJECTS || !writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
+  const [project] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: caller.project }], options);
+  const strictMode = project?.status === 'found' && elementsOf(project.resource)['strictMode'] === true;
+  return (type) => strictMode || isAboveProjects(type);
+}
+
+/** Holds nothing against the definitions: only what could not be stored is refused. */
+export const LENIENT: Strictness = () => false;
+
+/**
+ * Refuses a resource that could not be stored and, where that is asked for, one that breaks the R4 definitions.
+ *
+ * @param index position of the write, for the error
+ * @param kept top-level elements that the writer does not send, as they stay what they are: the definitions are not asked
+ * about them
+ * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
+ */
+export function validateWrite(
+  { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
+  index: number,
+  strictness: Strictness,
+  kept: ReadonlySet<string> = NONE_KEPT,
+): void {
+  const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(issue, key.type, kept);
+  try {
+    const checked = resource.resourceType === 'AccessPolicy' ? withSampleOwners(resource) : resource;
+    assertValidResource(checked, { strict: strictness(key.type), except });
+  } catch (error) {
+    throw error instanceof FhirError ? withIndex(error, index) : error;
+  }
+}
+
+const NONE_KEPT: ReadonlySet<string> = new Set();
+
+/** True for a finding inside one of the elements, or about a reference to what they may contain. */
+function concerns({ code, expression }: OutcomeIssue, type: string, names: ReadonlySet<string>): boolean {
+  if (code === 'not-found' && names.has('contained')) return true;
+  const head = /^\w+\.(\w+)/.exec(expression?.[0] ?? '')?.[1];
+  if (head === undefined) return false;
+  const elements = typeDefinition(type)?.elements;
+  return [...names].some((name) => name === head || elements?.get(name)?.choiceOf === head);
+}

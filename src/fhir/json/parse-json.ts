@@ -1,0 +1,37 @@
+import { FhirError } from '../error.js';
+import { findJsonFault } from './json-fault.js';
+
+/**
+ * `JSON.parse` for input from outside: a byte order mark is skipped, and a fault says where it is.
+ *
+ * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`.
+ * The message never quotes the text, which may be clinical data.
+ */
+export function parseJson(text: string): unknown {
+  const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  try {
+    return JSON.parse(json) as unknown;
+  } catch (cause) {
+    const offset = findJsonFault(json);
+    if (offset === undefined) throw new FhirError('invalid', 'Not valid JSON', { cause });
+    const { line, column } = positionAt(json, offset);
+    const what = offset >= json.length ? 'it ends too early' : 'unexpected character';
+    const where = json.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;
+    throw new FhirError('invalid', `Not valid JSON: ${what} at ${where}`, {
+      details: { line, column, offset },
+      cause,
+    });
+  }
+}
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+function positionAt(text: string, offset: number): { line: number; column: number } {
+  let line = 1;
+  let start = 0;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    start = at + 1;
+  }
+  return { line, column: offset - start + 1 };
+}

@@ -1,0 +1,76 @@
+import { FhirError } from '../../fhir/error.js';
+import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
+import { commitEach, partlyWritten, type WriteGroup } from '../write/commit-each.js';
+import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
+import { ATTEMPTS, isOptimistic, isOvertaken } from './overtaken.js';
+import { type EntryPlan, outcomeOf, planEntries } from './plan-entries.js';
+import { readEntry } from '../entries/read-entries.js';
+import { type ImportSession, throwIfAborted } from '../session.js';
+
+/**
+ * Every entry on its own: a failure is that entry's outcome and touches no other.
+ *
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where an entry was written before
+ */
+export async function runBatch(content: BundleContent, session: ImportSession): Promise<ImportResult> {
+  throwIfAborted(session);
+  const outcomes = new Array<EntryOutcome>(content.size);
+  try {
+    await runEntries(content, outcomes, session);
+  } catch (error) {
+    throw outcomes.some(isWritten) ? partlyWritten(error) : error;
+  }
+  return toImportResult('batch', outcomes);
+}
+
+async function runEntries(content: BundleContent, outcomes: EntryOutcome[], session: ImportSession): Promise<void> {
+  const { faults } = content;
+  let plans = await planEntries(content.entries, session, faults);
+  const reads = plans.filter(({ kind }) => kind === 'read');
+  for (let attempt = 1; ; attempt++) {
+    const overtaken = await runPlans(plans, outcomes, session);
+    if (overtaken.length === 0 || attempt === ATTEMPTS) break;
+    plans = await planEntries(overtaken, session, faults);
+  }
+  for (const { identified } of reads) {
+    await faults.guardAsync(identified.entry.index, async () => {
+      outcomes[identified.entry.index] = await readEntry(identified.entry, session);
+    });
+  }
+  for (let index = 0; index < content.size; index++) {
+    const error = faults.get(index);
+    if (error !== undefined) outcomes[index] = { kind: 'failed', error };
+  }
+}
+
+function isWritten({ kind }: EntryOutcome): boolean {
+  return kind === 'created' || kind === 'updated' || kind === 'deleted';
+}
+
+/** @returns the entries worth another plan; their outcome so far is the failure */
+async function runPlans(
+  plans: readonly EntryPlan[],
+  outcomes: EntryOutcome[],
+  session: ImportSession,
+): Promise<readonly BundleEntry[]> {
+  const groups: WriteGroup[] = [];
+  const written: EntryPlan[] = [];
+  for (const plan of plans) {
+    if (plan.kind === 'done') outcomes[plan.identified.entry.index] = plan.outcome;
+    if (plan.kind !== 'write') continue;
+    groups.push(plan.check === undefined ? [plan.write] : [plan.check, plan.write]);
+    written.push(plan);
+  }
+  const overtaken: BundleEntry[] = [];
+  (await commitEach(groups, session)).forEach((result, position) => {
+    const plan = written[position]!;
+    const { entry } = plan.identified;
+    if (result instanceof FhirError) {
+      outcomes[entry.index] = { kind: 'failed', error: result };
+      if (isOptimistic(plan) && isOvertaken(result)) overtaken.push(entry);
+    } else {
+      outcomes[entry.index] = outcomeOf(result.at(-1)!);
+    }
+  });
+  return overtaken;
+}

@@ -1,0 +1,85 @@
+import type { GuardedWrite } from '../../access/contract.js';
+import type { WriteResult } from '../../store/store.js';
+import type { BundleEntry } from '../entries/bundle-entries.js';
+import { linksWithin } from '../links/bundle-links.js';
+import { keyText } from '../../interactions/condition.js';
+import { resolveConditionalReferences } from '../links/conditional-references.js';
+import type { EntryFaults } from '../entries/entry-faults.js';
+import type { EntryOutcome } from '../entries/entry-outcome.js';
+import { identify, type Identified, inProcessingOrder, type PutEntry } from '../entries/identify.js';
+import { planPuts } from '../write/plan-puts.js';
+import { rewriteLinks } from '../links/rewrite-links.js';
+import type { ImportSession } from '../session.js';
+
+/** What to do for one entry: checks that go before all puts, then at most one write, or an outcome known already. */
+export type EntryPlan =
+  | {
+      readonly kind: 'write';
+      readonly identified: Identified;
+      readonly check: GuardedWrite | undefined;
+      readonly write: GuardedWrite;
+      /** See {@link PutEntry.optimistic}. */
+      readonly optimistic: boolean;
+    }
+  | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
+  | { readonly kind: 'read'; readonly identified: Identified };
+
+/**
+ * Turns entries into writes: identities found, links rewritten, conditional references resolved, unchanged resources
+ * left out. Reads the store, changes nothing.
+ *
+ * @param review looks at the identities before the work goes on; it may add faults
+ * @returns plans in processing order, without the entries that got a fault
+ */
+export async function planEntries(
+  entries: readonly BundleEntry[],
+  session: ImportSession,
+  faults: EntryFaults,
+  review: (identified: readonly Identified[]) => void = () => undefined,
+): Promise<readonly EntryPlan[]> {
+  const identified = await identify(inProcessingOrder(entries), session, faults);
+  review(identified);
+  const lookup = linksWithin(identified);
+  const linked = identified.map((one) =>
+    one.action === 'put' ? { ...one, resource: rewriteLinks(one.resource, lookup) } : one,
+  );
+  const resolved = (await resolveConditionalReferences(linked, session, faults)).filter(
+    ({ entry }) => !faults.has(entry.index),
+  );
+
+  const puts = resolved.filter((one): one is PutEntry => one.action === 'put');
+  const deleted = new Set(resolved.flatMap((one) => (one.action === 'delete' ? [keyText(one.key)] : [])));
+  const planned = await planPuts(puts, deleted, session);
+  const planOf = new Map(puts.map((put, index) => [put, planned[index]!]));
+
+  return resolved.map((one): EntryPlan => {
+    switch (one.action) {
+      case 'put': {
+        const plan = planOf.get(one)!;
+        if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', stored: plan.stored });
+        return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic: one.optimistic };
+      }
+      case 'delete': {
+        const write: GuardedWrite = { kind: 'delete', key: one.key, expect: one.expect };
+        return { kind: 'write', identified: one, check: undefined, write, optimistic: one.optimistic };
+      }
+      case 'match':
+        return done(one, { kind: 'unchanged', stored: one.stored });
+      case 'nothing':
+        return done(one, { kind: 'deleted', versionId: null });
+      case 'read':
+        return { kind: 'read', identified: one };
+    }
+  });
+}
+
+/** What a write's result means for its entry. */
+export function outcomeOf(result: WriteResult): EntryOutcome {
+  if (result.kind === 'delete') return { kind: 'deleted', versionId: result.versionId };
+  if (result.kind === 'put') return { kind: result.created ? 'created' : 'updated', stored: result };
+  throw new TypeError('A check has no outcome');
+}
+
+function done(identified: Identified, outcome: EntryOutcome): EntryPlan {
+  return { kind: 'done', identified, outcome };
+}

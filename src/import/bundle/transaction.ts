@@ -1,0 +1,142 @@
+import type { GuardedWrite } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import type { WriteResult } from '../../store/store.js';
+import type { BundleContent } from '../entries/bundle-entries.js';
+import { keyText } from '../../interactions/condition.js';
+import { EntryFaults } from '../entries/entry-faults.js';
+import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
+import type { Identified } from '../entries/identify.js';
+import { ATTEMPTS, isOptimistic, isOvertaken } from './overtaken.js';
+import { type EntryPlan, outcomeOf, planEntries } from './plan-entries.js';
+import { readEntry } from '../entries/read-entries.js';
+import { type ImportSession, throwIfAborted } from '../session.js';
+
+/**
+ * All entries or none, in one commit.
+ *
+ * @throws FhirError with one issue per faulty entry; nothing was changed then
+ */
+export async function runTransaction(content: BundleContent, session: ImportSession): Promise<ImportResult> {
+  if (content.faults.size > 0) throw content.faults.toError(content.size);
+  for (let attempt = 1; ; attempt++) {
+    throwIfAborted(session);
+    const faults = new EntryFaults();
+    const plans = await planEntries(content.entries, session, faults, (identified) =>
+      refuseOverlaps(identified, faults),
+    );
+    await foreseeReads(plans, session, faults);
+    if (faults.size > 0) throw faults.toError(content.size);
+
+    const writes = toWrites(plans);
+    let results: readonly WriteResult[];
+    try {
+      results =
+        writes.length === 0
+          ? []
+          : await session.store.commit(
+              writes.map(({ write }) => write),
+              session.options,
+            );
+    } catch (error) {
+      if (attempt < ATTEMPTS && isOvertaken(error) && plans.some(isOptimistic)) continue;
+      throw attribute(error, writes, content.size);
+    }
+    return toImportResult('transaction', await outcomes(content.size, plans, writes, results, session));
+  }
+}
+
+/** One resource, one entry: otherwise the outcome would depend on their order. */
+function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults): void {
+  const holders = new Map<string, number>();
+  const hold = (name: string, index: number, what: string): void => {
+    const holder = holders.get(name);
+    if (holder === undefined) holders.set(name, index);
+    else faults.add(index, new FhirError('invalid', `The entry has ${what} as entry ${holder}`));
+  };
+  for (const one of identified) {
+    if (one.action !== 'put' && one.action !== 'delete') continue;
+    const { index, ifNoneExist } = one.entry;
+    hold(keyText(one.key), index, `the same resource (${keyText(one.key)})`);
+    if (ifNoneExist !== undefined) hold(`${one.key.type}?${ifNoneExist}`, index, 'the same ifNoneExist');
+  }
+}
+
+/** Reads happen after the commit, yet one that fails must fail the transaction: so see beforehand whether it will. */
+async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession, faults: EntryFaults): Promise<void> {
+  const future = new Map<string, 'put' | 'delete'>();
+  for (const { identified } of plans) {
+    if (identified.action === 'put' || identified.action === 'delete') {
+      future.set(keyText(identified.key), identified.action);
+    }
+  }
+  for (const { kind, identified } of plans) {
+    if (kind !== 'read') continue;
+    const { entry } = identified;
+    const { type, id, version } = entry.request;
+    const fate = id === undefined || version !== undefined ? undefined : future.get(keyText({ type, id }));
+    if (fate === 'put') continue;
+    await faults.guardAsync(entry.index, async () => {
+      if (fate === 'delete') throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
+      await readEntry(entry, session);
+    });
+  }
+}
+
+interface PlannedWrite {
+  readonly index: number;
+  readonly write: GuardedWrite;
+}
+
+/** Deletions, then the checks, then the puts: a check must see what is deleted and must not see what it guards. */
+function toWrites(plans: readonly EntryPlan[]): readonly PlannedWrite[] {
+  const deletes: PlannedWrite[] = [];
+  const checks: PlannedWrite[] = [];
+  const puts: PlannedWrite[] = [];
+  for (const plan of plans) {
+    if (plan.kind !== 'write') continue;
+    const { index } = plan.identified.entry;
+    if (plan.check !== undefined) checks.push({ index, write: plan.check });
+    (plan.write.kind === 'delete' ? deletes : puts).push({ index, write: plan.write });
+  }
+  return [...deletes, ...checks, ...puts];
+}
+
+/** Names the entry that a failed commit is about. */
+function attribute(error: unknown, writes: readonly PlannedWrite[], size: number): unknown {
+  if (!(error instanceof FhirError)) return error;
+  const position = error.details?.['index'];
+  const index = typeof position === 'number' ? writes[position]?.index : undefined;
+  if (index === undefined) return error;
+  const faults = new EntryFaults();
+  faults.add(index, error);
+  return faults.toError(size);
+}
+
+async function outcomes(
+  size: number,
+  plans: readonly EntryPlan[],
+  writes: readonly PlannedWrite[],
+  results: readonly WriteResult[],
+  session: ImportSession,
+): Promise<readonly EntryOutcome[]> {
+  const byEntry = new Array<EntryOutcome>(size);
+  results.forEach((result, position) => {
+    if (result.kind !== 'unmatched') byEntry[writes[position]!.index] = outcomeOf(result);
+  });
+  for (const plan of plans) {
+    const { index } = plan.identified.entry;
+    if (plan.kind === 'done') byEntry[index] = plan.outcome;
+    if (plan.kind === 'read') byEntry[index] = await readAfterwards(plan, session);
+  }
+  return byEntry;
+}
+
+/** Another writer may have come between; the transaction stands all the same. */
+async function readAfterwards(plan: EntryPlan, session: ImportSession): Promise<EntryOutcome> {
+  try {
+    return await readEntry(plan.identified.entry, session);
+  } catch (error) {
+    if (error instanceof FhirError) return { kind: 'failed', error };
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import { FhirError } from '../../fhir/error.js';
+import { type AnyResource, isJsonObject, isResourceId, type JsonObject } from '../../fhir/resource.js';
+import { checkResource, shorten } from './check-resource.js';
+import { EntryFaults } from './entry-faults.js';
+import { type EntryRequest, parseEntryRequest } from './entry-request.js';
+
+/** One entry of a Bundle, read and checked on its own. */
+export interface BundleEntry {
+  /** Position in `Bundle.entry`, from 0. */
+  readonly index: number;
+  readonly request: EntryRequest;
+  readonly fullUrl: string | undefined;
+  /** Present for POST and PUT. */
+  readonly resource: AnyResource | undefined;
+  /** Search text of a conditional create. */
+  readonly ifNoneExist: string | undefined;
+  /** The version that must be current. */
+  readonly ifMatch: string | undefined;
+  /** The version the sender has already; `*` for any. */
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** What a Bundle asks for; entries that cannot be read are in `faults` instead. */
+export interface BundleContent {
+  readonly type: 'transaction' | 'batch';
+  /** Number of entries, faulty ones included. */
+  readonly size: number;
+  readonly entries: readonly BundleEntry[];
+  readonly faults: EntryFaults;
+}
+
+/**
+ * Reads a Bundle entry by entry.
+ *
+ * @throws FhirError `invalid` - not a Bundle, or one that is no list of requests (`collection`, `searchset` …)
+ */
+export function readBundle(bundle: unknown, baseUrl: string | undefined): BundleContent {
+  if (!isJsonObject(bundle) || bundle['resourceType'] !== 'Bundle') {
+    throw new FhirError('invalid', 'Expected a Bundle: a JSON object with "resourceType": "Bundle"');
+  }
+  const { type, entry = [] } = bundle;
+  if (type !== 'transaction' && type !== 'batch') {
+    const given = typeof type === 'string' ? `"${shorten(type)}"` : 'none';
+    throw new FhirError(
+      'invalid',
+      `Only Bundles of type "transaction" and "batch" can be imported; the type is ${given}`,
+    );
+  }
+  if (!Array.isArray(entry)) throw new FhirError('invalid', 'Bundle.entry must be an array');
+
+  const faults = new EntryFaults();
+  const entries: BundleEntry[] = [];
+  entry.forEach((value: unknown, index) => {
+    faults.guard(index, () => entries.push(readEntry(value, index, baseUrl)));
+  });
+  refuseSharedFullUrls(entries, faults);
+  return { type, size: entry.length, entries: entries.filter(({ index }) => !faults.has(index)), faults };
+}
+
+function readEntry(value: unknown, index: number, baseUrl: string | undefined): BundleEntry {
+  if (!isJsonObject(value)) throw new FhirError('invalid', 'The entry must be an object');
+  const request = value['request'];
+  if (!isJsonObject(request)) throw new FhirError('invalid', 'The entry needs "request" with method and url');
+  const parsed = parseEntryRequest(request['method'], request['url'], baseUrl);
+  const writes = parsed.method === 'POST' || parsed.method === 'PUT';
+  const entry: BundleEntry = {
+    index,
+    request: parsed,
+    fullUrl: optionalText(value, 'fullUrl'),
+    resource: writes ? checkResource(value['resource']) : undefined,
+    ifNoneExist: parsed.method === 'POST' ? optionalText(request, 'ifNoneExist') : undefined,
+    ifMatch: version(optionalText(request, 'ifMatch'), 'ifMatch'),
+    ifNoneMatch: version(optionalText(request, 'ifNoneMatch'), 'ifNoneMatch'),
+  };
+  agreeWithRequest(entry);
+  return entry;
+}
+
+function optionalText(object: JsonObject, name: string): string | undefined {
+  const value = object[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new FhirError('invalid', `"${name}" of the entry must be a string`);
+}
+
+/** `W/"3"` and `"3"` are version 3. See https://hl7.org/fhir/R4/http.html#versioning. */
+function version(etag: string | undefined, name: string): string | undefined {
+  if (etag === undefined || (etag === '*' && name === 'ifNoneMatch')) return etag;
+  const id = /^(?:W\/)?"([^"]+)"$/.exec(etag)?.[1] ?? etag;
+  if (isResourceId(id)) return id;
+  throw new FhirError('invalid', `"${name}" of the entry must be an entity tag such as W/"3"`);
+}
+
+function agreeWithRequest({ request, resource }: BundleEntry): void {
+  if (resource === undefined) return;
+  if (resource.resourceType !== request.type) {
+    throw new FhirError('invalid', `request.url names ${request.type}, the resource is a ${resource.resourceType}`);
+  }
+  if (request.id !== undefined && resource.id !== undefined && request.id !== resource.id) {
+    throw new FhirError('invalid', `request.url names id "${request.id}", the resource has id "${resource.id}"`);
+  }
+}
+
+/** A fullUrl is the identity of an entry inside its Bundle. See https://hl7.org/fhir/R4/bundle.html#bundle-unique. */
+function refuseSharedFullUrls(entries: readonly BundleEntry[], faults: EntryFaults): void {
+  const holders = new Map<string, number>();
+  for (const { index, fullUrl, resource } of entries) {
+    if (fullUrl === undefined || resource === undefined) continue;
+    const holder = holders.get(fullUrl);
+    if (holder === undefined) holders.set(fullUrl, index);
+    else faults.add(index, new FhirError('invalid', `The entry has the same fullUrl as entry ${holder}`));
+  }
+}

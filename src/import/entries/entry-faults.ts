@@ -1,0 +1,76 @@
+import { ERROR_CODES, type ErrorCode, FhirError, maskError } from '../../fhir/error.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+
+/** The faults found in a Bundle so far, at most one per entry: the first. */
+export class EntryFaults {
+  readonly #errors = new Map<number, FhirError>();
+
+  get size(): number {
+    return this.#errors.size;
+  }
+
+  has(index: number): boolean {
+    return this.#errors.has(index);
+  }
+
+  get(index: number): FhirError | undefined {
+    return this.#errors.get(index);
+  }
+
+  add(index: number, error: unknown): void {
+    if (!this.#errors.has(index)) this.#errors.set(index, maskError(error));
+  }
+
+  /** Runs the work for one entry and keeps what it throws. */
+  guard(index: number, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.add(index, error);
+    }
+  }
+
+  /** As {@link guard}; an abort and a store that is down concern the whole import, so they go on. */
+  async guardAsync(index: number, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (concernsAll(error)) throw error;
+      this.add(index, error);
+    }
+  }
+
+  /**
+   * All faults as one error, one issue per entry.
+   *
+   * @param size number of entries of the Bundle
+   * @returns an error with the code of the first fault; `details.entries` are the positions
+   */
+  toError(size: number): FhirError {
+    const faults = [...this.#errors].sort(([a], [b]) => a - b);
+    const [first] = faults as [[number, FhirError], ...[number, FhirError][]];
+    const [index, error] = first;
+    const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more of ${size} entries)`;
+    const code: ErrorCode = error.code;
+    return new FhirError(code, `Nothing was imported. Bundle.entry[${index}]: ${error.message}${more}`, {
+      issues: faults.map(([at, fault]) => issueAt(at, fault)),
+      details: { ...error.details, entries: faults.map(([at]) => at) },
+      cause: error,
+    });
+  }
+}
+
+/** True for faults of the import as a whole rather than of an entry or line. */
+export function concernsAll(error: unknown): boolean {
+  const { code } = maskError(error);
+  return code === 'aborted' || code === 'unavailable' || code === 'corrupt';
+}
+
+function issueAt(index: number, error: FhirError): OutcomeIssue {
+  return {
+    severity: 'error',
+    code: ERROR_CODES[error.code].issue,
+    diagnostics: `Entry ${index}: ${error.message}`,
+    expression: [`Bundle.entry[${index}].resource`],
+  };
+}

@@ -1,0 +1,88 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import type { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { StoredResource } from '../../store/store.js';
+
+/** What became of one entry. */
+export type EntryOutcome =
+  | { readonly kind: 'created' | 'updated' | 'unchanged'; readonly stored: StoredResource }
+  | { readonly kind: 'deleted'; readonly versionId: string | null }
+  | { readonly kind: 'read'; readonly resource: AnyResource; readonly stored?: StoredResource; readonly head: boolean }
+  /** The sender has this version already (`ifNoneMatch`). */
+  | { readonly kind: 'not-modified'; readonly stored: StoredResource }
+  | { readonly kind: 'failed'; readonly error: FhirError };
+
+/** What an import did. */
+export interface ImportResult {
+  /** `transaction-response` or `batch-response`: one entry per entry of the Bundle, same order. */
+  readonly bundle: Bundle;
+  readonly created: number;
+  /** Resources that got a new version. */
+  readonly updated: number;
+  readonly deleted: number;
+  /** Resources that were there already with the same content, and conditional creates that found a match. */
+  readonly unchanged: number;
+  /** Entries of a batch that could not be processed; their outcome is in the bundle. Always 0 for a transaction. */
+  readonly failed: number;
+}
+
+/** @param outcomes one per entry of the Bundle */
+export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly EntryOutcome[]): ImportResult {
+  const count = (kind: EntryOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
+  return {
+    // Resources pass through as they are, whatever their type.
+    bundle: { resourceType: 'Bundle', type: `${type}-response`, entry: outcomes.map(toEntry) },
+    created: count('created'),
+    updated: count('updated'),
+    deleted: outcomes.filter((outcome) => outcome.kind === 'deleted' && outcome.versionId !== null).length,
+    unchanged: count('unchanged'),
+    failed: count('failed'),
+  };
+}
+
+/** `Bundle.entry.response`; see https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.response. */
+function toEntry(outcome: EntryOutcome): object {
+  switch (outcome.kind) {
+    case 'created':
+      return { response: { status: '201 Created', location: location(outcome.stored), ...version(outcome.stored) } };
+    case 'updated':
+    case 'unchanged':
+      return { response: { status: '200 OK', location: location(outcome.stored), ...version(outcome.stored) } };
+    case 'deleted': {
+      const etag = outcome.versionId === null ? {} : { etag: `W/"${outcome.versionId}"` };
+      return { response: { status: '204 No Content', ...etag } };
+    }
+    case 'read': {
+      const response = { status: '200 OK', ...(outcome.stored === undefined ? {} : version(outcome.stored)) };
+      return outcome.head ? { response } : { resource: outcome.resource, response };
+    }
+    case 'not-modified':
+      return { response: { status: '304 Not Modified', ...version(outcome.stored) } };
+    case 'failed': {
+      const { error } = outcome;
+      return { response: { status: `${error.status} ${REASONS[error.status] ?? 'Error'}`, outcome: error.outcome } };
+    }
+  }
+}
+
+function location({ resource, versionId }: StoredResource): string {
+  return `${referenceTo(resource.resourceType, resource.id!)}/_history/${versionId}`;
+}
+
+function version({ versionId, lastUpdated }: StoredResource): { etag: string; lastModified: string } {
+  return { etag: `W/"${versionId}"`, lastModified: lastUpdated };
+}
+
+const REASONS: { readonly [status: number]: string } = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'Precondition Failed',
+  422: 'Unprocessable Entity',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};

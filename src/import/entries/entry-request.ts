@@ -1,0 +1,97 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import { FhirError } from '../../fhir/error.js';
+import { isResourceId } from '../../fhir/resource.js';
+import { shorten } from './check-resource.js';
+
+/**
+ * What `Bundle.entry.request` asks for. See https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.request.
+ *
+ * | text | method | rest |
+ * |---|---|---|
+ * | `POST Patient` | POST | type |
+ * | `PUT Patient/1`, `DELETE Patient/1`, `GET Patient/1` | | type, id |
+ * | `GET Patient/1/_history/2` | GET | type, id, version |
+ * | `PUT Patient?identifier=x`, `DELETE …`, `GET …` | | type, query |
+ */
+export interface EntryRequest {
+  readonly method: 'POST' | 'PUT' | 'DELETE' | 'GET' | 'HEAD';
+  readonly type: string;
+  readonly id?: string;
+  readonly version?: string;
+  /** Search text without the question mark; empty for a search without parameters. */
+  readonly query?: string;
+}
+
+/**
+ * @param baseUrl the service's own base; request URLs may carry it
+ * @throws FhirError `invalid`, and `unsupported` for PATCH, operations and history
+ */
+export function parseEntryRequest(method: unknown, url: unknown, baseUrl: string | undefined): EntryRequest {
+  if (typeof method !== 'string') throw new FhirError('invalid', 'The entry needs request.method');
+  if (method === 'PATCH') throw new FhirError('unsupported', 'PATCH inside a Bundle is not supported; send a PUT');
+  if (!isMethod(method)) throw new FhirError('invalid', `Unknown request.method "${shorten(method)}"`);
+  if (typeof url !== 'string') throw new FhirError('invalid', 'The entry needs request.url');
+
+  const local = withoutBase(url, baseUrl);
+  const mark = local.indexOf('?');
+  const path = mark === -1 ? local : local.slice(0, mark);
+  const [type = '', id, keyword, version, ...rest] = path.split('/');
+  if (path.includes('$')) throw new FhirError('unsupported', 'Operations inside a Bundle are not supported');
+  if (!isResourceType(type))
+    throw new FhirError('invalid', `request.url names no known resource type: "${shorten(url)}"`);
+  if (keyword === '_history' && version === undefined) {
+    throw new FhirError('unsupported', 'History inside a Bundle is not supported');
+  }
+
+  const query = mark === -1 ? undefined : local.slice(mark + 1);
+  const wellFormed =
+    rest.length === 0 &&
+    (id === undefined || (isResourceId(id) && query === undefined)) &&
+    (keyword === undefined || (keyword === '_history' && isResourceId(version)));
+  const request: EntryRequest = {
+    method,
+    type,
+    ...(id === undefined ? {} : { id }),
+    ...(version === undefined ? {} : { version }),
+    ...(query !== undefined ? { query } : id === undefined && isRead(method) ? { query: '' } : {}),
+  };
+  if (!wellFormed || !FORMS[method](request)) {
+    throw new FhirError(
+      'invalid',
+      `${method} does not fit request.url "${shorten(url)}"; expected ${EXPECTED[method]}`,
+    );
+  }
+  return request;
+}
+
+type Method = EntryRequest['method'];
+
+const FORMS: { readonly [method in Method]: (request: EntryRequest) => boolean } = {
+  POST: ({ id, query }) => id === undefined && query === undefined,
+  PUT: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
+  DELETE: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
+  GET: () => true,
+  HEAD: () => true,
+};
+
+const EXPECTED: { readonly [method in Method]: string } = {
+  POST: '"Type"',
+  PUT: '"Type/id" or "Type?query"',
+  DELETE: '"Type/id" or "Type?query"',
+  GET: '"Type/id", "Type/id/_history/version" or "Type?query"',
+  HEAD: '"Type/id", "Type/id/_history/version" or "Type?query"',
+};
+
+function isMethod(method: string): method is Method {
+  return Object.hasOwn(FORMS, method);
+}
+
+function isRead(method: Method): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function withoutBase(url: string, baseUrl: string | undefined): string {
+  const base = baseUrl?.replace(/\/$/, '');
+  if (base !== undefined && url.startsWith(`${base}/`)) return url.slice(base.length + 1);
+  return url.startsWith('/') ? url.slice(1) : url;
+}

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import { type AnyResource, isResourceId } from '../../fhir/resource.js';
+import type { Expectation, StoredResource } from '../../store/store.js';
+import type { BundleEntry } from './bundle-entries.js';
+import { findMatches, keyText, parseCondition, severalMatches } from '../../interactions/condition.js';
+import type { EntryFaults } from './entry-faults.js';
+import type { ImportSession } from '../session.js';
+
+/** An entry whose resource is known. */
+export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
+
+export interface PutEntry {
+  readonly action: 'put';
+  readonly entry: BundleEntry;
+  readonly key: GuardedKey;
+  readonly resource: AnyResource;
+  readonly expect: Expectation | undefined;
+  /** See {@link GuardedWrite}. */
+  readonly generatedId: true | undefined;
+  /** Holds the commit back if meanwhile something matches the entry's condition. */
+  readonly check: GuardedWrite | undefined;
+  /** True where `expect` or `check` rest on what a search found: if they fail, searching again may help. */
+  readonly optimistic: boolean;
+}
+
+export interface DeleteEntry {
+  readonly action: 'delete';
+  readonly entry: BundleEntry;
+  readonly key: GuardedKey;
+  readonly expect: Expectation | undefined;
+  readonly optimistic: boolean;
+}
+
+/** A conditional create whose resource exists already. */
+export interface MatchEntry {
+  readonly action: 'match';
+  readonly entry: BundleEntry;
+  readonly key: GuardedKey;
+  readonly stored: StoredResource;
+}
+
+/** A conditional delete without a match. */
+export interface NothingEntry {
+  readonly action: 'nothing';
+  readonly entry: BundleEntry;
+}
+
+export interface ReadEntry {
+  readonly action: 'read';
+  readonly entry: BundleEntry;
+}
+
+/** Orders entries as transactions are processed. See https://hl7.org/fhir/R4/http.html#trules. */
+export function inProcessingOrder(entries: readonly BundleEntry[]): readonly BundleEntry[] {
+  const rank = { DELETE: 0, POST: 1, PUT: 2, GET: 3, HEAD: 3 } as const;
+  return [...entries].sort((a, b) => rank[a.request.method] - rank[b.request.method] || a.index - b.index);
+}
+
+/**
+ * Finds out which resource each entry is about, asking the store where an entry states a condition.
+ *
+ * A created resource keeps its id. Without one it takes that of its fullUrl (`urn:uuid:X`, `…/Type/X`), else a new UUID.
+ * Where ids are assigned, it is always a new UUID.
+ *
+ * @param entries in processing order
+ */
+export async function identify(
+  entries: readonly BundleEntry[],
+  session: ImportSession,
+  faults: EntryFaults,
+): Promise<readonly Identified[]> {
+  const identified: Identified[] = [];
+  const deleted = new Set<string>();
+  for (const entry of entries) {
+    const { method } = entry.request;
+    await faults.guardAsync(entry.index, async () => {
+      if (method === 'DELETE') {
+        const found = await identifyDelete(entry, deleted, session);
+        if (found.action === 'delete') deleted.add(keyText(found.key));
+        identified.push(found);
+      } else if (method === 'POST') {
+        identified.push(await identifyCreate(entry, deleted, session));
+      } else if (method === 'PUT') {
+        identified.push(await identifyUpdate(entry, deleted, session));
+      } else {
+        identified.push({ action: 'read', entry });
+      }
+    });
+  }
+  return identified;
+}
+
+/** See https://hl7.org/fhir/R4/http.html#delete and #cdelete; several matches are refused. */
+async function identifyDelete(
+  entry: BundleEntry,
+  deleted: ReadonlySet<string>,
+  session: ImportSession,
+): Promise<DeleteEntry | NothingEntry> {
+  const { type, id, query } = entry.request;
+  if (id !== undefined) {
+    return { action: 'delete', entry, key: { type, id }, expect: statedVersion(entry), optimistic: false };
+  }
+  const [match, ...others] = await findMatches(type, parseCondition(type, query!, session), deleted, session);
+  if (match === undefined) return { action: 'nothing', entry };
+  if (others.length > 0) throw severalMatches(type);
+  const expect = statedVersion(entry) ?? { version: match.versionId };
+  return { action: 'delete', entry, key: { type, id: match.resource.id! }, expect, optimistic: true };
+}
+
+/** See https://hl7.org/fhir/R4/http.html#create and #ccreate. */
+async function identifyCreate(
+  entry: BundleEntry,
+  deleted: ReadonlySet<string>,
+  session: ImportSession,
+): Promise<PutEntry | MatchEntry> {
+  const { type } = entry.request;
+  const resource = entry.resource!;
+  const made = keyOfNew(entry, session);
+  if (entry.ifNoneExist === undefined) {
+    return { action: 'put', entry, ...made, resource, check: undefined, optimistic: false };
+  }
+  const criteria = parseCondition(type, entry.ifNoneExist, session);
+  const [stored, ...others] = await findMatches(type, criteria, deleted, session);
+  if (others.length > 0) throw severalMatches(type);
+  if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
+  const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
+  return { action: 'put', entry, ...made, resource, check, optimistic: true };
+}
+
+/** The id that a POST entry's resource gets. Only one made here is known to be new. */
+function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'key' | 'expect' | 'generatedId'> {
+  const { type } = entry.request;
+  const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
+  if (own !== undefined) return { key: { type, id: own }, expect: undefined, generatedId: undefined };
+  return { key: { type, id: randomUUID() }, expect: { version: null }, generatedId: true };
+}
+
+/** See https://hl7.org/fhir/R4/http.html#update and #cond-update. */
+async function identifyUpdate(
+  entry: BundleEntry,
+  deleted: ReadonlySet<string>,
+  session: ImportSession,
+): Promise<PutEntry> {
+  const { type, id, query } = entry.request;
+  const resource = entry.resource!;
+  const stated = statedVersion(entry);
+  if (id !== undefined) {
+    const key = { type, id };
+    return { action: 'put', entry, key, resource, expect: stated, ...CHOSEN, check: undefined, optimistic: false };
+  }
+  const criteria = parseCondition(type, query!, session);
+  const [match, ...others] = await findMatches(type, criteria, deleted, session);
+  if (others.length > 0) throw severalMatches(type);
+  if (match === undefined) {
+    // Where ids are assigned, a fullUrl names the entry inside its Bundle and nothing else.
+    const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));
+    const key = { type, id: chosen ?? randomUUID() };
+    const generatedId = chosen === undefined ? true : undefined;
+    // An id that is taken by a resource outside the condition must not be overwritten.
+    const expect = stated ?? { version: null };
+    const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
+    return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };
+  }
+  const key = { type, id: match.resource.id! };
+  if (resource.id !== undefined && resource.id !== key.id) {
+    throw new FhirError('invalid', `The ${type} that matches the condition has another id than the resource`);
+  }
+  const expect = stated ?? { version: match.versionId };
+  return { action: 'put', entry, key, resource, expect, ...CHOSEN, check: undefined, optimistic: true };
+}
+
+/** An id that the Bundle names. */
+const CHOSEN = { generatedId: undefined } as const;
+
+function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {
+  if (ifMatch !== undefined) return { version: ifMatch };
+  return ifNoneMatch === '*' ? { version: null } : undefined;
+}
+
+/** The id inside `urn:uuid:X` or `http://base/Type/X`. */
+function idOfFullUrl({ fullUrl, request }: BundleEntry): string | undefined {
+  if (fullUrl === undefined) return undefined;
+  const id = fullUrl.startsWith('urn:uuid:')
+    ? fullUrl.slice('urn:uuid:'.length)
+    : new RegExp(`^https?://.*/${request.type}/([^/]+)$`).exec(fullUrl)?.[1];
+  return isResourceId(id) ? id : undefined;
+}

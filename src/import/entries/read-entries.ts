@@ -1,0 +1,52 @@
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { parseSearch } from '../../search/parse/parse-search.js';
+import type { BundleEntry } from './bundle-entries.js';
+import type { EntryOutcome } from './entry-outcome.js';
+import type { ImportSession } from '../session.js';
+
+/** Longest page of a search inside a Bundle that states no `_count`. */
+const DEFAULT_COUNT = 1000;
+
+/**
+ * Answers a GET or HEAD entry: read, vread or search.
+ *
+ * @throws FhirError `not-found`, `gone`, and whatever the search text deserves
+ */
+export async function readEntry(entry: BundleEntry, session: ImportSession): Promise<EntryOutcome> {
+  const { type, id, version, method, query } = entry.request;
+  const head = method === 'HEAD';
+  if (id === undefined) return { kind: 'read', resource: await search(type, query ?? '', session), head };
+
+  const key = version === undefined ? { type, id } : { type, id, version };
+  const [found] = await session.store.read([key], session.options);
+  if (found?.status === 'gone') throw new FhirError('gone', `${referenceTo(type, id)} was deleted`);
+  if (found?.status !== 'found') throw new FhirError('not-found', `${referenceTo(type, id)} does not exist`);
+  if (entry.ifNoneMatch === '*' || entry.ifNoneMatch === found.versionId)
+    return { kind: 'not-modified', stored: found };
+  return { kind: 'read', resource: found.resource, stored: found, head };
+}
+
+async function search(type: string, query: string, session: ImportSession): Promise<AnyResource> {
+  const request = parseSearch(type, query, session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl });
+  const page = await session.store.search(
+    {
+      type,
+      criteria: request.criteria,
+      sort: request.sort,
+      offset: request.offset,
+      limit: request.summaryCount === true ? 0 : (request.count ?? DEFAULT_COUNT),
+      total: true,
+    },
+    session.options,
+  );
+  const base = session.baseUrl?.replace(/\/$/, '');
+  const entry = page.matches.map(({ resource }) => ({
+    ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),
+    resource,
+    search: { mode: 'match' },
+  }));
+  const bundle = { resourceType: 'Bundle', type: 'searchset', total: page.total, entry };
+  return bundle;
+}

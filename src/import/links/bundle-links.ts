@@ -1,0 +1,39 @@
+import type { Identified } from '../entries/identify.js';
+import { keyText } from '../../interactions/condition.js';
+import type { LinkLookup } from './rewrite-links.js';
+
+/**
+ * What links to entries of a Bundle become: `Type/id` as stored.
+ *
+ * - `urn:uuid:` and `urn:oid:` fullUrls, wherever links stand.
+ * - `http` fullUrls, in references and urls only: in elements of type uri they are canonical URLs and names of code
+ *   systems, which an import must not change.
+ * - `Type/id` of an entry that is stored under another id, because its condition matched an existing resource.
+ *
+ * A link to a version (`…/_history/2`) stays one.
+ */
+export function linksWithin(identified: readonly Identified[]): LinkLookup {
+  const targets = new Map<string, string>();
+  for (const one of identified) {
+    if (one.action !== 'put' && one.action !== 'match') continue;
+    const { fullUrl, resource } = one.entry;
+    const target = keyText(one.key);
+    if (fullUrl !== undefined) targets.set(fullUrl, target);
+    // Beside a fullUrl `urn:uuid:…`, the id of a resource that gets a new one names nothing inside the Bundle.
+    const renamed = one.action === 'put' && fullUrl?.startsWith('urn:') === true;
+    if (resource?.id !== undefined && resource.id !== one.key.id && !renamed) {
+      targets.set(keyText({ type: one.key.type, id: resource.id }), target);
+    }
+  }
+  // A relative link that names an entry's own identity means that entry.
+  for (const one of identified) if (one.action === 'put') targets.delete(keyText(one.key));
+
+  return (link, kind) => {
+    if (kind === 'uri' && !link.startsWith('urn:')) return undefined;
+    const target = targets.get(link);
+    if (target !== undefined) return target;
+    const history = link.indexOf('/_history/');
+    const versioned = history === -1 ? undefined : targets.get(link.slice(0, history));
+    return versioned === undefined ? undefined : versioned + link.slice(history);
+  };
+}

@@ -1,0 +1,115 @@
+import { typeDefinition } from '../../fhir/definitions.js';
+import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+
+/** Says what a link becomes; undefined leaves it as it is. */
+export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
+
+/**
+ * Where a link was found.
+ *
+ * - `reference`: `Reference.reference`
+ * - `url`: an element of type url, oid or uuid, or an `href` or `src` in the narrative
+ * - `uri`: an element of type uri, where canonical URLs and code systems live too
+ */
+export type LinkKind = 'reference' | 'url' | 'uri';
+
+/**
+ * Replaces links in a resource wherever the transaction rules of FHIR look for them; elements of type canonical are
+ * never touched. See https://hl7.org/fhir/R4/http.html#trules.
+ *
+ * The resource given is not changed; without any replacement it comes back itself.
+ */
+export function rewriteLinks<Resource extends AnyResource>(resource: Resource, lookup: LinkLookup): Resource {
+  return rewriteObject(resource as unknown as JsonObject, { lookup, path: [] }) as unknown as Resource;
+}
+
+/** One walk: `path` leads from the resource to the object at hand, each step an object and the name it was reached by. */
+interface Walk {
+  readonly lookup: LinkLookup;
+  readonly path: { readonly object: JsonObject; readonly name: string }[];
+}
+
+function rewriteObject(object: JsonObject, walk: Walk): JsonObject {
+  let copy: { [key: string]: unknown } | undefined;
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    let replaced: unknown;
+    if (typeof value === 'string') {
+      replaced = rewriteText(value, name, object, walk);
+    } else if (typeof value === 'object' && value !== null) {
+      walk.path.push({ object, name });
+      replaced = Array.isArray(value) ? rewriteArray(value, name, walk) : rewriteObject(value as JsonObject, walk);
+      walk.path.pop();
+    } else {
+      continue;
+    }
+    if (replaced !== value) {
+      copy ??= { ...object };
+      copy[name] = replaced;
+    }
+  }
+  return copy ?? object;
+}
+
+function rewriteArray(array: readonly unknown[], name: string, walk: Walk): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < array.length; index++) {
+    const item = array[index];
+    let replaced: unknown = item;
+    if (typeof item === 'string') {
+      const step = walk.path.pop()!;
+      replaced = rewriteText(item, name, step.object, walk);
+      walk.path.push(step);
+    } else if (typeof item === 'object' && item !== null) {
+      replaced = Array.isArray(item) ? rewriteArray(item, name, walk) : rewriteObject(item as JsonObject, walk);
+    }
+    if (replaced !== item) {
+      copy ??= [...array];
+      copy[index] = replaced;
+    }
+  }
+  return copy ?? array;
+}
+
+function rewriteText(text: string, name: string, holder: JsonObject, walk: Walk): string {
+  // Every string element of this name is a literal reference or, in three types, a uri that FHIR treats alike.
+  if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
+  if (name === 'div') return rewriteNarrative(text, walk.lookup);
+  // PERF: types are looked up for the few texts that would be replaced, not for all.
+  const replaced = walk.lookup(text, 'uri') ?? walk.lookup(text, 'url');
+  if (replaced === undefined) return text;
+  switch (elementType(name, holder, walk)) {
+    case 'uri':
+      return walk.lookup(text, 'uri') ?? text;
+    case 'url':
+    case 'oid':
+    case 'uuid':
+      return walk.lookup(text, 'url') ?? text;
+    default:
+      return text;
+  }
+}
+
+const NARRATIVE_LINK = /(<(?:a|img)\s[^<>]*?\b(?:href|src)\s*=\s*)("[^"<>]*"|'[^'<>]*')/gi;
+
+function rewriteNarrative(div: string, lookup: LinkLookup): string {
+  if (!div.includes('href') && !div.includes('src')) return div;
+  return div.replace(NARRATIVE_LINK, (whole, before: string, quoted: string) => {
+    const replaced = lookup(quoted.slice(1, -1), 'url');
+    return replaced === undefined ? whole : `${before}${quoted[0]}${replaced}${quoted[0]}`;
+  });
+}
+
+/** The type of an element by the way to it; undefined where the definitions know no such way. */
+function elementType(name: string, holder: JsonObject, walk: Walk): string | undefined {
+  const objects = [...walk.path.map((step) => step.object), holder];
+  const names = [...walk.path.map((step) => step.name), name];
+  // A contained resource begins a way of its own.
+  let start = objects.length - 1;
+  while (start > 0 && typeof objects[start]!['resourceType'] !== 'string') start--;
+  let type = objects[start]!['resourceType'];
+  for (const step of names.slice(start)) {
+    type = typeof type === 'string' ? typeDefinition(type)?.elements.get(step)?.type : undefined;
+  }
+  return typeof type === 'string' ? type : undefined;
+}

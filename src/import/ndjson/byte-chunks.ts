@@ -1,0 +1,83 @@
+import { FhirError } from '../../fhir/error.js';
+
+/** Where NDJSON may come from: text or UTF-8 bytes in pieces of any size, or all in one string. */
+export type NdjsonSource =
+  | AsyncIterable<string | Uint8Array>
+  | Iterable<string | Uint8Array>
+  | ReadableStream<string | Uint8Array>
+  | string
+  | Uint8Array;
+
+/** Longest piece of a string that is encoded at once, in UTF-16 units. */
+const PIECE = 1 << 16;
+
+/**
+ * The source as chunks of UTF-8 bytes, taken one by one as they are asked for.
+ *
+ * Ends early when the signal aborts, also while the source keeps it waiting; the source is told to close either way.
+ *
+ * @throws FhirError `invalid` - the source, or a chunk of it, is neither text nor bytes
+ * @throws FhirError `aborted`
+ */
+export async function* byteChunks(
+  source: NdjsonSource,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  let half = '';
+  for await (const chunk of abortable(iterate(source), signal)) {
+    if (typeof chunk !== 'string') {
+      if (!(chunk instanceof Uint8Array)) throw notNdjson();
+      yield chunk;
+      continue;
+    }
+    for (let start = 0; start < chunk.length; start += PIECE) {
+      const text = half + chunk.slice(start, start + PIECE);
+      // A character of two units may be cut in half; its first unit waits for the second.
+      half = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : '';
+      yield encoder.encode(half === '' ? text : text.slice(0, -1));
+    }
+  }
+  if (half !== '') yield encoder.encode(half);
+}
+
+type Chunks = AsyncIterator<string | Uint8Array> | Iterator<string | Uint8Array>;
+
+function iterate(source: NdjsonSource): Chunks {
+  if (typeof source === 'string' || source instanceof Uint8Array) return [source][Symbol.iterator]();
+  if (typeof source === 'object' && source !== null) {
+    // Node's ReadableStream is async iterable, whatever the DOM's types say.
+    if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]();
+    if (Symbol.iterator in source) return source[Symbol.iterator]();
+  }
+  throw notNdjson();
+}
+
+async function* abortable(chunks: Chunks, signal: AbortSignal | undefined): AsyncGenerator<string | Uint8Array, void> {
+  let interrupt: ((reason: FhirError) => void) | undefined;
+  const abortion = (): FhirError => new FhirError('aborted', 'The import was aborted', { cause: signal?.reason });
+  const onAbort = (): void => interrupt?.(abortion());
+  signal?.addEventListener('abort', onAbort);
+  let finished = false;
+  try {
+    for (;;) {
+      if (signal?.aborted === true) throw abortion();
+      // A promise of its own per chunk: racing one that lives as long as the source would keep all chunks alive.
+      const { done, value } = await new Promise<IteratorResult<string | Uint8Array>>((resolve, reject) => {
+        interrupt = reject;
+        Promise.resolve(chunks.next()).then(resolve, reject);
+      });
+      if (done === true) break;
+      yield value;
+    }
+    finished = true;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    // Not awaited: a source that hangs in `next` would never answer.
+    if (!finished) void Promise.resolve(chunks.return?.()).catch(() => undefined);
+  }
+}
+
+function notNdjson(): FhirError {
+  return new FhirError('invalid', 'NDJSON must come as a string, bytes, a stream or an iterable of strings or bytes');
+}

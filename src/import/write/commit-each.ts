@@ -1,0 +1,47 @@
+import type { GuardedWrite } from '../../access/contract.js';
+import { FhirError, maskError } from '../../fhir/error.js';
+import { inDoubt } from '../../fhir/in-doubt.js';
+import type { WriteResult } from '../../store/store.js';
+import { concernsAll } from '../entries/entry-faults.js';
+import { type ImportSession, throwIfAborted } from '../session.js';
+
+/** Writes that belong together: a check and what it guards, or a single one. */
+export type WriteGroup = readonly GuardedWrite[];
+
+/**
+ * Commits independent groups, in order, with as few commits as can be: all at once, and where that fails in halves, so
+ * that the groups at fault are left out and all others kept.
+ *
+ * @param stopAtFirst ends at the first group at fault; what follows it is not committed, and not in the result
+ * @returns per group its results, or why it was left out
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where a group before was committed
+ */
+export async function commitEach(
+  groups: readonly WriteGroup[],
+  session: ImportSession,
+  stopAtFirst = false,
+): Promise<readonly (readonly WriteResult[] | FhirError)[]> {
+  if (groups.length === 0) return [];
+  throwIfAborted(session);
+  try {
+    const results = await session.store.commit(groups.flat(), session.options);
+    let start = 0;
+    return groups.map((group) => results.slice(start, (start += group.length)));
+  } catch (error) {
+    if (concernsAll(error)) throw error;
+    if (groups.length === 1) return [maskError(error)];
+  }
+  const half = groups.length >> 1;
+  const first = await commitEach(groups.slice(0, half), session, stopAtFirst);
+  if (stopAtFirst && first.at(-1) instanceof FhirError) return first;
+  try {
+    return [...first, ...(await commitEach(groups.slice(half), session, stopAtFirst))];
+  } catch (error) {
+    throw first.every((result) => result instanceof FhirError) ? error : partlyWritten(error);
+  }
+}
+
+/** The error of an import that had written something when it failed. */
+export function partlyWritten(error: unknown): FhirError {
+  return inDoubt(maskError(error), 'a part of it may have been written');
+}

@@ -1,0 +1,16 @@
+import { isResourceType } from '../fhir/definitions.js';
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { quote } from '../fhir/messages/quote.js';
+
+/**
+ * What the guard and the store look at before they look at the rest.
+ *
+ * @throws FhirError `invalid` - no JSON object, or of no known type
+ */
+export function assertResource(resource: unknown): asserts resource is AnyResource {
+  if (!isJsonObject(resource)) throw new FhirError('invalid', 'A resource must be a JSON object');
+  const type = Object.hasOwn(resource, 'resourceType') ? resource['resourceType'] : undefined;
+  if (typeof type !== 'string') throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
+  if (!isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
+}

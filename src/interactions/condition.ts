@@ -1,0 +1,56 @@
+import { FhirError } from '../fhir/error.js';
+import type { Criteria } from '../search/criteria/criteria.js';
+import { parseSearch } from '../search/parse/parse-search.js';
+import type { StoredResource } from '../store/store.js';
+import type { GuardedSession } from './interaction-session.js';
+import type { GuardedKey } from '../access/contract.js';
+
+/**
+ * Reads the search text of a conditional interaction or reference. Some senders begin it with `Type?` or `?`.
+ *
+ * @throws FhirError `invalid`, `unsupported` - the text is no search, or one that names no parameter and so means
+ * every resource of the type
+ */
+export function parseCondition(type: string, text: string, { baseUrl }: GuardedSession): Criteria {
+  const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
+  const { criteria } = parseSearch(type, query, baseUrl === undefined ? {} : { baseUrl });
+  if (criteria.kind !== 'all') return criteria;
+  throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);
+}
+
+/** `Type/id`, to hold keys in sets and maps. */
+export function keyText({ type, id }: GuardedKey): string {
+  return `${type}/${id}`;
+}
+
+/**
+ * The first two stored matches: none, the one, or too many.
+ *
+ * @param excluded {@link keyText}s of resources that count as absent
+ */
+export async function findMatches(
+  type: string,
+  criteria: Criteria,
+  excluded: Pick<ReadonlySet<string>, 'has'>,
+  session: GuardedSession,
+): Promise<readonly StoredResource[]> {
+  const found: StoredResource[] = [];
+  for (let offset = 0; ; offset += PAGE) {
+    const { matches } = await session.store.search({ type, criteria, offset, limit: PAGE }, session.options);
+    for (const match of matches) {
+      if (excluded.has(keyText({ type, id: match.resource.id! }))) continue;
+      if (found.push(match) === 2) return found;
+    }
+    if (matches.length < PAGE) return found;
+  }
+}
+
+const PAGE = 10;
+
+/** The error of a condition that fits several resources. */
+export function severalMatches(type: string): FhirError {
+  return new FhirError(
+    'precondition-failed',
+    `Several ${type} resources match the condition; it must match at most one`,
+  );
+}

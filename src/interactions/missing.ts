@@ -1,0 +1,36 @@
+import { FhirError } from '../fhir/error.js';
+import { referenceTo } from '../fhir/reference.js';
+import { isResourceId } from '../fhir/resource.js';
+import { requireResourceType } from '../search/parse/require-parameter.js';
+import type { ReadResult } from '../store/store.js';
+import type { GuardedKey } from '../access/contract.js';
+
+/**
+ * An id that no resource can have is one that none has.
+ *
+ * @throws FhirError `invalid` - no resource type
+ * @throws FhirError `not-found` - no id
+ */
+export function assertReadable({ type, id, version }: GuardedKey): void {
+  requireResourceType(type);
+  if (!isResourceId(id)) throw new FhirError('not-found', `No ${type} has an id like the one given`);
+  if (version !== undefined && !isResourceId(version)) throw notFound({ type, id });
+}
+
+/** What a read found. @throws FhirError `not-found`, `gone` */
+export function requireFound(result: ReadResult | undefined, key: GuardedKey): ReadResult & { status: 'found' } {
+  if (result?.status === 'found') return result;
+  throw result?.status === 'gone' ? gone(key) : notFound(key);
+}
+
+export function notFound(key: GuardedKey): FhirError {
+  return new FhirError('not-found', `${nameOf(key)} was not found`);
+}
+
+export function gone(key: GuardedKey): FhirError {
+  return new FhirError('gone', `${nameOf(key)} was deleted`);
+}
+
+function nameOf({ type, id, version }: GuardedKey): string {
+  return version === undefined ? referenceTo(type, id) : `${referenceTo(type, id)}, version ${version},`;
+}

@@ -1,0 +1,187 @@
+import { FhirError } from '../fhir/error.js';
+import { isResourceId, type AnyResource } from '../fhir/resource.js';
+import { and, not, type Criteria } from '../search/criteria/criteria.js';
+import type { Expectation, ReadResult } from '../store/store.js';
+import { assertReadable, gone, requireFound } from './missing.js';
+import { assertResource } from './assert-resource.js';
+import { findMatches, keyText, parseCondition, severalMatches } from './condition.js';
+import type { GuardedSession } from './interaction-session.js';
+import type { GuardedKey, GuardedWrite } from '../access/contract.js';
+import { expectationOf } from './if-match.js';
+import { withIndex } from '../access/write-error.js';
+import type { WriteRequest } from './write-request.js';
+
+/** A write of the commit, and what it means that it fails. */
+export interface PlannedWrite {
+  readonly write: GuardedWrite;
+  /** Position of the request that it belongs to. */
+  readonly from: number;
+  /**
+   * | role | meaning |
+   * |---|---|
+   * | write | what was asked for |
+   * | patched | a patch of a version that was read before: overtaken if another one is current by now |
+   * | first | nothing matches the condition of a create: overtaken, or met by an earlier write of the commit |
+   * | only | besides the one that was found nothing matches the condition |
+   */
+  readonly role: 'write' | 'patched' | 'first' | 'only';
+}
+
+/** Writes for one commit, and where no write is needed, why. */
+export interface WritePlan {
+  readonly writes: readonly PlannedWrite[];
+  /** By position of the request: the resource that its condition found in the store. */
+  readonly found: ReadonlyMap<number, AnyResource>;
+  /** What the requests write, by `Type/id`. */
+  readonly touched: ReadonlySet<string>;
+}
+
+/** What is settled before planning, by position of the request. */
+export interface Settled {
+  /** For resources that are created. */
+  readonly ids: readonly string[];
+  /** Requests whose condition is known to be met by the write of an earlier one, and its key. */
+  readonly matched: ReadonlyMap<number, GuardedKey>;
+}
+
+/**
+ * Turns requests into the writes of one commit, each on top of what those before it make of the store.
+ *
+ * @throws FhirError with the request's position in `details.index`
+ */
+export async function planWrites(
+  requests: readonly WriteRequest[],
+  settled: Settled,
+  session: GuardedSession,
+): Promise<WritePlan> {
+  const planner = new Planner(session, settled, await readForPatches(requests, session));
+  for (const [index, request] of requests.entries()) {
+    try {
+      await planner.add(request, index);
+    } catch (error) {
+      throw error instanceof FhirError ? withIndex(error, index) : error;
+    }
+  }
+  return { writes: planner.writes, found: planner.found, touched: new Set(planner.state.keys()) };
+}
+
+/** What is to be patched, in one call. */
+async function readForPatches(
+  requests: readonly WriteRequest[],
+  { store, options }: GuardedSession,
+): Promise<ReadonlyMap<string, ReadResult>> {
+  const keys = new Map<string, GuardedKey>();
+  for (const request of requests) {
+    if (request.interaction === 'patch' && isResourceId(request.key.id)) keys.set(keyText(request.key), request.key);
+  }
+  if (keys.size === 0) return new Map();
+  const results = await store.read([...keys.values()], options);
+  return new Map(Array.from(keys.keys(), (name, index) => [name, results[index]!]));
+}
+
+class Planner {
+  readonly writes: PlannedWrite[] = [];
+  readonly found = new Map<number, AnyResource>();
+  /** What the requests so far make of resources, by `Type/id`; null for deleted ones. */
+  readonly state = new Map<string, AnyResource | null>();
+
+  constructor(
+    private readonly session: GuardedSession,
+    private readonly settled: Settled,
+    private readonly stored: ReadonlyMap<string, ReadResult>,
+  ) {}
+
+  add(request: WriteRequest, from: number): Promise<void> | void {
+    switch (request.interaction) {
+      case 'create':
+        return this.#create(request, from);
+      case 'update':
+        return this.#update(request, from);
+      case 'patch':
+        return this.#patch(request, from);
+      case 'delete':
+        return this.#delete(request, from);
+    }
+  }
+
+  /** See https://hl7.org/fhir/R4/http.html#create and #ccreate. */
+  async #create({ resource, ifNoneExist }: WriteRequest & { interaction: 'create' }, from: number): Promise<void> {
+    assertResource(resource);
+    const type = resource.resourceType;
+    if (ifNoneExist !== undefined) {
+      const criteria = parseCondition(type, ifNoneExist, this.session);
+      if (await this.#isMet(type, criteria, from)) return;
+      this.#check({ type, criteria, from, role: 'first' });
+    }
+    this.#put({ type, id: this.settled.ids[from]! }, resource, { version: null }, from, 'write', true);
+  }
+
+  /** Whether a conditional create has its resource already, in the store or by an earlier request. */
+  async #isMet(type: string, criteria: Criteria, from: number): Promise<boolean> {
+    const written = this.settled.matched.get(from);
+    if (written !== undefined) {
+      this.#check({ type, criteria: and([criteria, not({ kind: 'id', ids: [written.id] })]), from, role: 'only' });
+      return true;
+    }
+    // What earlier requests wrote is not as the store has it now; the commit will tell whether that matches.
+    const [match, ...others] = await findMatches(type, criteria, this.state, this.session);
+    if (others.length > 0) throw severalMatches(type);
+    if (match === undefined) return false;
+    const ids = [...this.state.values()].flatMap((made) => (made?.resourceType === type ? made.id! : []));
+    if (ids.length > 0) this.#check({ type, criteria: and([criteria, { kind: 'id', ids }]), from, role: 'only' });
+    this.found.set(from, match.resource);
+    return true;
+  }
+
+  /** See https://hl7.org/fhir/R4/http.html#update. */
+  #update({ resource, ifMatch }: WriteRequest & { interaction: 'update' }, from: number): void {
+    assertResource(resource);
+    const { resourceType: type, id } = resource;
+    if (!isResourceId(id)) {
+      throw new FhirError('invalid', `An update needs the id of the ${type}: 1 to 64 letters, digits, "-" or "."`);
+    }
+    this.#put({ type, id }, resource, expectationOf(ifMatch), from);
+  }
+
+  /** What the caller does not see stays as it is. See https://hl7.org/fhir/R4/http.html#patch. */
+  async #patch({ key, operations, ifMatch }: WriteRequest & { interaction: 'patch' }, from: number): Promise<void> {
+    const stated = expectationOf(ifMatch);
+    assertReadable(key);
+    const made = this.state.get(keyText(key));
+    if (made === null) throw gone(key);
+    const before = made ?? requireFound(this.stored.get(keyText(key)), key);
+    // PERF: loading it takes 5 ms, which a process that never patches need not spend.
+    const { applyJsonPatch } = await import('../fhir/json-patch/json-patch.js');
+    if (!('versionId' in before)) return this.#put(key, applyJsonPatch(before, operations), stated, from);
+    const expect = stated ?? { version: before.versionId };
+    const role = stated === undefined ? 'patched' : 'write';
+    this.#put(key, applyJsonPatch(before.resource, operations), expect, from, role);
+  }
+
+  /** See https://hl7.org/fhir/R4/http.html#delete. */
+  #delete({ key, ifMatch }: WriteRequest & { interaction: 'delete' }, from: number): void {
+    assertReadable(key);
+    const write = { kind: 'delete', key, expect: expectationOf(ifMatch), mustExist: true } as const;
+    this.writes.push({ write, from, role: 'write' });
+    this.state.set(keyText(key), null);
+  }
+
+  #put(
+    key: GuardedKey,
+    resource: AnyResource,
+    expect: Expectation | undefined,
+    from: number,
+    role: PlannedWrite['role'] = 'write',
+    generatedId?: true,
+  ): void {
+    const { resourceType, ...elements } = resource;
+    const kept = { resourceType, ...elements, id: key.id };
+    const write = { kind: 'put', key, resource: kept, expect, keepSecrets: true, generatedId } as const;
+    this.writes.push({ write, from, role });
+    this.state.set(keyText(key), kept);
+  }
+
+  #check({ type, criteria, from, role }: Pick<PlannedWrite, 'from' | 'role'> & { type: string; criteria: Criteria }) {
+    this.writes.push({ write: { kind: 'unmatched', query: { type, criteria } }, from, role });
+  }
+}

@@ -1,0 +1,30 @@
+import { membershipSizeProblem } from '../../access/policy/policy-size.js';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf } from '../../fhir/resource.js';
+import { join } from '../session/body-reader.js';
+import type { MembershipSettings } from './membership-settings.js';
+import { type ProjectDesk, splitReference } from '../session/project-session.js';
+
+/**
+ * Refuses policies that are too large together: each sign-in of the member would refuse them.
+ *
+ * @param path of the settings in the body
+ * @throws FhirError `invalid`
+ */
+export async function assertAccessSize(desk: ProjectDesk, settings: MembershipSettings, path: string): Promise<void> {
+  const single = settings.accessPolicy == null ? [] : [{ policy: settings.accessPolicy, parameter: undefined }];
+  const access = [...single, ...(settings.access ?? [])];
+  // One policy was bounded when it was written.
+  if (access.length < 2) return;
+  const distinct = new Map(access.map((item) => [JSON.stringify([item.policy.reference, item.parameter]), item]));
+  const found = await desk.guard.read(
+    [...distinct.values()].map(({ policy }) => splitReference(policy.reference)),
+    desk.options,
+  );
+  const policies = found.flatMap((result) => (result.status === 'found' ? [elementsOf(result.resource)] : []));
+  const problem = membershipSizeProblem(policies);
+  if (problem === undefined) return;
+  const at = join(path, problem.path);
+  const diagnostics = `${at}: ${problem.message}`;
+  throw new FhirError('invalid', diagnostics, { issues: [{ code: 'invalid', diagnostics, expression: [at] }] });
+}

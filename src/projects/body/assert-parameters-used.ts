@@ -1,0 +1,45 @@
+import { parametersUsed } from '../../access/policy/assert-policy-write.js';
+import { FhirError } from '../../fhir/error.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { elementsOf } from '../../fhir/resource.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { join } from '../session/body-reader.js';
+import type { MembershipSettings } from './membership-settings.js';
+import { type ProjectDesk, splitReference } from '../session/project-session.js';
+
+/**
+ * Refuses parameters whose name the policy does not use: a misspelt one would leave the policy without the value that was
+ * meant, and under `:not` that is no mistake that anybody would notice.
+ *
+ * @param path of the settings in the body
+ * @throws FhirError `invalid` - one issue per parameter
+ */
+export async function assertParametersUsed(
+  desk: ProjectDesk,
+  settings: MembershipSettings,
+  path: string,
+): Promise<void> {
+  const access = (settings.access ?? []).map((item, index) => ({ ...item, path: `${join(path, 'access')}[${index}]` }));
+  const withParameters = access.filter(({ parameter = [] }) => parameter.length > 0);
+  if (withParameters.length === 0) return;
+  const policies = await desk.guard.read(
+    withParameters.map(({ policy }) => splitReference(policy.reference)),
+    desk.options,
+  );
+  const issues = withParameters.flatMap(({ policy, parameter = [], path: at }, index): OutcomeIssue[] => {
+    const found = policies[index]!;
+    // A policy that is gone is refused as such.
+    if (found.status !== 'found') return [];
+    const used = parametersUsed(elementsOf(found.resource));
+    return parameter.flatMap(({ name }, position) => {
+      if (used.has(name)) return [];
+      const hint = didYouMean(name, used);
+      const diagnostics = `${at}.parameter[${position}].name: ${policy.reference} does not use %${name}.${hint}`;
+      return [{ code: 'invalid', diagnostics, expression: [`${at}.parameter[${position}].name`] }];
+    });
+  });
+  const [first] = issues;
+  if (first === undefined) return;
+  const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`;
+  throw new FhirError('invalid', `${first.diagnostics!}${more}`, { issues });
+}

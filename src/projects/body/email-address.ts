@@ -1,0 +1,24 @@
+import { normalizeEmail } from '../../access/write/unique-keys.js';
+
+/** Longest address, in UTF-16 code units. See https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1. */
+const MAX_LENGTH = 254;
+
+/** What would end an address inside a mail header or make a second one: blanks, invisible characters, separators. */
+const UNFIT = /[\s\p{C}\p{Z}()<>[\]\\,;:"]/u;
+
+/**
+ * The normal form of an e-mail address that may well exist: one `@`, something on both sides, nothing that could break
+ * out of a mail header. Quoted local parts and address literals are not accepted.
+ *
+ * @returns undefined for what is no plausible address
+ */
+export function plausibleEmail(text: string): string | undefined {
+  if (text.length > 2 * MAX_LENGTH) return undefined;
+  const email = normalizeEmail(text);
+  if (email.length > MAX_LENGTH || UNFIT.test(email)) return undefined;
+  const parts = email.split('@');
+  if (parts.length !== 2) return undefined;
+  const [local, domain] = parts as [string, string];
+  const dotted = [local, domain].every((part) => part.split('.').every((label) => label !== ''));
+  return dotted && local.length <= 64 ? email : undefined;
+}

@@ -1,0 +1,250 @@
+import type { Reference } from '@medplum/fhirtypes';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { assertBody, BodyReader, type LocalReference, own } from '../session/body-reader.js';
+import { plausibleEmail } from './email-address.js';
+import { MEMBERSHIP_FIELDS, type MembershipSettings, readMembershipSettings } from './membership-settings.js';
+import { sameJson } from '../session/same-json.js';
+
+/** The types of people's profiles. */
+export type PersonType = 'Patient' | 'Practitioner' | 'RelatedPerson';
+
+/** A policy with values for its parameters, as a body names it. */
+export interface AccessChoice {
+  policy: Reference;
+  parameter?: { name: string; valueString?: string; valueReference?: Reference }[];
+}
+
+/** The part of a ProjectMembership that an invite may choose. */
+export interface MembershipChoice {
+  resourceType?: 'ProjectMembership';
+  admin?: boolean;
+  active?: boolean;
+  accessPolicy?: Reference;
+  access?: AccessChoice[];
+  externalId?: string;
+  userName?: string;
+  userConfiguration?: Reference;
+  identifier?: { use?: string; system?: string; value?: string }[];
+  /** The profile to use, instead of the User's own in this project or a new one. */
+  profile?: Reference | string;
+}
+
+/** Whom to invite, as what, and with which rights. */
+export interface InviteBody {
+  /** Type of the profile that stands for the person in the project. */
+  resourceType: PersonType;
+  firstName: string;
+  lastName: string;
+  /** Needed unless there is an `externalId`. */
+  email?: string;
+  /** The person's id with the host's identity provider; makes a User of this project. Unique in the project. */
+  externalId?: string;
+  /** Send an invitation e-mail. Default true where there is an address. */
+  sendEmail?: boolean | 'true' | 'false';
+  membership?: MembershipChoice;
+  /** The same as `membership.admin`. */
+  admin?: boolean;
+  /** The Patient whom a RelatedPerson belongs to; needed to make one. */
+  patient?: Reference | string;
+  /** Where a new User lives: on the server, or in this project only. Default: the project for Patients, else the server. */
+  scope?: 'project' | 'server';
+  /** The person is a member already: update that membership instead of refusing. Default false. */
+  upsert?: boolean;
+  /** The person is a member already: make another membership. Default false. */
+  forceNewMembership?: boolean;
+  /** Where a profile is looked for: make a new one, even if others have the e-mail address. Default false. */
+  newProfile?: boolean;
+  /** Check everything and write nothing. Users who are no members of the project count as unknown. Default false. */
+  dryRun?: boolean;
+  /** A new User must enrol a second factor. Default false. */
+  mfaRequired?: boolean;
+  /** @deprecated use `membership.accessPolicy` */
+  accessPolicy?: Reference;
+  /** @deprecated use `membership.access` */
+  access?: AccessChoice[];
+}
+
+/** An {@link InviteBody} in one form. */
+export interface InviteRequest {
+  readonly resourceType: PersonType;
+  readonly firstName: string;
+  readonly lastName: string;
+  /** In normal form. */
+  readonly email: string | undefined;
+  readonly externalId: string | undefined;
+  readonly sendEmail: boolean;
+  /** `externalId` included. */
+  readonly settings: MembershipSettings;
+  /** Where the body names its policies: `membership`, or the top. */
+  readonly policyPath: string;
+  readonly profile: string | undefined;
+  readonly patient: string | undefined;
+  readonly scope: 'project' | 'server';
+  readonly mode: 'new' | 'upsert' | 'another';
+  readonly newProfile: boolean;
+  readonly dryRun: boolean;
+  readonly mfaRequired: boolean;
+}
+
+/**
+ * Reads the body of an invite.
+ *
+ * @throws FhirError `invalid` - one issue per field that is missing or malformed, its path as expression
+ */
+export function parseInviteBody(input: unknown): InviteRequest {
+  const body = assertBody(input, 'An invite');
+  const reader = new BodyReader();
+  reader.known(body, '', FIELDS);
+  const resourceType = readType(reader, body);
+  const firstName = reader.requiredText(body, 'firstName', '');
+  const lastName = reader.requiredText(body, 'lastName', '');
+  const email = readEmail(reader, body);
+  const sendEmail = readSendEmail(reader, body);
+  const membership = readMembership(reader, body);
+  const { settings, policyPath } = joinSettings(reader, body, membership);
+  const externalId = settings.externalId ?? undefined;
+  if (own(body, 'email') === undefined && externalId === undefined) {
+    reader.fault('email', 'email is required, or else externalId', 'required');
+  }
+  const profile = membership && readProfile(reader, membership, resourceType);
+  const request: InviteRequest = {
+    resourceType,
+    firstName,
+    lastName,
+    email,
+    externalId,
+    sendEmail,
+    settings,
+    policyPath,
+    profile: profile?.reference,
+    patient: readPatient(reader, body, resourceType)?.reference,
+    scope: readScope(reader, body, resourceType, externalId),
+    mode: readMode(reader, body),
+    newProfile: readNewProfile(reader, body, profile !== undefined),
+    dryRun: reader.flag(body, 'dryRun', '') ?? false,
+    mfaRequired: reader.flag(body, 'mfaRequired', '') ?? false,
+  };
+  reader.assertGood('The invite cannot be carried out');
+  return request;
+}
+
+const FIELDS = [
+  'resourceType',
+  'firstName',
+  'lastName',
+  'email',
+  'externalId',
+  'sendEmail',
+  'membership',
+  'admin',
+  'patient',
+  'scope',
+  'upsert',
+  'forceNewMembership',
+  'newProfile',
+  'dryRun',
+  'mfaRequired',
+  'accessPolicy',
+  'access',
+];
+
+function readType(reader: BodyReader, body: JsonObject): PersonType {
+  const value = own(body, 'resourceType');
+  if (value === 'Patient' || value === 'Practitioner' || value === 'RelatedPerson') return value;
+  const code = value === undefined ? 'required' : 'invalid';
+  reader.fault('resourceType', 'resourceType must be Patient, Practitioner or RelatedPerson', code);
+  return 'Patient';
+}
+
+function readEmail(reader: BodyReader, body: JsonObject): string | undefined {
+  const value = own(body, 'email');
+  if (value === undefined) return undefined;
+  const email = typeof value === 'string' ? plausibleEmail(value) : undefined;
+  return email ?? reader.fault('email', 'email must be one e-mail address, such as name@example.org');
+}
+
+function readSendEmail(reader: BodyReader, body: JsonObject): boolean {
+  const value = own(body, 'sendEmail');
+  if (value === undefined || value === true || value === 'true') return true;
+  if (value !== false && value !== 'false') reader.fault('sendEmail', 'sendEmail must be true or false');
+  return false;
+}
+
+function readMembership(reader: BodyReader, body: JsonObject): JsonObject | undefined {
+  const value = own(body, 'membership');
+  if (value === undefined) return undefined;
+  if (!isJsonObject(value)) return reader.fault('membership', 'membership must be an object');
+  reader.known(value, 'membership', ['resourceType', 'profile', ...MEMBERSHIP_FIELDS]);
+  const type = own(value, 'resourceType');
+  if (type !== undefined && type !== 'ProjectMembership') {
+    reader.fault('membership.resourceType', 'membership.resourceType must be ProjectMembership');
+  }
+  return value;
+}
+
+/** The settings at the top and those in `membership`, which must not contradict each other. */
+function joinSettings(
+  reader: BodyReader,
+  body: JsonObject,
+  membership: JsonObject | undefined,
+): { settings: MembershipSettings; policyPath: string } {
+  const named = ['admin', 'externalId', 'accessPolicy', 'access'].flatMap((name) =>
+    own(body, name) === undefined ? [] : [[name, body[name]] as const],
+  );
+  const top = readMembershipSettings(reader, Object.fromEntries(named), '', false);
+  const inner = membership === undefined ? {} : readMembershipSettings(reader, membership, 'membership', false);
+  for (const name of ['admin', 'externalId', 'accessPolicy', 'access'] as const) {
+    if (top[name] === undefined || inner[name] === undefined || sameJson(top[name], inner[name])) continue;
+    reader.fault(name, `${name} contradicts membership.${name}; leave one of them out`, 'business-rule');
+  }
+  const atTop = top.accessPolicy !== undefined || top.access !== undefined;
+  return { settings: { ...top, ...inner }, policyPath: atTop ? '' : 'membership' };
+}
+
+function readProfile(reader: BodyReader, membership: JsonObject, type: PersonType): LocalReference | undefined {
+  const value = own(membership, 'profile');
+  return value === undefined ? undefined : reader.reference(value, 'membership.profile', [type]);
+}
+
+function readPatient(reader: BodyReader, body: JsonObject, type: PersonType): LocalReference | undefined {
+  const value = own(body, 'patient');
+  if (value === undefined) return undefined;
+  if (type !== 'RelatedPerson') return reader.fault('patient', 'patient is for a RelatedPerson only');
+  return reader.reference(value, 'patient', ['Patient']);
+}
+
+/** A person known by an external id is known to this project only, as that id means nothing elsewhere. */
+function readScope(
+  reader: BodyReader,
+  body: JsonObject,
+  type: PersonType,
+  externalId: string | undefined,
+): 'project' | 'server' {
+  const value = own(body, 'scope');
+  if (value !== undefined && value !== 'project' && value !== 'server') {
+    reader.fault('scope', 'scope must be project or server');
+  }
+  if (externalId !== undefined) {
+    if (value === 'server') reader.fault('scope', 'scope cannot be server together with externalId', 'business-rule');
+    return 'project';
+  }
+  if (value === 'project' || value === 'server') return value;
+  return type === 'Patient' ? 'project' : 'server';
+}
+
+function readMode(reader: BodyReader, body: JsonObject): InviteRequest['mode'] {
+  const upsert = reader.flag(body, 'upsert', '');
+  const another = reader.flag(body, 'forceNewMembership', '');
+  if (upsert === true && another === true) {
+    reader.fault('forceNewMembership', 'forceNewMembership and upsert exclude each other', 'business-rule');
+  }
+  return upsert === true ? 'upsert' : another === true ? 'another' : 'new';
+}
+
+function readNewProfile(reader: BodyReader, body: JsonObject, isNamed: boolean): boolean {
+  const value = reader.flag(body, 'newProfile', '') ?? false;
+  if (value && isNamed) {
+    reader.fault('newProfile', 'newProfile and membership.profile exclude each other', 'business-rule');
+  }
+  return value;
+}

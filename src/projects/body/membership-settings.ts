@@ -1,0 +1,157 @@
+import type { Identifier } from '@medplum/fhirtypes';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';
+
+/** One item of `ProjectMembership.access`: a policy with the values of its parameters. */
+export interface MembershipAccess {
+  policy: LocalReference;
+  parameter?: AccessParameter[];
+}
+
+/** The value of one policy parameter: one of the two. */
+export interface AccessParameter {
+  name: string;
+  valueReference?: LocalReference;
+  valueString?: string;
+}
+
+/** What administrators choose about a membership. Left out: as it is, or the default. Null: taken away. */
+export interface MembershipSettings {
+  readonly admin?: boolean;
+  readonly active?: boolean;
+  readonly accessPolicy?: LocalReference | null;
+  readonly access?: MembershipAccess[] | null;
+  readonly externalId?: string | null;
+  readonly userName?: string | null;
+  readonly identifier?: Identifier[] | null;
+  readonly userConfiguration?: LocalReference | null;
+}
+
+/** The fields of {@link MembershipSettings}, as a body names them. */
+export const MEMBERSHIP_FIELDS = [
+  'admin',
+  'active',
+  'accessPolicy',
+  'access',
+  'externalId',
+  'userName',
+  'identifier',
+  'userConfiguration',
+] as const;
+
+/**
+ * Reads the chosen settings out of a body.
+ *
+ * @param removable true where null takes a setting away; elsewhere null is the same as leaving it out
+ */
+export function readMembershipSettings(
+  reader: BodyReader,
+  body: JsonObject,
+  path: string,
+  removable: boolean,
+): MembershipSettings {
+  const fields: { [name: string]: unknown } = {
+    admin: reader.flag(body, 'admin', path),
+    active: reader.flag(body, 'active', path),
+    externalId: reader.text(body, 'externalId', path),
+    userName: reader.text(body, 'userName', path),
+    accessPolicy: readPolicy(reader, own(body, 'accessPolicy'), join(path, 'accessPolicy')),
+    access: readAccess(reader, own(body, 'access'), join(path, 'access')),
+    identifier: readIdentifiers(reader, own(body, 'identifier'), join(path, 'identifier')),
+    userConfiguration: readReference(reader, own(body, 'userConfiguration'), join(path, 'userConfiguration')),
+  };
+  for (const name of MEMBERSHIP_FIELDS) {
+    const cleared = Object.hasOwn(body, name) && (body[name] === null || isEmptyList(body[name]));
+    if (removable && cleared) {
+      if (name === 'admin' || name === 'active')
+        reader.fault(join(path, name), `${join(path, name)} must be true or false`);
+      else fields[name] = null;
+    } else if (fields[name] === undefined) delete fields[name];
+  }
+  return fields;
+}
+
+/** The membership with the settings applied; a new object. */
+export function withSettings<Membership extends object>(
+  membership: Membership,
+  settings: MembershipSettings,
+): Membership {
+  const changed = Object.entries({ ...membership, ...settings }).filter(([, value]) => value !== null);
+  return Object.fromEntries(changed) as Membership;
+}
+
+/** Every policy that the settings name, with the path of the field that names it. */
+export function policiesOf(settings: MembershipSettings, path: string): { reference: string; path: string }[] {
+  const single = settings.accessPolicy == null ? [] : [{ ...settings.accessPolicy, path: join(path, 'accessPolicy') }];
+  const access = (settings.access ?? []).map(({ policy }, index) => ({
+    ...policy,
+    path: `${join(path, 'access')}[${index}].policy`,
+  }));
+  return [...single, ...access].map(({ reference, path: at }) => ({ reference, path: at }));
+}
+
+function readPolicy(reader: BodyReader, value: unknown, path: string): LocalReference | undefined {
+  return value === undefined ? undefined : reader.reference(value, path, ['AccessPolicy']);
+}
+
+function readReference(reader: BodyReader, value: unknown, path: string): LocalReference | undefined {
+  return value === undefined ? undefined : reader.reference(value, path, ['UserConfiguration']);
+}
+
+/** An empty list chooses nothing, so that it cannot shut a member out of everything by accident. */
+function readAccess(reader: BodyReader, value: unknown, path: string): MembershipAccess[] | undefined {
+  if (value === undefined || isEmptyList(value)) return undefined;
+  return reader.list(value, path).flatMap((item, index): MembershipAccess[] => {
+    const at = `${path}[${index}]`;
+    if (!isJsonObject(item)) return reader.fault(at, `${at} must be an object with a policy`) ?? [];
+    reader.known(item, at, ['policy', 'parameter']);
+    const policy = reader.reference(own(item, 'policy'), `${at}.policy`, ['AccessPolicy']);
+    const parameter = readParameters(reader, own(item, 'parameter'), `${at}.parameter`);
+    return policy === undefined ? [] : [{ policy, ...(parameter === undefined ? {} : { parameter }) }];
+  });
+}
+
+function readParameters(reader: BodyReader, value: unknown, path: string): AccessParameter[] | undefined {
+  if (value === undefined || isEmptyList(value)) return undefined;
+  return reader.list(value, path).flatMap((item, index): AccessParameter[] => {
+    const at = `${path}[${index}]`;
+    if (!isJsonObject(item)) return reader.fault(at, `${at} must be an object with a name and a value`) ?? [];
+    reader.known(item, at, ['name', 'valueReference', 'valueString']);
+    const name = own(item, 'name');
+    if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name)) {
+      return reader.fault(`${at}.name`, `${at}.name must be the name of a policy parameter, without the % sign`) ?? [];
+    }
+    const reference = own(item, 'valueReference');
+    const text = own(item, 'valueString');
+    if ((reference === undefined) === (text === undefined)) {
+      return reader.fault(at, `${at} must have either valueReference or valueString`) ?? [];
+    }
+    if (reference !== undefined) {
+      const valueReference = reader.reference(reference, `${at}.valueReference`);
+      return valueReference === undefined ? [] : [{ name, valueReference }];
+    }
+    const valueString = reader.text(item, 'valueString', at);
+    return valueString === undefined ? [] : [{ name, valueString }];
+  });
+}
+
+function readIdentifiers(reader: BodyReader, value: unknown, path: string): Identifier[] | undefined {
+  if (value === undefined || isEmptyList(value)) return undefined;
+  return reader.list(value, path).flatMap((item, index) => {
+    const at = `${path}[${index}]`;
+    if (!isJsonObject(item)) return reader.fault(at, `${at} must be an Identifier`) ?? [];
+    reader.known(item, at, ['use', 'system', 'value']);
+    const [use, system, text] = ['use', 'system', 'value'].map((name) => reader.text(item, name, at));
+    return [
+      {
+        ...(use === undefined ? {} : { use: use as NonNullable<Identifier['use']> }),
+        ...(system === undefined ? {} : { system }),
+        ...(text === undefined ? {} : { value: text }),
+      },
+    ];
+  });
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}

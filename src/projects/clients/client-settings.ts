@@ -1,0 +1,58 @@
+import { typeDefinition } from '../../fhir/definitions.js';
+import type { JsonObject } from '../../fhir/resource.js';
+import { validateResource } from '../../fhir/validate-resource.js';
+import { type BodyReader, own } from '../session/body-reader.js';
+
+/** The types of programs. */
+export type ProgramType = 'ClientApplication' | 'Bot';
+
+/** Elements that stay as they are: the secrets have operations of their own, the others belong to the store. */
+const FIXED: ReadonlySet<string> = new Set([
+  'contained',
+  'id',
+  'implicitRules',
+  'meta',
+  'resourceType',
+  'retiringSecret',
+  'secret',
+]);
+
+/** The elements of a program that administrators choose. */
+export function programFields(type: ProgramType): readonly string[] {
+  return [...typeDefinition(type)!.elements.keys()].filter((name) => !FIXED.has(name));
+}
+
+/**
+ * Reads what a body says about a program.
+ *
+ * @param removable true where null takes an element away; elsewhere null is the same as leaving it out
+ */
+export function readProgramSettings(
+  reader: BodyReader,
+  type: ProgramType,
+  body: JsonObject,
+  removable: boolean,
+): { readonly [name: string]: unknown } {
+  const settings: { [name: string]: unknown } = {};
+  for (const name of programFields(type)) {
+    if (!Object.hasOwn(body, name)) continue;
+    if (name === 'name' || name === 'description') {
+      const text = reader.text(body, name, '', name === 'name' ? 256 : 4_000);
+      if (text !== undefined) settings[name] = text;
+      if (body[name] !== null) continue;
+    }
+    if (body[name] !== null) settings[name] = own(body, name);
+    else if (name === 'name' && removable) reader.fault('name', 'name must not be empty');
+    else if (removable) settings[name] = null;
+  }
+  return settings;
+}
+
+/** Adds an issue for whatever the definition of the type does not allow, by the field of the body. */
+export function checkProgram(reader: BodyReader, program: { readonly resourceType: ProgramType }): void {
+  const prefix = `${program.resourceType}.`;
+  for (const issue of validateResource(program, { strict: true })) {
+    const expression = issue.expression?.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
+    reader.issues.push({ ...issue, expression: expression ?? [] });
+  }
+}

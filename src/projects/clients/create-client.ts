@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import type { GuardedWrite } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import type { WriteResult } from '../../store/store.js';
+import { assertAccessSize } from '../body/assert-access-size.js';
+import { assertParametersUsed } from '../body/assert-parameters-used.js';
+import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import { createSecret, hashSecret } from './client-secret.js';
+import type { AccessChoice } from '../body/invite-body.js';
+import { inviterReference } from '../session/inviter.js';
+import {
+  type MembershipSettings,
+  policiesOf,
+  readMembershipSettings,
+  withSettings,
+} from '../body/membership-settings.js';
+import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
+import { checkProgram, programFields, readProgramSettings } from './client-settings.js';
+import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import { authored, copyAs, openDesk, type ProjectDesk, readProject, targetOf } from '../session/project-session.js';
+import { commitPlanned } from '../session/retry-conflicts.js';
+import { assertMayMakeSystemBot } from './system-bots.js';
+import type { BotChanges, ClientChanges } from './update-client.js';
+
+/** A program to be made a member. */
+export interface ProgramBody {
+  name: string;
+  description?: string;
+  admin?: boolean;
+  accessPolicy?: Reference;
+  access?: AccessChoice[];
+}
+
+/** {@link ProgramBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
+export type ClientBody = ProgramBody & { [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> };
+
+/** {@link ProgramBody} with other elements of the Bot, such as its code. */
+export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> };
+
+/** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
+export interface CreatedClient {
+  readonly client: ClientApplication;
+  readonly membership: ProjectMembership;
+  readonly secret: string;
+}
+
+export interface CreatedBot {
+  readonly bot: Bot;
+  readonly membership: ProjectMembership;
+}
+
+/**
+ * Makes a ClientApplication with a secret, and its membership in the project. Without a policy it sees the whole project.
+ *
+ * @throws FhirError `forbidden`, `not-found` - as with {@link invite}
+ * @throws FhirError `invalid` - the body, or a policy that does not exist in the project; one issue per field
+ *
+ * @example
+ * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
+ */
+export function createClient(project: ResourceName, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
+  return audited(context, 'create-program', async (facts) => {
+    const desk = await openDesk(project, context, 'create');
+    const request = parseProgramBody<ClientApplication>('ClientApplication', body);
+    const secret = createSecret();
+    const resource = { ...request.program, secret: await hashSecret(secret) };
+    const { program, membership } = await writeProgram(desk, resource, request.settings);
+    facts.targets = [program, membership].map(targetOf);
+    return { client: program, membership, secret };
+  });
+}
+
+/**
+ * Makes a Bot and its membership in the project. Without a policy it sees the whole project. Bots have no secret: the host
+ * runs them and signs them in with `{ project, client }`.
+ *
+ * @throws FhirError as {@link createClient}
+ */
+export function createBot(project: ResourceName, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
+  return audited(context, 'create-program', async (facts) => {
+    const desk = await openDesk(project, context, 'create');
+    const request = parseProgramBody<Bot>('Bot', body);
+    assertMayMakeSystemBot(desk.caller, request.program);
+    const { program, membership } = await writeProgram(desk, request.program, request.settings);
+    facts.targets = [program, membership].map(targetOf);
+    return { bot: program, membership };
+  });
+}
+
+/** The membership of a program, which is its own User and profile. */
+export function programMembership(
+  project: string,
+  program: ClientApplication | Bot,
+  settings: MembershipSettings,
+  invitedBy?: ProjectMembership['invitedBy'],
+): ProjectMembership {
+  const reference = { reference: `${program.resourceType}/${program.id!}`, display: program.name! };
+  const membership = {
+    resourceType: 'ProjectMembership',
+    id: randomUUID(),
+    active: true,
+    project: { reference: `Project/${project}` },
+    ...(invitedBy === undefined ? {} : { invitedBy }),
+    user: reference,
+    profile: reference,
+  } as ProjectMembership;
+  return withSettings(membership, settings);
+}
+
+function parseProgramBody<Program extends ClientApplication | Bot>(
+  type: Program['resourceType'],
+  input: unknown,
+): { readonly program: Program; readonly settings: MembershipSettings } {
+  const body = assertBody(input, 'A program');
+  const reader = new BodyReader();
+  reader.known(body, '', [...programFields(type), 'admin', 'accessPolicy', 'access']);
+  if (own(body, 'name') === undefined) reader.fault('name', 'name is required', 'required');
+  const described = readProgramSettings(reader, type, body, false);
+  const { admin, accessPolicy, access } = body;
+  const membership = Object.fromEntries(
+    Object.entries({ admin, accessPolicy, access }).filter(([, value]) => value !== undefined),
+  );
+  const settings = readMembershipSettings(reader, membership, '', false);
+  const program = { resourceType: type, id: randomUUID(), ...described } as Program;
+  if (reader.issues.length === 0) checkProgram(reader, program);
+  reader.assertGood('The program cannot be made');
+  return { program, settings };
+}
+
+type PutResult = WriteResult & { kind: 'put' };
+
+async function writeProgram<Program extends ClientApplication | Bot>(
+  desk: ProjectDesk,
+  program: Program,
+  settings: MembershipSettings,
+): Promise<{ readonly program: Program; readonly membership: ProjectMembership }> {
+  const membership = authored(desk, programMembership(desk.project, program, settings, inviterReference(desk)));
+  const { results } = await commitPlanned(
+    desk.guard,
+    async () => {
+      const { project } = await readProject(desk);
+      if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
+      await assertNamedExist(desk, policiesOf(settings, ''));
+      await assertAccessSize(desk, settings, '');
+      await assertParametersUsed(desk, settings, '');
+      return { writes: programWrites(desk, program, membership, settings) };
+    },
+    desk.options,
+  );
+  const [first, second] = results as [PutResult, PutResult];
+  return { program: copyAs(first.resource), membership: copyAs(second.resource) };
+}
+
+function programWrites(
+  desk: ProjectDesk,
+  program: ClientApplication | Bot,
+  membership: ProjectMembership,
+  settings: MembershipSettings,
+): GuardedWrite[] {
+  const created = [authored(desk, program), membership].map((resource): GuardedWrite => {
+    const key = { type: resource.resourceType, id: resource.id! };
+    return { kind: 'put', key, resource, expect: { version: null } };
+  });
+  return [...created, ...policiesStillThere(membership.id!, settings)];
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
+import { type MemberCaller, serverCaller } from '../../access/caller.js';
+import { guardStore } from '../../access/guarded-store.js';
+import { signIn } from '../../access/sign-in/sign-in.js';
+import { FhirError, maskError } from '../../fhir/error.js';
+import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
+import { ALL } from '../../search/criteria/criteria.js';
+import type { ResourceStore } from '../../store/store.js';
+import { BodyReader } from '../session/body-reader.js';
+import { createSecret, hashSecret } from './client-secret.js';
+import { programMembership } from './create-client.js';
+import { copyAs } from '../session/project-session.js';
+
+export interface InitializeOptions {
+  /** Name of the project. Default `Super Admin`. */
+  readonly name?: string | undefined;
+}
+
+/** What a new store begins with, as private copies without secrets. */
+export interface Initialized {
+  /** The super-admin project: whoever is a member of it administers all projects. */
+  readonly project: Project;
+  /** The program that acts for whoever set the store up. */
+  readonly client: ClientApplication;
+  readonly membership: ProjectMembership;
+  /** The client's secret, given out this once; only its hash is stored. */
+  readonly secret: string;
+  /** The client, signed in. */
+  readonly caller: MemberCaller;
+}
+
+/**
+ * Makes the first project of an empty store, a super-admin project, with a ClientApplication as its administrator.
+ *
+ * Called twice, or by two processes at once, it succeeds once. Should the secret get lost,
+ * `rotateClientSecret(project, client, { store, caller: systemCaller(project) })` makes another.
+ *
+ * @throws FhirError `conflict` - the store has a project already
+ * @throws FhirError `invalid` - the name
+ * @throws FhirError `unavailable` - where the project may have been made all the same, `details` has `unknown: true` and the
+ * `project` and `client` to rotate the secret of
+ *
+ * @example
+ * const { project, client, secret, caller } = await initialize(store, { name: 'Operations' });
+ */
+export async function initialize(store: ResourceStore, options: InitializeOptions = {}): Promise<Initialized> {
+  const name = nameOf(options);
+  const id = randomUUID();
+  const secret = createSecret();
+  const project: Project = { resourceType: 'Project', id, name, active: true, superAdmin: true, strictMode: true };
+  const client: ClientApplication = {
+    resourceType: 'ClientApplication',
+    id: randomUUID(),
+    name: `${name} Default Client`,
+    secret: await hashSecret(secret),
+  };
+  const membership = programMembership(id, client, { admin: true });
+  const resources = [project, client, membership];
+  const [, ...results] = await guardStore(store, serverCaller(id))
+    .commit([
+      { kind: 'unmatched', query: { type: 'Project', criteria: ALL } },
+      ...resources.map((resource) => ({
+        kind: 'put' as const,
+        key: { type: resource.resourceType, id: resource.id! },
+        resource,
+        expect: { version: null },
+      })),
+    ])
+    .catch((error: unknown) => {
+      throw isInDoubt(error) ? withNames(maskError(error), project, client) : explainConflict(error);
+    });
+  const [storedProject, storedClient, storedMembership] = results.map((result, index) =>
+    copyAs(result.kind === 'put' ? result.resource : resources[index]!),
+  ) as [Project, ClientApplication, ProjectMembership];
+  const caller = await signIn(store, { membership: membership.id! }).catch((error: unknown) => {
+    throw withNames(inDoubt(maskError(error), 'the store is set up all the same'), project, client);
+  });
+  return { project: storedProject, client: storedClient, membership: storedMembership, secret, caller };
+}
+
+function nameOf(options: InitializeOptions): string {
+  const reader = new BodyReader();
+  const name = reader.text({ ...options }, 'name', '') ?? 'Super Admin';
+  reader.assertGood('The store cannot be set up');
+  return name;
+}
+
+/** What a new secret is made with, where the first one was lost with the answer. */
+function withNames(error: FhirError, project: Project, client: ClientApplication): FhirError {
+  return new FhirError(error.code, error.message, {
+    issues: error.issues,
+    details: { ...error.details, project: `Project/${project.id}`, client: `ClientApplication/${client.id}` },
+    cause: error.cause ?? error,
+  });
+}
+
+function explainConflict(error: unknown): unknown {
+  if (!(error instanceof FhirError) || error.code !== 'conflict') return error;
+  return new FhirError('conflict', 'This store has a project already; only an empty store can be initialized', {
+    cause: error,
+  });
+}

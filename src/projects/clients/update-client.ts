@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Bot, ClientApplication } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
+import { secretFields } from '../../access/fields/administrative-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { assertBody, BodyReader } from '../session/body-reader.js';
+import { checkProgram, programFields, type ProgramType, readProgramSettings } from './client-settings.js';
+import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import { authored, copyAs, nameToId, openDesk, type ProjectDesk, targetOf } from '../session/project-session.js';
+import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { assertMayMakeSystemBot } from './system-bots.js';
+
+type Fixed = 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained';
+
+/** What to change about a program. Left out: stays as it is. Null: taken away. */
+export type ClientChanges = {
+  [Name in keyof Omit<ClientApplication, Fixed | 'secret' | 'retiringSecret'>]?: ClientApplication[Name] | null;
+};
+export type BotChanges = { [Name in keyof Omit<Bot, Fixed>]?: Bot[Name] | null };
+
+/**
+ * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. The secret has
+ * {@link rotateClientSecret}, the rights have {@link updateMember}.
+ *
+ * An identity provider comes whole. Its secrets, which nobody can read, stay where the rest of it is repeated unchanged; when
+ * something of it changes they must be given again, so that no kept secret is ever sent to another address.
+ *
+ * @returns the client as it is now, a private copy without secrets
+ * @throws FhirError `forbidden` - the caller is no administrator of the project
+ * @throws FhirError `not-found` - no such client in the project
+ * @throws FhirError `invalid` - the changes; one issue per field
+ *
+ * @example
+ * await updateClient(project, client, { redirectUris: ['https://app.example/callback'] }, { store, caller });
+ */
+export function updateClient(
+  project: ResourceName,
+  client: ResourceName,
+  changes: ClientChanges,
+  context: ProjectContext,
+): Promise<ClientApplication> {
+  return updateProgram(project, 'ClientApplication', client, changes, context);
+}
+
+/**
+ * Changes a Bot: its name, code, schedule and the like.
+ *
+ * @throws FhirError as {@link updateClient}
+ */
+export function updateBot(
+  project: ResourceName,
+  bot: ResourceName,
+  changes: BotChanges,
+  context: ProjectContext,
+): Promise<Bot> {
+  return updateProgram(project, 'Bot', bot, changes, context);
+}
+
+function updateProgram<Program extends ClientApplication | Bot>(
+  project: ResourceName,
+  type: ProgramType,
+  name: ResourceName,
+  changes: unknown,
+  context: ProjectContext,
+): Promise<Program> {
+  return audited(context, 'update-program', async (facts) => {
+    const desk = await openDesk(project, context, 'update');
+    const id = nameToId(name, type);
+    if (id === undefined)
+      throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);
+    facts.targets = [{ type, id }];
+    const body = assertBody(changes, 'A change of a program');
+    const { plan, results } = await commitPlanned(desk.guard, () => planUpdate(desk, type, id, body), desk.options);
+    const [written] = results;
+    const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.program, secretFields(type));
+    facts.targets = [targetOf(updated)];
+    return copyAs<Program>(updated);
+  });
+}
+
+interface ProgramPlan extends PlannedWrites {
+  readonly program: AnyResource;
+}
+
+async function planUpdate(desk: ProjectDesk, type: ProgramType, id: string, body: JsonObject): Promise<ProgramPlan> {
+  const key = { type, id };
+  // Past the guard, which hides the secrets that stay.
+  const [found] = await desk.store.read([{ ...key, project: desk.project }], desk.options);
+  if (found?.status !== 'found') throw new FhirError('not-found', `${type}/${id} was not found`);
+  const program = changedProgram(desk, type, found.resource, body);
+  if (isDeepStrictEqual(program, found.resource)) return { program, writes: [] };
+  const resource = authored(desk, program);
+  return { program, writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
+}
+
+function changedProgram(desk: ProjectDesk, type: ProgramType, stored: AnyResource, body: JsonObject): AnyResource {
+  const reader = new BodyReader();
+  reader.known(body, '', programFields(type));
+  const settings: { [name: string]: unknown } = { ...readProgramSettings(reader, type, body, true) };
+  keepSecrets(reader, type, stored, settings);
+  const changed = Object.entries({ ...stored, ...settings }).filter(([, value]) => value !== null);
+  const program = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ProgramType };
+  if (reader.issues.length === 0) checkProgram(reader, program);
+  reader.assertGood('The program cannot be changed');
+  assertMayMakeSystemBot(desk.caller, stored, program);
+  return program;
+}
+
+/** Secrets inside an element stay with it where it is repeated as it is seen; a changed element must bring its own. */
+function keepSecrets(
+  reader: BodyReader,
+  type: ProgramType,
+  stored: AnyResource,
+  settings: { [name: string]: unknown },
+): void {
+  const seen = elementsOf(withoutFields(stored, secretFields(type)));
+  for (const path of secretFields(type)) {
+    const head = headOf(path);
+    const asked = settings[head];
+    if (head === path || asked === undefined || asked === null) continue;
+    if (isDeepStrictEqual(asked, seen[head])) {
+      Reflect.deleteProperty(settings, head);
+      continue;
+    }
+    const given = { resourceType: type, [head]: asked };
+    if (hasField(stored, path) && !hasField(given, path)) {
+      reader.fault(path, `${path} must be given again where ${head} changes`, 'required');
+    }
+  }
+}

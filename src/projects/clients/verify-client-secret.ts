@@ -1,0 +1,45 @@
+import type { ClientApplication } from '@medplum/fhirtypes';
+import type { ResourceName } from '../../access/sign-in/sign-in.js';
+import { FhirError } from '../../fhir/error.js';
+import { idOf } from '../../fhir/reference.js';
+import type { CallOptions, ResourceStore } from '../../store/store.js';
+import { fitsHash } from './client-secret.js';
+
+/**
+ * Whether a secret is that of a ClientApplication: its current one, or the one that is being replaced. After this, sign in
+ * with `{ project, client }`.
+ *
+ * For clients that do not exist, are switched off, or have no secret it derives a hash as well, so that the answer does not
+ * come sooner by the time of the hash, and is false.
+ *
+ * @throws FhirError `invalid` - project or client are not named by an id
+ *
+ * @example
+ * if (!(await verifyClientSecret(store, project, clientId, clientSecret))) return unauthorized();
+ * const caller = await signIn(store, { project, client: clientId });
+ */
+export async function verifyClientSecret(
+  store: ResourceStore,
+  project: ResourceName,
+  client: ResourceName,
+  secret: string,
+  options?: CallOptions,
+): Promise<boolean> {
+  const key = {
+    project: requireId(project, 'Project'),
+    type: 'ClientApplication',
+    id: requireId(client, 'ClientApplication'),
+  };
+  const [found] = await store.read([key], options);
+  const application = found?.status === 'found' ? (found.resource as ClientApplication) : undefined;
+  const usable = application?.status === undefined || application.status === 'active' ? application : undefined;
+  const fits = await Promise.all([usable?.secret, usable?.retiringSecret].map((hash) => fitsHash(secret, hash)));
+  return fits.includes(true);
+}
+
+function requireId(name: ResourceName, type: string): string {
+  const id = idOf(name, type);
+  if (id === undefined)
+    throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);
+  return id;
+}

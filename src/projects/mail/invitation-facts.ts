@@ -1,0 +1,41 @@
+import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
+import { FhirError } from '../../fhir/error.js';
+import { type PersonProfile, readUser } from '../people/find-people.js';
+import { inviterReference } from '../session/inviter.js';
+import type { InvitationFacts } from './invitation.js';
+import type { ProjectDesk } from '../session/project-session.js';
+
+/** Who was invited. */
+export interface InvitedPerson {
+  readonly user: User;
+  readonly profile: PersonProfile;
+  readonly membership: ProjectMembership;
+  readonly isNewUser: boolean;
+}
+
+/** Collects what an invitation needs beside the person invited. */
+export async function invitationFacts(
+  desk: ProjectDesk,
+  to: string,
+  person: InvitedPerson,
+): Promise<Omit<InvitationFacts, 'date'>> {
+  const { user, profile, membership, isNewUser } = person;
+  const [project] = await desk.guard.read([{ type: 'Project', id: desk.project }]);
+  if (project?.status !== 'found') throw new FhirError('not-found', `Project/${desk.project} was not found`);
+  return {
+    to,
+    project: project.resource as Project,
+    user,
+    profile,
+    membership,
+    isNewUser,
+    invitedBy: await inviterWithName(desk),
+  };
+}
+
+async function inviterWithName(desk: ProjectDesk): Promise<Reference | undefined> {
+  const reference = inviterReference(desk);
+  if (reference?.reference === undefined || !reference.reference.startsWith('User/')) return reference;
+  const user = await readUser(desk, reference.reference);
+  return user === undefined ? reference : { ...reference, display: `${user.firstName} ${user.lastName}` };
+}

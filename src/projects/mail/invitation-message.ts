@@ -1,0 +1,52 @@
+import type { InvitationFacts, InvitationMessage } from './invitation.js';
+import { nameForMessage } from './name-for-message.js';
+
+/** What the default message cannot know by itself. */
+export interface MessageOptions {
+  /** Where to sign in or set up the account: an http or https URL. Default: no link. */
+  readonly link?: string | undefined;
+}
+
+/**
+ * The invitation that is sent unless the host writes its own, in plain text and HTML. Everything in it that comes from data
+ * is escaped. Names that a mail client could turn into links are left out ({@link nameForMessage}), so the only link is the
+ * host's own. The subject is one line of at most 150 characters.
+ *
+ * @throws TypeError - the link is no http or https URL
+ *
+ * @example
+ * await invite(project, body, { ...ctx, message: (facts) => buildInvitationMessage(facts, { link: 'https://app.example.org/welcome' }) });
+ */
+export function buildInvitationMessage(facts: InvitationFacts, options: MessageOptions = {}): InvitationMessage {
+  const project = nameForMessage(facts.project.name ?? '') ?? 'a project';
+  const inviter = nameForMessage(facts.invitedBy?.display ?? '');
+  const invitee = nameForMessage(facts.user.firstName);
+  const greeting = invitee === undefined ? 'Hello,' : `Hello ${invitee},`;
+  const invited = `${inviter === undefined ? 'You have been invited' : `${inviter} has invited you`} to ${project}.`;
+  const next = facts.isNewUser
+    ? 'An account has been made for you. To use it, set up your sign-in first.'
+    : 'Sign in with the account that you have already.';
+  const link = options.link === undefined ? undefined : webLink(options.link);
+  const closing = 'If you did not expect this message, you can ignore it.';
+  const paragraphs = [greeting, invited, next, ...(link === undefined ? [] : [link]), closing];
+  return {
+    subject: `Invitation to ${project}`,
+    text: `${paragraphs.join('\n\n')}\n`,
+    html: paragraphs
+      .map((one) =>
+        one === link ? `<p><a href="${escapeHtml(one)}">${escapeHtml(one)}</a></p>` : `<p>${escapeHtml(one)}</p>`,
+      )
+      .join('\n'),
+  };
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function webLink(link: string): string {
+  const { protocol, href } = new URL(link);
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw new TypeError('The link of an invitation must be an http or https URL');
+  return href;
+}

@@ -1,0 +1,70 @@
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import { searchParameter } from '../../fhir/definitions.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { and, type Criteria, or } from '../../search/criteria/criteria.js';
+import { matches } from '../../search/evaluate/match.js';
+import { parseParameter } from '../../search/parse/parse-parameter.js';
+import { createSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
+import { type ProjectDesk, splitReference } from '../session/project-session.js';
+
+/** Types of profiles that have a name. */
+const NAMED_TYPES = ['Patient', 'Practitioner', 'RelatedPerson', 'ClientApplication', 'Bot'].filter(
+  (type) => searchParameter(type, 'name')?.type === 'string',
+);
+
+/** Memberships read at once. */
+const BATCH = 500;
+
+/**
+ * Memberships whose profile, or whose User, has a name that fits, as the search parameter `name` of people understands it.
+ *
+ * Users live above projects, where no store looks for the sake of a membership. So theirs are looked through here, as many as
+ * there are members left by the rest of the search.
+ *
+ * @param parameter `name`, or with a modifier such as `name:contains`
+ * @param scope the rest of the search
+ */
+export async function nameCriteria(
+  desk: ProjectDesk,
+  parameter: string,
+  value: string,
+  scope: Criteria,
+): Promise<Criteria> {
+  const byProfile = or(
+    NAMED_TYPES.map((type) => ({
+      kind: 'chain',
+      parameter: 'profile',
+      type,
+      of: parseParameter(type, parameter, [value]),
+    })),
+  );
+  const named = parseParameter('Practitioner', parameter, [value]);
+  const ids: string[] = [];
+  for (let offset = 0, more = true; more; offset += BATCH) {
+    const query = { type: 'ProjectMembership', criteria: and([scope]), offset, limit: BATCH };
+    const page = await desk.guard.search(query, desk.options);
+    const members = page.matches.map(({ resource }) => resource as ProjectMembership);
+    const users = await usersOf(desk, members);
+    ids.push(...members.filter((_, index) => fits(users[index], named)).map(({ id }) => id!));
+    more = members.length === BATCH;
+  }
+  return ids.length === 0 ? byProfile : or([byProfile, { kind: 'id', ids }]);
+}
+
+async function usersOf(desk: ProjectDesk, members: readonly ProjectMembership[]): Promise<(User | undefined)[]> {
+  const keys = members.map(({ user }) => splitReference(user.reference ?? ''));
+  const found = await desk.guard.read(keys, desk.options);
+  return found.map((result) =>
+    result.status === 'found' && result.resource.resourceType === 'User' ? (result.resource as User) : undefined,
+  );
+}
+
+function fits(user: User | undefined, named: Criteria): boolean {
+  if (user === undefined) return false;
+  const { firstName, lastName } = user;
+  const name = [{ given: [firstName], family: lastName, text: `${firstName} ${lastName}` }];
+  const person: AnyResource & { readonly name: object } = { resourceType: 'Practitioner', id: 'any', name };
+  return matches(named, createSubject(person, 0), NOTHING_ELSE);
+}
+
+const NOTHING_ELSE: SearchWorld = { find: () => undefined, referencing: () => [] };

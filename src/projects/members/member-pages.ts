@@ -1,0 +1,43 @@
+import type { BundleLink } from '@medplum/fhirtypes';
+import { FhirError } from '../../fhir/error.js';
+import type { SearchRequest } from '../../search/parse/parse-search.js';
+
+/** A page of members. */
+export interface MemberPage {
+  readonly count: number;
+  readonly offset: number;
+}
+
+/** Longest page, and the page of a search that does not say. */
+const MAX_COUNT = 1_000;
+
+/** @throws FhirError `too-costly` - longer than 1000 */
+export function memberPage({ count = MAX_COUNT, offset = 0 }: SearchRequest): MemberPage {
+  if (count <= MAX_COUNT) return { count, offset };
+  throw new FhirError(
+    'too-costly',
+    `A page of ${count} members is asked for, at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
+  );
+}
+
+/**
+ * Links to this page and to those beside it, relative to the service. See https://hl7.org/fhir/R4/http.html#paging.
+ *
+ * @param more true when something comes after this page
+ */
+export function pageLinks(
+  query: readonly (readonly [name: string, value: string])[],
+  { count, offset }: MemberPage,
+  more: boolean,
+): BundleLink[] {
+  const kept = query.filter(([name]) => name !== '_count' && name !== '_offset');
+  const url = (start: number): string => {
+    const page: [string, string][] = [['_count', String(count)]];
+    if (start > 0) page.push(['_offset', String(start)]);
+    return `ProjectMembership?${new URLSearchParams([...kept.map(([name, value]): [string, string] => [name, value]), ...page]).toString()}`;
+  };
+  const links: BundleLink[] = [{ relation: 'self', url: url(offset) }];
+  if (offset > 0 && count > 0) links.push({ relation: 'previous', url: url(Math.max(0, offset - count)) });
+  if (more && count > 0) links.push({ relation: 'next', url: url(offset + count) });
+  return links;
+}

@@ -1,0 +1,31 @@
+import { audited } from '../../access/audited.js';
+import { keepAnAdministrator } from '../people/administrators.js';
+import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import { openMemberDesk, type ProjectDesk, readMembership } from '../session/project-session.js';
+import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+
+/**
+ * Removes a member from its project. The profile and the User stay; inviting the person again finds both.
+ *
+ * @param membership its id, `ProjectMembership/id` or a Reference
+ * @throws FhirError `forbidden` - the caller is no administrator, or would remove itself
+ * @throws FhirError `not-found` - no such membership in the caller's project
+ * @throws FhirError `conflict` - it is the last administrator of the project
+ *
+ * @example
+ * await removeMember(membership, { store, caller });
+ */
+export function removeMember(membership: ResourceName, context: ProjectContext): Promise<void> {
+  return audited(context, 'remove-member', async (facts) => {
+    const { desk, id } = await openMemberDesk(membership, context, 'delete');
+    facts.targets = [{ type: 'ProjectMembership', id }];
+    await commitPlanned(desk.guard, () => planRemoval(desk, id), desk.options);
+  });
+}
+
+async function planRemoval(desk: ProjectDesk, id: string): Promise<PlannedWrites> {
+  const { membership, versionId } = await readMembership(desk, id);
+  const guards = await keepAnAdministrator(desk, membership, undefined);
+  const key = { type: 'ProjectMembership', id };
+  return { writes: [...guards, { kind: 'delete', key, expect: { version: versionId } }] };
+}

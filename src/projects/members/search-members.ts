@@ -1,0 +1,201 @@
+import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import { searchParameter } from '../../fhir/definitions.js';
+import { isAdministrative } from '../../access/fields/administrative-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
+import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
+import { plausibleEmail } from '../body/email-address.js';
+import { usersByEmail } from '../people/find-people.js';
+import { memberPage, pageLinks } from './member-pages.js';
+import { nameCriteria } from './member-names.js';
+import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import { copyAs, openDesk, type ProjectDesk, readProject, splitReference } from '../session/project-session.js';
+
+/**
+ * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
+ *
+ * | parameter | finds members |
+ * |---|---|
+ * | `name`, `name:contains`, `name:exact` | whose profile or User has such a name |
+ * | `email` | whose User has this e-mail address, in any spelling of it |
+ *
+ * `_count` and `_offset` page through the members; without `_count` up to 1000 come at once. `total` is always there. A member
+ * whose profile was deleted is told by an OperationOutcome at the end of the Bundle (`search.mode` is `outcome`).
+ *
+ * @param query a query string, parameters, or an object; left out: all members
+ * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
+ * @throws FhirError `not-found` - there is no such project
+ * @throws FhirError `invalid`, `unsupported`, `too-costly` - the search
+ *
+ * @example
+ * const people = await searchMembers(project, 'profile-type:not=ClientApplication,Bot', { store, caller });
+ */
+export function searchMembers(
+  project: ResourceName,
+  query: SearchInput | undefined,
+  context: ProjectContext,
+): Promise<Bundle<ProjectMembership>> {
+  return audited(context, 'search-members', async (facts) => {
+    const desk = await openDesk(project, context, 'search');
+    facts.targets = [{ type: 'ProjectMembership' }];
+    const pairs = pairsOf(query);
+    facts.parameters = auditedNames(pairs);
+    await readProject(desk);
+    const bundle = await findMembers(desk, pairs);
+    facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;
+    return bundle;
+  });
+}
+
+/**
+ * A search for members ends at administrative types: following a reference into clinical ones would answer clinical
+ * questions about every project that somebody may administer.
+ *
+ * @throws FhirError `forbidden`
+ */
+function assertAdministrative(criteria: Criteria): void {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return criteria.of.forEach(assertAdministrative);
+    case 'not':
+      return assertAdministrative(criteria.of);
+    case 'chain':
+    case 'has':
+      if (isAdministrative(criteria.type)) return assertAdministrative(criteria.of);
+      throw new FhirError(
+        'forbidden',
+        `A search for members cannot lead to ${criteria.type}; use "name", "email" or "profile", or search ${criteria.type} itself`,
+      );
+    default:
+  }
+}
+
+type Pair = readonly [name: string, value: string];
+
+async function findMembers(desk: ProjectDesk, pairs: readonly Pair[]): Promise<Bundle<ProjectMembership>> {
+  const own = pairs.filter(([name]) => isOwn(name));
+  const others = pairs.filter(([name]) => !isOwn(name));
+  const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
+  assertAdministrative(request.criteria);
+  const page = memberPage(request);
+  const criteria = await withOwnParameters(desk, request.criteria, own);
+  const countOnly = request.summaryCount === true || page.count === 0;
+  const found = await desk.guard.search(
+    {
+      type: 'ProjectMembership',
+      criteria,
+      sort: request.sort,
+      offset: page.offset,
+      limit: countOnly ? 0 : page.count,
+      total: true,
+    },
+    desk.options,
+  );
+  const total = found.total ?? 0;
+  const members = found.matches.map(({ resource }) => copyAs<ProjectMembership>(resource));
+  const lost = await lostProfiles(desk, members);
+  const entry = [
+    ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
+    // As everywhere in FHIR, what a searchset holds besides its matches has another type; `mode` tells.
+    ...(lost === undefined ? [] : [{ resource: lost as never, search: { mode: 'outcome' as const } }]),
+  ];
+  return {
+    resourceType: 'Bundle',
+    type: 'searchset',
+    total,
+    link: pageLinks(pairs, page, !countOnly && page.offset + members.length < total),
+    ...(entry.length === 0 ? {} : { entry }),
+  };
+}
+
+function isOwn(name: string): boolean {
+  const base = name.split(':', 1)[0];
+  return base === 'name' || base === 'email';
+}
+
+async function withOwnParameters(desk: ProjectDesk, rest: Criteria, own: readonly Pair[]): Promise<Criteria> {
+  const emails = own.filter(([name]) => name.startsWith('email'));
+  const names = [
+    ...new Map(own.filter(([name]) => name.startsWith('name')).map((pair) => [pair.join('='), pair])).values(),
+  ];
+  if (names.length > MAX_NAMES) {
+    throw new FhirError(
+      'too-costly',
+      `"name" may be given ${MAX_NAMES} times at most, not ${names.length}: join the names`,
+    );
+  }
+  const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(desk, name, value)));
+  const scope = and([rest, ...byEmail]);
+  const byName = await Promise.all(names.map(([name, value]) => nameCriteria(desk, name, value, scope)));
+  return and([scope, ...byName]);
+}
+
+async function emailCriteria(desk: ProjectDesk, name: string, value: string): Promise<Criteria> {
+  if (name !== 'email') throw new FhirError('invalid', 'Search parameter "email" takes no modifier');
+  const emails = value.split(',').map((one) => {
+    const email = plausibleEmail(one);
+    if (email === undefined) throw new FhirError('invalid', 'Search parameter "email" takes whole e-mail addresses');
+    return email;
+  });
+  if (emails.length > MAX_EMAILS) {
+    throw new FhirError('too-costly', `"email" takes ${MAX_EMAILS} addresses at most, not ${emails.length}`);
+  }
+  const users = await Promise.all(emails.map((email) => usersByEmail(desk, email)));
+  return or(users.flat().map(({ id }) => refersTo('user', { type: 'User', id: id! })));
+}
+
+const MAX_EMAILS = 100;
+/** Each looks through the members that the rest of the search leaves. */
+const MAX_NAMES = 5;
+
+/** @returns an OperationOutcome with an issue per member whose profile does not exist; undefined if all do */
+async function lostProfiles(
+  desk: ProjectDesk,
+  members: readonly ProjectMembership[],
+): Promise<OperationOutcome | undefined> {
+  const found = await desk.guard.read(
+    members.map(({ profile }) => splitReference(profile.reference ?? '')),
+    desk.options,
+  );
+  const issue = members.flatMap(({ id, profile }, index): OperationOutcome['issue'] => {
+    if (found[index]!.status === 'found') return [];
+    const text = `${profile.reference ?? 'A profile'}, the profile of ProjectMembership/${id!}, does not exist; this member cannot sign in`;
+    const expression = [`Bundle.entry[${index}].resource.profile`];
+    return [{ severity: 'warning', code: 'not-found', details: { text }, expression }];
+  });
+  return issue.length === 0 ? undefined : { resourceType: 'OperationOutcome', issue };
+}
+
+function pairsOf(query: unknown): Pair[] {
+  if (query === undefined) return [];
+  if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
+  if (!isJsonObject(query))
+    throw new FhirError('invalid', 'A search is a query string, parameters or an object of them');
+  return Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : value === undefined ? [] : [value]).map((one: unknown): Pair => {
+      if (typeof one === 'string') return [name, one];
+      throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string`);
+    }),
+  );
+}
+
+/** Names that are none could hold anything, and stay out of the audit trail. */
+function auditedNames(pairs: readonly Pair[]): string[] {
+  const names = pairs.map(([name]) => name.split(/[:.]/, 1)[0]!);
+  const known = (name: string): boolean =>
+    isOwn(name) || RESULT_NAMES.has(name) || searchParameter('ProjectMembership', name) !== undefined;
+  return [...new Set(names)].filter(known);
+}
+
+const RESULT_NAMES: ReadonlySet<string> = new Set([
+  '_count',
+  '_filter',
+  '_has',
+  '_offset',
+  '_sort',
+  '_summary',
+  '_total',
+]);

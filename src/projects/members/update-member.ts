@@ -1,0 +1,108 @@
+import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import { FhirError } from '../../fhir/error.js';
+import { keepAnAdministrator } from '../people/administrators.js';
+import { assertAccessSize } from '../body/assert-access-size.js';
+import { assertParametersUsed } from '../body/assert-parameters-used.js';
+import { assertBody, BodyReader } from '../session/body-reader.js';
+import { membershipByExternalId } from '../people/find-people.js';
+import type { AccessChoice } from '../body/invite-body.js';
+import {
+  MEMBERSHIP_FIELDS,
+  type MembershipSettings,
+  policiesOf,
+  readMembershipSettings,
+  withSettings,
+} from '../body/membership-settings.js';
+import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
+import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import {
+  authored,
+  copyAs,
+  openMemberDesk,
+  type ProjectDesk,
+  readMembership,
+  targetOf,
+} from '../session/project-session.js';
+import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { sameJson } from '../session/same-json.js';
+
+/** What to change about a membership. Left out: stays as it is. Null, or an empty list: taken away. */
+export interface MemberChanges {
+  admin?: boolean;
+  active?: boolean;
+  accessPolicy?: Reference | null;
+  access?: AccessChoice[] | null;
+  externalId?: string | null;
+  userName?: string | null;
+  userConfiguration?: Reference | null;
+  identifier?: { use?: string; system?: string; value?: string }[] | null;
+}
+
+/**
+ * Changes a member's rights and settings. Who the member is (project, User, profile) never changes.
+ *
+ * @param membership its id, `ProjectMembership/id` or a Reference
+ * @returns the membership as it is now, a private copy
+ * @throws FhirError `forbidden` - the caller is no administrator, or would demote or deactivate itself
+ * @throws FhirError `not-found` - no such membership in the caller's project
+ * @throws FhirError `invalid` - the changes, or a policy that does not exist in the project; one issue per field
+ * @throws FhirError `conflict` - the last administrator would go, or the `externalId` is taken
+ *
+ * @example
+ * await updateMember(membership, { active: false }, { store, caller });
+ */
+export function updateMember(
+  membership: ResourceName,
+  changes: MemberChanges,
+  context: ProjectContext,
+): Promise<ProjectMembership> {
+  return audited(context, 'update-member', async (facts) => {
+    const { desk, id } = await openMemberDesk(membership, context, 'update');
+    facts.targets = [{ type: 'ProjectMembership', id }];
+    const settings = parseChanges(changes);
+    const { plan, results } = await commitPlanned(desk.guard, () => planUpdate(desk, id, settings), desk.options);
+    const written = results[plan.write];
+    const updated = copyAs<ProjectMembership>(written?.kind === 'put' ? written.resource : plan.membership);
+    facts.targets = [targetOf(updated)];
+    return updated;
+  });
+}
+
+interface UpdatePlan extends PlannedWrites {
+  readonly membership: ProjectMembership;
+  /** The position of the membership's write; beyond the end where nothing changes. */
+  readonly write: number;
+}
+
+async function planUpdate(desk: ProjectDesk, id: string, settings: MembershipSettings): Promise<UpdatePlan> {
+  const { membership: before, versionId } = await readMembership(desk, id);
+  const membership = withSettings(before, settings);
+  if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
+  await assertNamedExist(desk, policiesOf(settings, ''));
+  // Parameters that older versions let in may be sent back as they are.
+  if (!sameJson(before.access, membership.access)) {
+    await assertAccessSize(desk, settings, '');
+    await assertParametersUsed(desk, settings, '');
+  }
+  await assertExternalIdFree(desk, id, settings);
+  const guards = await keepAnAdministrator(desk, before, membership);
+  const key = { type: 'ProjectMembership', id };
+  const put = { kind: 'put', key, resource: authored(desk, membership), expect: { version: versionId } } as const;
+  return { membership, writes: [...guards, put, ...policiesStillThere(id, settings)], write: guards.length };
+}
+
+function parseChanges(changes: unknown): MembershipSettings {
+  const body = assertBody(changes, 'A change of a member');
+  const reader = new BodyReader();
+  reader.known(body, '', MEMBERSHIP_FIELDS);
+  const settings = readMembershipSettings(reader, body, '', true);
+  reader.assertGood('The member cannot be changed');
+  return settings;
+}
+
+async function assertExternalIdFree(desk: ProjectDesk, id: string, { externalId }: MembershipSettings): Promise<void> {
+  const holder = externalId == null ? undefined : await membershipByExternalId(desk, externalId);
+  if (holder === undefined || holder.id === id) return;
+  throw new FhirError('conflict', `ProjectMembership/${holder.id!} of this project has this externalId already`);
+}

@@ -1,0 +1,54 @@
+import type { ProjectMembership } from '@medplum/fhirtypes';
+import type { GuardedWrite } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import { and, type Criteria, not } from '../../search/criteria/criteria.js';
+import { assertNotOwnRights } from '../session/own-membership.js';
+import { type ProjectDesk, readProject, splitReference } from '../session/project-session.js';
+
+/**
+ * What has to go into the commit that changes or removes a membership, so that the project keeps an administrator.
+ *
+ * Two administrators who demote each other at the same moment would each find the other still in office. Therefore a loss of
+ * an administrator also writes the Project, as it is, on the condition that nobody wrote it meanwhile: of two such
+ * losses at once one has to look again. Gains need no care.
+ *
+ * @param after undefined when the membership is removed
+ * @throws FhirError `forbidden` - nobody changes the rights of its own membership
+ * @throws FhirError `conflict` - the project would be left without an administrator who can sign in
+ */
+export async function keepAnAdministrator(
+  desk: ProjectDesk,
+  before: ProjectMembership,
+  after: ProjectMembership | undefined,
+): Promise<readonly GuardedWrite[]> {
+  assertNotOwnRights(desk, before, after);
+  if (!isAdministrator(before) || (after !== undefined && isAdministrator(after))) return [];
+  const { project, versionId } = await readProject(desk);
+  if (!(await hasOtherAdministrator(desk, before.id!))) {
+    throw new FhirError(
+      'conflict',
+      `ProjectMembership/${before.id!} is the last administrator of Project/${desk.project}; make another member administrator first`,
+    );
+  }
+  const key = { type: 'Project', id: desk.project };
+  return [{ kind: 'put', key, resource: project, keepSecrets: true, expect: { version: versionId } }];
+}
+
+function isAdministrator({ admin, active }: ProjectMembership): boolean {
+  return admin === true && active !== false;
+}
+
+/** Only those count whose profile exists: others could not sign in. */
+async function hasOtherAdministrator(desk: ProjectDesk, except: string): Promise<boolean> {
+  const criteria = and([flagIs('admin', 'true'), not(flagIs('active', 'false')), not({ kind: 'id', ids: [except] })]);
+  const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
+  const profiles = matches.map(({ resource }) =>
+    splitReference((resource as ProjectMembership).profile.reference ?? ''),
+  );
+  const found = await desk.guard.read(profiles, desk.options);
+  return found.some(({ status }) => status === 'found');
+}
+
+function flagIs(parameter: string, code: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'token', code } };
+}

@@ -1,0 +1,169 @@
+import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import { decide } from '../../access/decide.js';
+import { formerProfiles } from '../../access/write/former-memberships.js';
+import type { GuardedQuery } from '../../access/contract.js';
+import { restrictQuery } from '../../access/read/restrict-query.js';
+import { normalizeEmail } from '../../access/write/unique-keys.js';
+import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
+import { fold } from '../../search/index/fold.js';
+import type { InviteRequest, PersonType } from '../body/invite-body.js';
+import { type ProjectDesk, splitReference } from '../session/project-session.js';
+
+/** The resource that stands for a person in a project. */
+export type PersonProfile = Patient | Practitioner | RelatedPerson;
+
+/**
+ * Every User with an e-mail address: one of the server, one per project at most.
+ *
+ * @param hint a User that is known to hold it, as `User/id`
+ */
+export async function usersByEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
+  return withEmail(await usersLikeEmail(desk, email, hint), email);
+}
+
+/** The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone. */
+export async function usersLikeEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
+  const hinted = splitReference(hint ?? '');
+  const byText = likeEmail(email);
+  const criteria = hinted.type === 'User' ? or([byText, { kind: 'id', ids: [hinted.id] }]) : byText;
+  const { matches } = await desk.guard.search({ type: 'User', criteria }, desk.options);
+  return matches.map(({ resource }) => resource as User);
+}
+
+/** Those who have the e-mail address. Folding, by which they were found, takes away more than its normal form does. */
+export function withEmail(users: readonly User[], email: string): readonly User[] {
+  return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
+}
+
+/** Users of the server or of this project found by an e-mail address, but for those with these ids. */
+export function otherUsersLikeEmail(desk: ProjectDesk, email: string, ids: readonly string[]): Criteria {
+  const here = or([
+    { kind: 'missing', parameter: 'project', missing: true },
+    refersTo('project', { type: 'Project', id: desk.project }),
+  ]);
+  return and([likeEmail(email), here, not({ kind: 'id', ids })]);
+}
+
+/** The User of this project with an external id. */
+export async function userByExternalId(desk: ProjectDesk, externalId: string): Promise<User | undefined> {
+  const criteria = and([
+    exactly('external-id', externalId),
+    refersTo('project', { type: 'Project', id: desk.project }),
+  ]);
+  const { matches } = await desk.guard.search({ type: 'User', criteria, limit: 1 }, desk.options);
+  return matches[0]?.resource as User | undefined;
+}
+
+/** True where the User lives on the server (`project` undefined) or in the project. */
+export function livesIn(user: User, project: string | undefined): boolean {
+  return user.project?.reference === (project === undefined ? undefined : `Project/${project}`);
+}
+
+/** The memberships of some Users in the project, by id. */
+export async function membershipsOf(
+  desk: ProjectDesk,
+  users: readonly string[],
+): Promise<readonly ProjectMembership[]> {
+  return findMemberships(desk, or(users.map((id) => refersTo('user', { type: 'User', id }))));
+}
+
+export async function membershipByExternalId(
+  desk: ProjectDesk,
+  externalId: string,
+): Promise<ProjectMembership | undefined> {
+  const [found] = await findMemberships(desk, exactly('external-id', externalId));
+  return found;
+}
+
+/** The memberships that have one of these profiles. */
+export function membershipsWithProfiles(
+  desk: ProjectDesk,
+  profiles: readonly string[],
+): Promise<readonly ProjectMembership[]> {
+  return findMemberships(desk, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
+}
+
+/** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
+function profileCriteria(request: InviteRequest): Criteria | undefined {
+  if (request.email === undefined) return undefined;
+  const email: Criteria = { kind: 'match', parameter: 'email', test: { kind: 'token', code: request.email } };
+  if (request.patient === undefined) return email;
+  return and([email, refersTo('patient', { type: 'Patient', id: splitReference(request.patient).id })]);
+}
+
+/**
+ * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address is
+ * no identity: whoever may write profiles may write any address into one.
+ */
+export async function profilesWithEmail(desk: ProjectDesk, request: InviteRequest): Promise<readonly string[]> {
+  const criteria = profileCriteria(request);
+  if (criteria === undefined || desk.view === undefined) return [];
+  const { matches } = await desk.view.search(
+    { type: request.resourceType, criteria, limit: MAX_NAMED_PROFILES },
+    desk.options,
+  );
+  return matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
+}
+
+/**
+ * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined where there is
+ * nothing to search.
+ */
+export function emailProfilesQuery({ caller, project }: ProjectDesk, request: InviteRequest): GuardedQuery | undefined {
+  const criteria = profileCriteria(request);
+  const type = request.resourceType;
+  if (criteria === undefined || (caller.kind === 'member' && caller.project !== project)) return undefined;
+  const rules = decide(caller, type, 'search');
+  if (rules === null) return undefined;
+  return restrictQuery(caller, { type, criteria }, rules, (other) => decide(caller, other, 'search'));
+}
+
+/** Most profiles that an error names. */
+const MAX_NAMED_PROFILES = 20;
+
+/** The profiles, as `Type/id`, that removed memberships of a User in the project had. */
+export function formerProfilesOf(desk: ProjectDesk, user: string): Promise<readonly string[]> {
+  return formerProfiles(desk.store, desk.project, user, desk.options);
+}
+
+/** Profiles that exist in the project; those that do not are left out. */
+export async function readProfiles(desk: ProjectDesk, profiles: readonly string[]): Promise<readonly PersonProfile[]> {
+  if (profiles.length === 0) return [];
+  const found = await desk.guard.read(profiles.map(splitReference), desk.options);
+  return found.flatMap((one) => (one.status === 'found' ? [one.resource as PersonProfile] : []));
+}
+
+/** A profile as the inviter sees it: without what is hidden from it, and nothing but the id where all is. */
+export async function profileInView(desk: ProjectDesk, profile: PersonProfile): Promise<PersonProfile> {
+  const { resourceType: type, id } = profile;
+  const [seen] = (await desk.view?.read([{ type, id: id! }], desk.options)) ?? [];
+  return seen?.status === 'found' ? (seen.resource as PersonProfile) : ({ resourceType: type, id } as PersonProfile);
+}
+
+/** @returns undefined for what does not exist, or not in this project. */
+export async function readProfile(desk: ProjectDesk, profile: string): Promise<PersonProfile | undefined> {
+  const [found] = await desk.guard.read([splitReference(profile)], desk.options);
+  return found?.status === 'found' ? (found.resource as PersonProfile) : undefined;
+}
+
+export async function readUser(desk: ProjectDesk, user: string): Promise<User | undefined> {
+  const [found] = await desk.guard.read([splitReference(user)], desk.options);
+  return found?.status === 'found' && found.resource.resourceType === 'User' ? (found.resource as User) : undefined;
+}
+
+export function isPersonType(type: string): type is PersonType {
+  return type === 'Patient' || type === 'Practitioner' || type === 'RelatedPerson';
+}
+
+function likeEmail(email: string): Criteria {
+  return { kind: 'match', parameter: 'email', test: { kind: 'string', comparator: 'equals', text: fold(email) } };
+}
+
+async function findMemberships(desk: ProjectDesk, criteria: Criteria): Promise<readonly ProjectMembership[]> {
+  const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
+  return matches.map(({ resource }) => resource as ProjectMembership);
+}
+
+function exactly(parameter: string, text: string): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'string', comparator: 'exact', text } };
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { ContactPoint, ProjectMembership, User } from '@medplum/fhirtypes';
+import { FhirError } from '../../fhir/error.js';
+import type { PersonProfile } from './find-people.js';
+import type { InviteRequest } from '../body/invite-body.js';
+import { authored, type ProjectDesk } from '../session/project-session.js';
+
+export function newUser(desk: ProjectDesk, request: InviteRequest): User {
+  const { firstName, lastName, email, externalId, scope, mfaRequired } = request;
+  return {
+    resourceType: 'User',
+    id: randomUUID(),
+    ...(scope === 'project' ? { project: { reference: `Project/${desk.project}` } } : {}),
+    firstName,
+    lastName,
+    ...(email === undefined ? {} : { email }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(mfaRequired ? { mfaRequired } : {}),
+  };
+}
+
+/** @throws FhirError `invalid` - a RelatedPerson without a patient */
+export function newProfile(desk: ProjectDesk, request: InviteRequest): PersonProfile {
+  const { resourceType, firstName, lastName, patient } = request;
+  const telecom = telecomOf(request);
+  const person = {
+    id: randomUUID(),
+    name: [{ given: [firstName], family: lastName }],
+    ...(telecom === undefined ? {} : { telecom: [telecom] }),
+  };
+  if (resourceType !== 'RelatedPerson') return authored(desk, { resourceType, ...person });
+  if (patient === undefined) {
+    const diagnostics = 'patient is required to make a RelatedPerson';
+    throw new FhirError('invalid', diagnostics, {
+      issues: [{ code: 'required', diagnostics, expression: ['patient'] }],
+    });
+  }
+  return authored(desk, { resourceType, ...person, patient: { reference: patient } });
+}
+
+export function newMembership(
+  desk: ProjectDesk,
+  user: User,
+  profile: PersonProfile,
+  request: InviteRequest,
+  invitedBy: ProjectMembership['invitedBy'],
+): ProjectMembership {
+  const name = `${request.firstName} ${request.lastName}`;
+  return authored(desk, {
+    resourceType: 'ProjectMembership',
+    id: randomUUID(),
+    active: true,
+    project: { reference: `Project/${desk.project}` },
+    ...(invitedBy === undefined ? {} : { invitedBy }),
+    user: { reference: `User/${user.id!}`, display: request.email ?? name },
+    profile: { reference: `${profile.resourceType}/${profile.id!}`, display: name },
+  });
+}
+
+/** Staff are invited at their place of work; of others nothing is known about the address. */
+function telecomOf({ resourceType, email }: InviteRequest): ContactPoint | undefined {
+  if (email === undefined) return undefined;
+  return { system: 'email', ...(resourceType === 'Practitioner' ? { use: 'work' } : {}), value: email };
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { Project } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
+import { guardStore } from '../../access/guarded-store.js';
+import { storeWhile } from '../../access/sign-in/current-caller.js';
+import { FhirError } from '../../fhir/error.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { validateResource } from '../../fhir/validate-resource.js';
+import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import type { ProjectContext } from '../session/project-context.js';
+import { copyAs, targetOf } from '../session/project-session.js';
+
+/** A Project to be made. Its id is assigned; `superAdmin` cannot be asked for. */
+export type ProjectBody = Omit<Project, 'name' | 'superAdmin'> & { name: string };
+
+/**
+ * Makes a project. `strictMode` is true unless the body says otherwise: resources are then held against the R4 definitions.
+ *
+ * For super administrators and trusted code. A super administrator whose membership names access policies needs a rule
+ * without conditions that grants `create` on Project.
+ *
+ * @returns the Project with its id, a private copy
+ * @throws FhirError `forbidden` - the caller may not make projects
+ * @throws FhirError `invalid` - the body breaks the definition of Project; one issue per finding
+ *
+ * @example
+ * const clinic = await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, { store, caller });
+ */
+export function createProject(body: ProjectBody, context: ProjectContext): Promise<Project> {
+  const { store, caller, signal } = context;
+  return audited(context, 'create-project', async (facts) => {
+    assertCaller(caller);
+    if (!mayCreateProjects(caller)) {
+      throw new FhirError('forbidden', 'Only super administrators and serverCaller() may create projects');
+    }
+    const project = parseProject(body);
+    const key = { type: 'Project', id: project.id! };
+    const guard = guardStore(storeWhile(store, caller, mayCreateProjects), serverCaller(key.id));
+    const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
+      signal,
+    });
+    const created = copyAs<Project>(result?.kind === 'put' ? result.resource : project);
+    facts.targets = [targetOf(created)];
+    return created;
+  });
+}
+
+function mayCreateProjects(caller: Caller): boolean {
+  if (caller.kind !== 'member') return caller.kind === 'server';
+  return caller.superAdmin && (caller.powers?.has('Project.create') ?? true);
+}
+
+function parseProject(input: unknown): Project {
+  const body = assertBody(input, 'createProject');
+  const reader = new BodyReader();
+  if (own(body, 'resourceType') !== 'Project') reader.fault('resourceType', 'resourceType must be Project');
+  if (Object.hasOwn(body, 'superAdmin')) {
+    reader.fault(
+      'superAdmin',
+      'superAdmin cannot be asked for; only initialize makes a super-admin project',
+      'forbidden',
+    );
+  }
+  const name = reader.requiredText(body, 'name', '');
+  const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;
+  const project = { strictMode: true, ...settings, resourceType: 'Project', id: randomUUID(), name } as Project;
+  // What is said about the fields above need not be said twice.
+  const said = reader.issues.length > 0 ? [] : validateResource(project, { strict: true });
+  reader.issues.push(...said.map(withoutType));
+  reader.assertGood('The project cannot be made');
+  return project;
+}
+
+/** Fields of a body are named without the type of the resource that they become. */
+function withoutType(issue: OutcomeIssue): OutcomeIssue {
+  return { ...issue, expression: issue.expression?.map((one) => one.replace(/^Project\./, '')) ?? [] };
+}

@@ -1,0 +1,17 @@
+import type { AuditHook } from '../../audit/audit.js';
+import type { Caller } from '../../access/caller.js';
+import type { ResourceName } from '../../access/sign-in/sign-in.js';
+import type { ResourceStore } from '../../store/store.js';
+
+export type { ResourceName };
+
+/** Where a project or member is administered, and on whose behalf. */
+export interface ProjectContext {
+  readonly store: ResourceStore;
+  /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
+  readonly caller: Caller;
+  /** Ends the work early with `aborted`, as long as nothing is written. */
+  readonly signal?: AbortSignal | undefined;
+  /** Receives one record per operation. */
+  readonly audit?: AuditHook | undefined;
+}

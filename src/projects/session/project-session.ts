@@ -1,0 +1,160 @@
+import type { Project, ProjectMembership } from '@medplum/fhirtypes';
+import type { AuditTarget } from '../../audit/audit.js';
+import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
+import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { guardStore } from '../../access/guarded-store.js';
+import { type GuardedStore } from '../../access/contract.js';
+import type { Interaction } from '../../access/rule.js';
+import { FhirError } from '../../fhir/error.js';
+import { idOf, parseReference } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../../store/store.js';
+import type { ProjectContext, ResourceName } from './project-context.js';
+import { assertMayTouchMembers } from './super-admin-projects.js';
+
+/** Where the members of one project are administered by a caller who may do so. */
+export interface ProjectDesk {
+  /** The id of the project. */
+  readonly project: string;
+  readonly caller: Caller;
+  readonly store: ResourceStore;
+  /** The project as trusted code sees it: the caller's right is checked already. Secrets are absent from what it reads. */
+  readonly guard: GuardedStore;
+  /** The project as the caller itself sees it; undefined for a super administrator from another project, who sees nothing. */
+  readonly view: GuardedStore | undefined;
+  readonly options: CallOptions;
+}
+
+/**
+ * Opens the desk of a project for those who may administer its members: its administrators, super administrators,
+ * trusted code of the project. Who never had the right is refused before anything is looked up; then the caller's own
+ * membership is read again, here and with every commit, as rights may have been taken away since it signed in.
+ *
+ * A super administrator whose own membership names access policies is bound by them: some rule without conditions must
+ * grant the interaction on ProjectMembership.
+ *
+ * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
+ */
+export async function openDesk(
+  project: ResourceName,
+  context: ProjectContext,
+  interaction: Interaction,
+): Promise<ProjectDesk> {
+  const { store, caller, signal } = context;
+  assertCaller(caller);
+  const id = nameToId(project, 'Project');
+  if (!mayAdminister(caller, id, interaction)) {
+    throw new FhirError('forbidden', 'Only administrators of the project may administer its members');
+  }
+  if (id === undefined)
+    throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
+  const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
+  const current = await currentCaller(store, caller, stillMay);
+  await assertMayTouchMembers(store, current, id, interaction, { signal });
+  // A super administrator who was unbound a moment ago may have been bound by policies since.
+  const isUnbound = current.kind === 'member' && current.superAdmin && !current.bound;
+  const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
+  const guard = guardStore(held, serverCaller(id));
+  const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
+  return { project: id, caller: current, store: held, guard, view, options: { signal } };
+}
+
+/**
+ * Opens the desk of the project that a membership lies in. For administrators that is their own project only; a
+ * membership elsewhere does not exist for them.
+ *
+ * @throws FhirError `unauthenticated`, `forbidden`, `not-found`
+ */
+export async function openMemberDesk(
+  membership: ResourceName,
+  context: ProjectContext,
+  interaction: Interaction,
+): Promise<{ readonly desk: ProjectDesk; readonly id: string }> {
+  const { store, caller, signal } = context;
+  assertCaller(caller);
+  const home = openable(caller, interaction);
+  if (home === undefined) {
+    throw new FhirError('forbidden', 'Only administrators of the project may administer its members');
+  }
+  const id = nameToId(membership, 'ProjectMembership');
+  if (id === undefined) {
+    throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
+  }
+  // Before it is told where a membership lies, or that it does not exist.
+  if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
+  const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
+  if (project === undefined) throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
+  return { desk: await openDesk(project, context, interaction), id };
+}
+
+/** The project, without its secrets. @throws FhirError `not-found` */
+export async function readProject(
+  desk: ProjectDesk,
+): Promise<{ readonly project: Project; readonly versionId: string }> {
+  const [found] = await desk.guard.read([{ type: 'Project', id: desk.project }], desk.options);
+  if (found?.status !== 'found') throw new FhirError('not-found', `Project/${desk.project} was not found`);
+  return { project: found.resource as Project, versionId: found.versionId };
+}
+
+/** A membership of the project. @throws FhirError `not-found` */
+export async function readMembership(
+  desk: ProjectDesk,
+  id: string,
+): Promise<{ readonly membership: ProjectMembership; readonly versionId: string }> {
+  const [found] = await desk.guard.read([{ type: 'ProjectMembership', id }], desk.options);
+  if (found?.status !== 'found') throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
+  return { membership: found.resource as ProjectMembership, versionId: found.versionId };
+}
+
+/** A private copy, under the name of its type. */
+export function copyAs<Resource>(resource: AnyResource): Resource {
+  return structuredClone(resource) as unknown as Resource;
+}
+
+/** `meta` for what this caller writes through the desk: the author, where the caller has a profile in the project. */
+export function authored<Written extends AnyResource>(desk: ProjectDesk, resource: Written): Written {
+  const { caller } = desk;
+  if (caller.kind !== 'member' || caller.project !== desk.project) return resource;
+  return { ...resource, meta: { ...resource.meta, author: { reference: caller.profile } } };
+}
+
+/** A resource as audit records name it. */
+export function targetOf({ resourceType, id, meta }: AnyResource): AuditTarget {
+  return { type: resourceType, id, versionId: meta?.versionId };
+}
+
+/** The parts of a `Type/id` text. */
+export function splitReference(reference: string): { readonly type: string; readonly id: string } {
+  const parsed = parseReference(reference);
+  return parsed?.kind === 'local' ? parsed : { type: '', id: '' };
+}
+
+function mayAdminister(caller: Caller, project: string | undefined, interaction: Interaction): boolean {
+  const reach = openable(caller, interaction);
+  return reach === 'any' || (reach === 'own' && project === caller.project);
+}
+
+/** Which projects' members a caller may administer. */
+function openable(caller: Caller, interaction: Interaction): 'own' | 'any' | undefined {
+  if (caller.kind === 'server') return 'any';
+  if (caller.kind === 'system') return 'own';
+  if (caller.superAdmin && (caller.powers?.has(`ProjectMembership.${interaction}`) ?? true)) return 'any';
+  return caller.admin ? 'own' : undefined;
+}
+
+async function projectOf(
+  store: ResourceStore,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const [entry] = await store.read([{ project: ABOVE_PROJECTS, type: 'ProjectMembership', id }], { signal });
+  if (entry?.status !== 'found') return undefined;
+  return nameToId((entry.resource as ProjectMembership).project, 'Project');
+}
+
+/** The id that something is named by; names come from hosts that may pass on whatever clients sent. */
+export function nameToId(name: unknown, type: string): string | undefined {
+  if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
+  const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });
+  return typeof reference === 'string' ? idOf(reference, type) : undefined;
+}

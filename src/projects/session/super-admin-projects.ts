@@ -1,0 +1,30 @@
+import type { Caller } from '../../access/caller.js';
+import type { Interaction } from '../../access/rule.js';
+import { FhirError } from '../../fhir/error.js';
+import { elementsOf } from '../../fhir/resource.js';
+import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../../store/store.js';
+
+/**
+ * Keeps super administrators who are bound by access policies away from those who have super-admin powers: whoever could
+ * make a member or program of a super-admin project, or change one, could act without any bounds.
+ *
+ * Searching stays possible: it hands out no rights.
+ *
+ * @throws FhirError `forbidden` - the project is a super-admin project, and the caller is bound by policies
+ */
+export async function assertMayTouchMembers(
+  store: ResourceStore,
+  caller: Caller,
+  project: string,
+  interaction: Interaction,
+  options: CallOptions,
+): Promise<void> {
+  // Other members reach their own project only, and sign-in has seen that it is an ordinary one.
+  if (caller.kind !== 'member' || !caller.superAdmin || caller.powers === undefined || interaction === 'search') return;
+  const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: project }], options);
+  if (found?.status !== 'found' || elementsOf(found.resource)['superAdmin'] !== true) return;
+  throw new FhirError(
+    'forbidden',
+    'Only super administrators without access policies may change the members and programs of a super-admin project',
+  );
+}

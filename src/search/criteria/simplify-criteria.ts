@@ -1,0 +1,106 @@
+import { FhirError } from '../../fhir/error.js';
+import { and, not, or, type Criteria } from './criteria.js';
+
+/** Deepest criteria that are simplified; parsers stay far below. */
+const MAX_DEPTH = 1_000;
+
+/**
+ * Criteria of the same meaning in which no condition is repeated beside itself: `gender=male` given 400 times is one look
+ * at the index. Conditions are equal if they say the same, in whatever order they list their parts.
+ *
+ * The time grows with the number of nodes; what several nodes share is read once. Nodes that stay as they are keep their
+ * identity.
+ *
+ * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels
+ */
+export function simplifyCriteria(criteria: Criteria): Criteria {
+  return 'of' in criteria ? new Simplifier().simplify(criteria, 0).criteria : criteria;
+}
+
+/** Criteria with a number that only equal ones have. */
+interface Simplified {
+  readonly criteria: Criteria;
+  readonly number: number;
+}
+
+class Simplifier {
+  readonly #done = new Map<Criteria, Simplified>();
+  readonly #byKey = new Map<string, Simplified>();
+
+  simplify(criteria: Criteria, depth: number): Simplified {
+    const known = this.#done.get(criteria);
+    if (known !== undefined) return known;
+    if (depth > MAX_DEPTH) throw tooDeep();
+    const simplified = this.#numbered(this.#simplified(criteria, depth), depth);
+    this.#done.set(criteria, simplified);
+    return simplified;
+  }
+
+  #simplified(criteria: Criteria, depth: number): Criteria {
+    switch (criteria.kind) {
+      case 'and':
+      case 'or': {
+        const parts = new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria));
+        const isKept = parts.size === criteria.of.length && criteria.of.every((one) => parts.has(one));
+        if (isKept) return criteria;
+        return this.#withoutRepeats(criteria.kind === 'and' ? and([...parts]) : or([...parts]), depth);
+      }
+      case 'not': {
+        const of = this.simplify(criteria.of, depth + 1).criteria;
+        return of === criteria.of ? criteria : not(of);
+      }
+      case 'chain':
+      case 'has': {
+        const of = this.simplify(criteria.of, depth + 1).criteria;
+        return of === criteria.of ? criteria : { ...criteria, of };
+      }
+      default:
+        return criteria;
+    }
+  }
+
+  /** Parts that joined an outer list of their own kind may repeat what stands there. */
+  #withoutRepeats(criteria: Criteria, depth: number): Criteria {
+    if (criteria.kind !== 'and' && criteria.kind !== 'or') return criteria;
+    const parts = [...new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria))];
+    if (parts.length === criteria.of.length) return criteria;
+    return criteria.kind === 'and' ? and(parts) : or(parts);
+  }
+
+  /** The first of equal criteria stands for all. */
+  #numbered(criteria: Criteria, depth: number): Simplified {
+    const known = this.#done.get(criteria);
+    if (known !== undefined) return known;
+    const key = this.#keyOf(criteria, depth);
+    let simplified = this.#byKey.get(key);
+    if (simplified === undefined) this.#byKey.set(key, (simplified = { criteria, number: this.#byKey.size }));
+    return simplified;
+  }
+
+  #keyOf(criteria: Criteria, depth: number): string {
+    const numberOf = (one: Criteria): number => this.simplify(one, depth + 1).number;
+    switch (criteria.kind) {
+      case 'and':
+      case 'or':
+        return `${criteria.kind} ${criteria.of
+          .map(numberOf)
+          .sort((a, b) => a - b)
+          .join()}`;
+      case 'not':
+        return `not ${numberOf(criteria.of)}`;
+      case 'chain':
+      case 'has':
+        return `${criteria.kind} ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
+      default:
+        return JSON.stringify(criteria);
+    }
+  }
+}
+
+function tooDeep(): FhirError {
+  return new FhirError(
+    'too-costly',
+    `Criteria may be nested ${MAX_DEPTH} levels deep, these are deeper: simplify them`,
+    { details: { limit: MAX_DEPTH } },
+  );
+}

@@ -1,0 +1,12 @@
+import type { IndexEntry } from '../index/index-entry.js';
+
+/** Index entries by parameter, in their order. */
+export function groupEntries(entries: readonly IndexEntry[]): ReadonlyMap<string, readonly IndexEntry[]> {
+  const groups = new Map<string, IndexEntry[]>();
+  for (const entry of entries) {
+    const group = groups.get(entry.parameter);
+    if (group === undefined) groups.set(entry.parameter, [entry]);
+    else group.push(entry);
+  }
+  return groups;
+}

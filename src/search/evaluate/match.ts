@@ -1,0 +1,83 @@
+import { FhirError } from '../../fhir/error.js';
+import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria } from '../criteria/criteria.js';
+import type { SearchSubject, SearchWorld } from './search-subject.js';
+import { fitsDate, testValue } from './test-value.js';
+
+/** Deepest criteria that are evaluated; parsers stay far below. */
+const MAX_DEPTH = 1_000;
+
+/**
+ * Whether a resource matches: the meaning of criteria, which stores translate and this function evaluates.
+ *
+ * @param world resolves chains and `_has`; it decides what exists for this search.
+ * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels.
+ */
+export function matches(criteria: Criteria, subject: SearchSubject, world: SearchWorld): boolean {
+  return holds(criteria, subject, world, 0);
+}
+
+function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, depth: number): boolean {
+  if (depth > MAX_DEPTH) {
+    throw new FhirError(
+      'too-costly',
+      `Criteria may be nested ${MAX_DEPTH} levels deep, these are deeper: simplify them`,
+    );
+  }
+  switch (criteria.kind) {
+    case 'all':
+      return true;
+    case 'none':
+      return false;
+    case 'and':
+      return criteria.of.every((one) => holds(one, subject, world, depth + 1));
+    case 'or':
+      return criteria.of.some((one) => holds(one, subject, world, depth + 1));
+    case 'not':
+      return !holds(criteria.of, subject, world, depth + 1);
+    case 'id':
+      return criteria.ids.includes(subject.id);
+    case 'last-updated':
+      // An instant is kept to the millisecond and lasts one.
+      return fitsDate(criteria.test, subject.lastUpdated, subject.lastUpdated + 1);
+    case 'match':
+      return subject.entries.get(criteria.parameter)?.some(({ value }) => testValue(criteria.test, value)) ?? false;
+    case 'missing':
+      return subject.entries.has(criteria.parameter) !== criteria.missing;
+    case 'composite':
+      return holdsInOneGroup(criteria, subject);
+    case 'chain':
+      return pointsToMatch(criteria, subject, world, depth);
+    case 'has':
+      return isPointedToByMatch(criteria, subject, world, depth);
+  }
+}
+
+/** All components have to pass within one group, such as one component of an Observation. */
+function holdsInOneGroup({ parameter, tests }: CompositeCriteria, { entries }: SearchSubject): boolean {
+  let groups: ReadonlySet<number> | undefined;
+  for (const [index, test] of tests.entries()) {
+    const passing = new Set<number>();
+    for (const { group, value } of entries.get(`${parameter}$${index}`) ?? []) {
+      if ((groups === undefined || groups.has(group)) && testValue(test, value)) passing.add(group);
+    }
+    if (passing.size === 0) return false;
+    groups = passing;
+  }
+  return groups !== undefined;
+}
+
+function pointsToMatch(criteria: ChainCriteria, subject: SearchSubject, world: SearchWorld, depth: number): boolean {
+  for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
+    if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
+    const target = world.find(value.type, value.id);
+    if (target !== undefined && holds(criteria.of, target, world, depth + 1)) return true;
+  }
+  return false;
+}
+
+function isPointedToByMatch(criteria: HasCriteria, subject: SearchSubject, world: SearchWorld, depth: number): boolean {
+  for (const source of world.referencing(criteria.type, criteria.parameter, subject)) {
+    if (holds(criteria.of, source, world, depth + 1)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,40 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { groupEntries } from './group-entries.js';
+import type { IndexEntry } from '../index/index-entry.js';
+import { indexEntries } from '../index/index-resource.js';
+
+/** A resource as searches see it: what `matches` and `compareSubjects` read. */
+export interface SearchSubject {
+  readonly type: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly lastUpdated: number;
+  /** By the entry's parameter (`code`, `code-value-quantity$0`, `subject:identifier`). */
+  readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
+}
+
+/** The other resources that chains and `_has` reach: those of one project that a search may see. */
+export interface SearchWorld {
+  /** @returns undefined for what does not exist, or not for this search. */
+  find(type: string, id: string): SearchSubject | undefined;
+  /** The resources of a type whose reference parameter points to the target. */
+  referencing(
+    type: string,
+    parameter: string,
+    target: { readonly type: string; readonly id: string },
+  ): Iterable<SearchSubject>;
+}
+
+/**
+ * Indexes a resource for {@link matches}.
+ *
+ * @param lastUpdated milliseconds since 1970, or an ISO 8601 instant.
+ */
+export function createSubject(resource: AnyResource, lastUpdated: number | string): SearchSubject {
+  return {
+    type: resource.resourceType,
+    id: resource.id ?? '',
+    lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
+    entries: groupEntries(indexEntries(resource)),
+  };
+}

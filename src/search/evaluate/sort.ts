@@ -1,0 +1,123 @@
+import type { SortKey } from '../criteria/criteria.js';
+import { collationKey } from '../index/fold.js';
+import type { IndexValue } from '../index/index-entry.js';
+import type { SearchSubject } from './search-subject.js';
+
+/**
+ * What a resource is ordered by under one key.
+ *
+ * | value | ordered by |
+ * |---|---|
+ * | string | its text without accents and case, by UTF-16 code unit |
+ * | date | its start, in both directions |
+ * | number, quantity | its lower bound; units are not converted |
+ * | token | its code |
+ * | reference | `Type/id` or the URL |
+ * | uri | itself |
+ *
+ * Of several values the smallest counts ascending, the largest descending.
+ * See https://hl7.org/fhir/R4/search.html#sort.
+ *
+ * @returns undefined when the resource has no value to order by.
+ */
+export function sortValue(subject: SearchSubject, key: SortKey): string | number | undefined {
+  if (key.parameter === '_id') return subject.id;
+  if (key.parameter === '_lastUpdated') return subject.lastUpdated;
+  let chosen: string | number | undefined;
+  for (const { value } of subject.entries.get(key.parameter) ?? []) {
+    const candidate = orderOf(value);
+    if (candidate === undefined) continue;
+    if (chosen === undefined || (key.descending ? candidate > chosen : candidate < chosen)) chosen = candidate;
+  }
+  return chosen;
+}
+
+/**
+ * A place in the order of a search: that of a resource which is there, or was there. Pages that begin or end at a position
+ * neither skip nor repeat a resource, whatever is created, changed or deleted elsewhere.
+ */
+export interface SearchPosition {
+  /** What the resource is ordered by under each key of the sort; null where there is none. */
+  readonly values: readonly (string | number | null)[];
+  readonly id: string;
+}
+
+/** Where a resource stands. */
+export function positionOf(subject: SearchSubject, sort: readonly SortKey[] | undefined): SearchPosition {
+  return { values: (sort ?? []).map((key) => sortValue(subject, key) ?? null), id: subject.id };
+}
+
+/** A position after every resource: no value comes last, and no id is as great as `~`. */
+export function endOf(sort: readonly SortKey[] | undefined): SearchPosition {
+  return { values: (sort ?? []).map(() => null), id: '~' };
+}
+
+/** Negative for resources before the position, positive after it, 0 at it; the order is that of {@link compareSubjects}. */
+export function compareToPosition(
+  sort: readonly SortKey[] | undefined,
+  position: SearchPosition,
+): (subject: SearchSubject) => number {
+  return (subject) => {
+    for (const [index, key] of (sort ?? []).entries()) {
+      const order = compareValues(sortValue(subject, key), position.values[index] ?? undefined, key.descending);
+      // It is this very resource, even where it has changed and now has other values than the position.
+      if (order !== 0 || key.parameter === '_id') return order;
+    }
+    return compareIds(subject.id, position.id);
+  };
+}
+
+/**
+ * The order of search results: by each key in turn, resources without a value last in either direction, ties by
+ * ascending id. Without keys: by ascending id.
+ *
+ * A comparator remembers the sort values of the subjects it has seen for as long as both live.
+ */
+export function compareSubjects(sort: readonly SortKey[] | undefined): (a: SearchSubject, b: SearchSubject) => number {
+  const keys = sort ?? [];
+  const known = new WeakMap<SearchSubject, readonly (string | number | undefined)[]>();
+  const valuesOf = (subject: SearchSubject): readonly (string | number | undefined)[] => {
+    let values = known.get(subject);
+    if (values === undefined) known.set(subject, (values = keys.map((key) => sortValue(subject, key))));
+    return values;
+  };
+  return (a, b) => {
+    if (keys.length > 0) {
+      const ofA = valuesOf(a);
+      const ofB = valuesOf(b);
+      for (const [index, { descending }] of keys.entries()) {
+        const order = compareValues(ofA[index], ofB[index], descending);
+        if (order !== 0) return order;
+      }
+    }
+    return compareIds(a.id, b.id);
+  };
+}
+
+function compareIds(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function orderOf(value: IndexValue): string | number | undefined {
+  switch (value.kind) {
+    case 'string':
+      return collationKey(value.text);
+    case 'date':
+    case 'number':
+    case 'quantity':
+      return value.low;
+    case 'token':
+      return value.code;
+    case 'reference':
+      return 'url' in value ? value.url : `${value.type}/${value.id}`;
+    case 'uri':
+      return value.value;
+  }
+}
+
+function compareValues(a: string | number | undefined, b: string | number | undefined, descending: boolean): number {
+  if (a === b) return 0;
+  if (a === undefined) return 1;
+  if (b === undefined) return -1;
+  return a < b === descending ? 1 : -1;
+}

@@ -1,0 +1,141 @@
+import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/definition-types.js';
+import { typeDefinition } from '../../fhir/definitions.js';
+import { referenceStub } from '../../fhir/reference-stub.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { isA } from '../../fhir/type-hierarchy.js';
+
+/** Takes each value a path reaches. `Context` is handed through untouched. */
+export type Visitor<Context> = (value: unknown, context: Context) => void;
+
+/** The static type of a value, and where it stands; undefined for the value that a path starts from. */
+export interface Position {
+  readonly type: string;
+  readonly element?: ElementDefinition;
+}
+
+/** Chooses, once per compiled path, what visits the values at a position; undefined leaves them out. */
+export type VisitorFor<Context> = (position: Position) => Visitor<Context> | undefined;
+
+/**
+ * Compiles a path to a function that walks from a value of type `type` to everything the path reaches: alternative by
+ * alternative, in document order. Values of the wrong JSON shape and nulls are passed over.
+ *
+ * @returns undefined when nothing can be reached.
+ */
+export function compilePath<Context>(
+  type: string,
+  path: PathExpression,
+  visitorFor: VisitorFor<Context>,
+): Visitor<Context> | undefined {
+  return inSequence(path.map((steps) => compileSteps(steps, { type }, visitorFor)));
+}
+
+function compileSteps<Context>(
+  steps: readonly PathStep[],
+  from: Position,
+  visitorFor: VisitorFor<Context>,
+): Visitor<Context> | undefined {
+  const [step, ...rest] = steps;
+  if (step === undefined) return visitorFor(from);
+  if (typeof step === 'string') return compileMember(step, rest, from, visitorFor);
+  const next = compileSteps(rest, from, visitorFor);
+  if (next === undefined) return undefined;
+  if ('ofType' in step) return compileOfType(step.ofType, from, next);
+  if ('resolvesTo' in step) return compileResolvesTo(step.resolvesTo, next);
+  if ('equals' in step) return compileEquals(step.path, step.equals, next);
+  // An index belongs to the member before it; see compileMember.
+  return step.index === 0 && from.element?.array !== true ? next : undefined;
+}
+
+function compileMember<Context>(
+  name: string,
+  rest: readonly PathStep[],
+  from: Position,
+  visitorFor: VisitorFor<Context>,
+): Visitor<Context> | undefined {
+  const [following, ...afterIndex] = rest;
+  const index = typeof following === 'object' && 'index' in following ? following.index : undefined;
+  return inSequence(
+    elementsNamed(from.type, name).map((element) => {
+      const position = { type: element.type, element };
+      const next = compileSteps(index === undefined ? rest : afterIndex, position, visitorFor);
+      if (next === undefined) return undefined;
+      return index === undefined ? eachItem(element.name, next) : itemAt(element.name, index, next);
+    }),
+  );
+}
+
+/** One element, or the typed forms of a choice. */
+function elementsNamed(type: string, name: string): readonly ElementDefinition[] {
+  const elements = typeDefinition(type)?.elements;
+  const single = elements?.get(name);
+  if (single !== undefined) return [single];
+  return [...(elements?.values() ?? [])].filter((element) => element.choiceOf === name);
+}
+
+function eachItem<Context>(name: string, next: Visitor<Context>): Visitor<Context> {
+  return (value, context) => {
+    if (!isJsonObject(value)) return;
+    const child = value[name];
+    // PERF: most elements of most resources are absent.
+    if (child === undefined || child === null) return;
+    if (!Array.isArray(child)) {
+      next(child, context);
+      return;
+    }
+    for (const item of child as readonly unknown[]) if (item !== null) next(item, context);
+  };
+}
+
+function itemAt<Context>(name: string, index: number, next: Visitor<Context>): Visitor<Context> {
+  return (value, context) => {
+    const child = isJsonObject(value) ? value[name] : undefined;
+    const item: unknown = Array.isArray(child) ? child[index] : index === 0 ? child : undefined;
+    if (item !== undefined && item !== null) next(item, context);
+  };
+}
+
+function compileOfType<Context>(type: string, from: Position, next: Visitor<Context>): Visitor<Context> | undefined {
+  if (isA(from.type, type)) return next;
+  if (from.type !== 'Resource') return undefined;
+  return (value, context) => {
+    const resourceType = isJsonObject(value) ? value.resourceType : undefined;
+    if (typeof resourceType === 'string' && isA(resourceType, type)) next(value, context);
+  };
+}
+
+function compileResolvesTo<Context>(type: string, next: Visitor<Context>): Visitor<Context> {
+  return (value, context) => {
+    if (referenceStub(value)?.resourceType === type) next(value, context);
+  };
+}
+
+function compileEquals<Context>(
+  path: readonly string[],
+  expected: string | boolean,
+  next: Visitor<Context>,
+): Visitor<Context> {
+  return (value, context) => {
+    if (singleAt(value, path) === expected) next(value, context);
+  };
+}
+
+/** The value at the end of the path, when there is exactly one. */
+function singleAt(value: unknown, path: readonly string[]): unknown {
+  let current = value;
+  for (const name of path) {
+    if (!isJsonObject(current)) return undefined;
+    const child = current[name];
+    current = Array.isArray(child) && child.length === 1 ? (child[0] as unknown) : child;
+  }
+  return current;
+}
+
+/** One visitor that does the work of several; without the loop where there is only one. */
+function inSequence<Context>(visitors: readonly (Visitor<Context> | undefined)[]): Visitor<Context> | undefined {
+  const present = visitors.filter((visitor) => visitor !== undefined);
+  if (present.length <= 1) return present[0];
+  return (value, context) => {
+    for (const visitor of present) visitor(value, context);
+  };
+}

@@ -1,0 +1,88 @@
+import type { PathExpression, SearchParameterDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import { isResourceType, searchParameters } from '../../fhir/definitions.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { compilePath, type Position, type Visitor } from './element-path.js';
+import type { IndexEntry } from './index-entry.js';
+import { compileExpression } from './index-expression.js';
+import { valueIndexer } from './index-values.js';
+import { IndexWriter } from './index-writer.js';
+
+/** What stores hold apart from the index. */
+const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
+
+/**
+ * Everything a resource can be found by, parameter by parameter.
+ *
+ * `_id` and `_lastUpdated` are left out: stores hold them beside the resource. Malformed elements are skipped, so this
+ * never throws for data of any shape; a type that FHIR does not know has no entries.
+ *
+ * @example
+ * indexEntries({ resourceType: 'Patient', active: true })
+ * // [{ parameter: 'active', group: 0, value: { kind: 'token', code: 'true' } }, …]
+ */
+export function indexEntries(resource: AnyResource): IndexEntry[] {
+  const writer = new IndexWriter(elementsOf(resource));
+  for (const index of indexersOf(resource.resourceType)) index(writer.resource, writer);
+  return writer.entries;
+}
+
+type Indexer = Visitor<IndexWriter>;
+
+// Compiled once per type and process; bounded by the number of FHIR types.
+const indexersByType = new Map<string, readonly Indexer[]>();
+
+function indexersOf(type: string): readonly Indexer[] {
+  let indexers = indexersByType.get(type);
+  if (indexers === undefined) {
+    if (!isResourceType(type)) return [];
+    indexers = [...searchParameters(type).values()].flatMap((parameter) => compileParameter(type, parameter) ?? []);
+    indexersByType.set(type, indexers);
+  }
+  return indexers;
+}
+
+function compileParameter(type: string, parameter: SearchParameterDefinition): Indexer | undefined {
+  if (HELD_APART.has(parameter.code)) return undefined;
+  const isComposite = parameter.components !== undefined;
+  const visit = isComposite ? compileComposite(type, parameter) : compileValues({ type }, parameter);
+  if (visit === undefined) return undefined;
+  return (resource, writer) => {
+    writer.begin(parameter.code, 0);
+    writer.resetGroups();
+    visit(resource, writer);
+  };
+}
+
+interface ValueExpression {
+  readonly type: SearchParameterType;
+  readonly expression: string;
+  readonly path?: PathExpression;
+}
+
+/** Adds the values that an expression reaches from a position. */
+function compileValues(from: Position, { type, expression, path }: ValueExpression): Indexer | undefined {
+  if (path === undefined) return compileExpression(from.type, expression, type);
+  return compilePath(from.type, path, (position) => valueIndexer(type, position.type, position.element));
+}
+
+/** Adds one group per result of the expression: the values of its components, unless one of them has none. */
+function compileComposite(type: string, parameter: SearchParameterDefinition): Indexer | undefined {
+  const components = parameter.components ?? [];
+  const codes = components.map((_, index) => `${parameter.code}$${index}`);
+  return compilePath<IndexWriter>(type, parameter.path ?? [], (position) => {
+    const visits = components.map((component) => compileValues(position, component));
+    if (!visits.every((visit) => visit !== undefined)) return undefined;
+    return (value, writer) => {
+      const start = writer.entries.length;
+      const group = writer.nextGroup();
+      for (let index = 0; index < visits.length; index++) {
+        const before = writer.entries.length;
+        writer.begin(codes[index]!, group);
+        visits[index]!(value, writer);
+        if (writer.entries.length > before) continue;
+        writer.dropGroup(start);
+        return;
+      }
+    };
+  });
+}

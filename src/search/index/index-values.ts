@@ -1,0 +1,47 @@
+import type { ElementDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import { indexDate } from './index-date.js';
+import { indexNumber, indexQuantity } from './index-quantity.js';
+import { indexReference } from './index-reference.js';
+import { indexString } from './index-string.js';
+import { indexToken } from './index-token.js';
+import type { IndexWriter } from './index-writer.js';
+import type { ValueIndexer } from './value-indexer.js';
+
+/**
+ * How values of a FHIR type are indexed for a type of search parameter.
+ *
+ * See the tables of https://hl7.org/fhir/R4/search.html#ptypes.
+ *
+ * @param type name of the FHIR type: `CodeableConcept`, `dateTime`.
+ * @param element where it stands, when known: its binding tells the system of a `code`.
+ * @returns undefined where the parameter type has no use for such values.
+ */
+export function valueIndexer(
+  parameterType: SearchParameterType,
+  type: string,
+  element?: ElementDefinition,
+): ValueIndexer | undefined {
+  switch (parameterType) {
+    case 'token':
+      return indexToken(type, element?.codeSystem);
+    case 'string':
+      return indexString(type);
+    case 'date':
+      return indexDate(type);
+    case 'number':
+      return indexNumber(type);
+    case 'quantity':
+      return indexQuantity(type);
+    case 'reference':
+      return indexReference(type);
+    case 'uri':
+      return indexUri;
+    case 'composite':
+    case 'special':
+      return undefined;
+  }
+}
+
+function indexUri(value: unknown, writer: IndexWriter): void {
+  if (typeof value === 'string' && value !== '') writer.add({ kind: 'uri', value });
+}

@@ -1,0 +1,114 @@
+import type { JsonObject } from '../../fhir/resource.js';
+import type { IndexEntry, IndexValue } from './index-entry.js';
+
+/** From here on a set finds duplicates faster than a scan. */
+const SCAN_LIMIT = 24;
+
+/** Collects the entries of one resource, each value of a parameter once. */
+export class IndexWriter {
+  readonly entries: IndexEntry[] = [];
+  readonly resource: JsonObject;
+  #parameter = '';
+  #group = 0;
+  #lastGroup = 0;
+  /** Where the entries begin that a new one may repeat. */
+  #start = 0;
+  #seen: Set<string> | undefined;
+
+  constructor(resource: JsonObject) {
+    this.resource = resource;
+  }
+
+  /** The values that follow belong to this parameter and group. */
+  begin(parameter: string, group: number): void {
+    this.#parameter = parameter;
+    this.#group = group;
+    this.#start = this.entries.length;
+    this.#seen = undefined;
+  }
+
+  add(value: IndexValue): void {
+    if (!this.#isRepeated(this.#parameter, value)) {
+      this.entries.push({ parameter: this.#parameter, group: this.#group, value });
+    }
+  }
+
+  /** Adds a value of a parameter that goes with the current one: `subject:identifier` beside `subject`. */
+  addBeside(suffix: string, value: IndexValue): void {
+    const parameter = this.#parameter + suffix;
+    if (!this.#isRepeated(parameter, value)) this.entries.push({ parameter, group: this.#group, value });
+  }
+
+  /** Groups of the next composite parameter count from 1 again. */
+  resetGroups(): void {
+    this.#lastGroup = 0;
+  }
+
+  nextGroup(): number {
+    return ++this.#lastGroup;
+  }
+
+  /** Takes back the entries of the last group, which begin at `start`. */
+  dropGroup(start: number): void {
+    this.entries.length = start;
+    this.#lastGroup -= 1;
+  }
+
+  #isRepeated(parameter: string, value: IndexValue): boolean {
+    const count = this.entries.length - this.#start;
+    if (count === 0) return false;
+    if (count >= SCAN_LIMIT) return this.#isInSet(parameter, value);
+    for (let index = this.#start; index < this.entries.length; index++) {
+      const entry = this.entries[index]!;
+      if (entry.parameter === parameter && equalValues(entry.value, value)) return true;
+    }
+    return false;
+  }
+
+  #isInSet(parameter: string, value: IndexValue): boolean {
+    this.#seen ??= new Set(this.entries.slice(this.#start).map((entry) => keyOf(entry.parameter, entry.value)));
+    const before = this.#seen.size;
+    return this.#seen.add(keyOf(parameter, value)).size === before;
+  }
+}
+
+function keyOf(parameter: string, value: IndexValue): string {
+  return `${parameter} ${JSON.stringify(value)}`;
+}
+
+function equalValues(left: IndexValue, right: IndexValue): boolean {
+  switch (left.kind) {
+    case 'token':
+      return (
+        right.kind === 'token' &&
+        left.code === right.code &&
+        left.system === right.system &&
+        equalTexts(left.texts, right.texts)
+      );
+    case 'string':
+      return right.kind === 'string' && left.text === right.text;
+    case 'uri':
+      return right.kind === 'uri' && left.value === right.value;
+    case 'date':
+    case 'number':
+      return right.kind === left.kind && left.low === right.low && left.high === right.high;
+    case 'quantity':
+      return (
+        right.kind === 'quantity' &&
+        left.low === right.low &&
+        left.high === right.high &&
+        left.system === right.system &&
+        left.code === right.code &&
+        left.unit === right.unit
+      );
+    case 'reference':
+      if (right.kind !== 'reference') return false;
+      if ('url' in left) return 'url' in right && left.url === right.url;
+      return !('url' in right) && left.id === right.id && left.type === right.type;
+  }
+}
+
+function equalTexts(left: readonly string[] | undefined, right: readonly string[] | undefined): boolean {
+  if (left === right) return true;
+  return left?.length === right?.length && (left ?? []).every((text, index) => text === right![index]);
+}

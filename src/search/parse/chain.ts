@@ -1,0 +1,101 @@
+import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { or, type Criteria } from '../criteria/criteria.js';
+import { spend, type ParseContext } from './parse-context.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
+import { requireParameter, requireResourceType } from './require-parameter.js';
+
+/**
+ * Follows a reference parameter forwards: the resource points to one for which `of` holds.
+ *
+ * Without `target` every type the parameter allows is tried; types for which `of` makes no sense (they lack the
+ * parameter it names) are left out, unless it makes sense for none.
+ * See https://hl7.org/fhir/R4/search.html#chaining.
+ *
+ * @param of makes the criteria for one target type.
+ * @throws FhirError `invalid` - no reference parameter, a type it cannot point to, or an error of `of`: rather one about
+ * a value than about a parameter that a type lacks.
+ */
+export function followReference(
+  type: string,
+  code: string,
+  target: string | undefined,
+  context: ParseContext,
+  of: (target: string) => Criteria,
+): Criteria {
+  const parameter = requireReference(type, code);
+  const branches: Criteria[] = [];
+  let refusal: FhirError | undefined;
+  for (const candidate of targetTypes(type, parameter, target)) {
+    spend(context, 1);
+    try {
+      branches.push({ kind: 'chain', parameter: code, type: candidate, of: of(candidate) });
+    } catch (error) {
+      if (!(error instanceof FhirError) || error.code !== 'invalid') throw error;
+      if (refusal === undefined || isUnknownParameter(refusal)) refusal = error;
+    }
+  }
+  if (branches.length === 0 && refusal !== undefined) throw refusal;
+  return or(branches);
+}
+
+/**
+ * Follows a reference parameter backwards: a `source` resource for which `of` holds points here with it.
+ *
+ * See https://hl7.org/fhir/R4/search.html#has.
+ *
+ * @throws FhirError `invalid` - unknown source type, no reference parameter, or one that cannot point to `type`.
+ */
+export function followReverse(
+  type: string,
+  source: string,
+  code: string,
+  context: ParseContext,
+  of: (source: string) => Criteria,
+): Criteria {
+  const { targets } = requireReference(requireResourceType(source), code);
+  if (targets !== undefined && !targets.includes(type)) {
+    throw new FhirError(
+      'invalid',
+      `Search parameter "${code}" of ${source} cannot point to ${type}, only to ${orList(targets)}`,
+    );
+  }
+  spend(context, 1);
+  return { kind: 'has', type: source, parameter: code, of: of(source) };
+}
+
+/**
+ * The types that a reference parameter is narrowed to by naming one of them.
+ *
+ * @throws FhirError `invalid` - the parameter cannot point to `target`, or could point to anything and none is named.
+ */
+export function targetTypes(
+  type: string,
+  parameter: SearchParameterDefinition,
+  target: string | undefined,
+): readonly string[] {
+  const { code, targets } = parameter;
+  if (target === undefined) {
+    if (targets !== undefined) return targets;
+    throw new FhirError('invalid', `"${code}" of ${type} can point to any type: name one, as in "${code}:Patient"`);
+  }
+  requireResourceType(target);
+  if (targets === undefined || targets.includes(target)) return [target];
+  throw new FhirError(
+    'invalid',
+    `Search parameter "${code}" of ${type} cannot point to ${target}, only to ${orList(targets)}`,
+  );
+}
+
+function isUnknownParameter(error: FhirError): boolean {
+  return error.details?.['unknownParameter'] !== undefined;
+}
+
+function requireReference(type: string, code: string): SearchParameterDefinition {
+  const parameter = requireParameter(type, code);
+  if (parameter.type === 'reference') return parameter;
+  throw new FhirError(
+    'invalid',
+    `Only reference parameters can be followed, but ${quote(code)} of ${type} is of type ${parameter.type}`,
+  );
+}

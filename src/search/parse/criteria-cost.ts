@@ -1,0 +1,117 @@
+import type { Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
+import { tooCostly } from './parse-context.js';
+
+/**
+ * Most that a search may cost as it was asked for. See {@link criteriaCost}.
+ *
+ * Searches of real systems cost up to about 25. A condition that every resource passes takes about 1 µs of each, so the
+ * dearest search still takes about half a minute over 100,000 resources of its type, if their number is asked for.
+ */
+export const MAX_SEARCH_COST = 250;
+
+/** Most that it may cost with what access rules add. A dozen rules that hide different fields bring up to about 200. */
+export const MAX_RESTRICTED_COST = 1_000;
+
+/**
+ * Refuses a search that would keep a store busy for too long, before any store is asked.
+ *
+ * @param sort each key is a look at the index per match
+ * @throws FhirError `too-costly` - with `details.limit` and `details.value`
+ */
+export function assertAffordable(
+  { criteria, sort = [] }: { readonly criteria: Criteria; readonly sort?: readonly SortKey[] | undefined },
+  limit = MAX_SEARCH_COST,
+): void {
+  const cost = criteriaCost(criteria) + sort.length;
+  if (cost <= limit) return;
+  throw tooCostly(
+    'look-ups per resource in one search',
+    limit,
+    Math.ceil(Math.min(cost, Number.MAX_SAFE_INTEGER)),
+    'use fewer conditions, name the target types of chains, or search in several requests',
+  );
+}
+
+/**
+ * What it costs to decide whether one resource matches: about the number of looks at an index.
+ *
+ * | criteria | cost |
+ * |---|---|
+ * | a condition | 1 |
+ * | `:text`, which reads the stored resource on some stores | 10 |
+ * | a composite | 1 per component |
+ * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes and ids are a list: 1/500 |
+ * | a chain | 2, and its criteria |
+ * | a `_has`, which looks at many resources | 4, and its criteria |
+ *
+ * Nodes that stand in several places count in each, yet are read once: the cost of criteria whose parts multiply is
+ * known before they do.
+ */
+export function criteriaCost(criteria: Criteria): number {
+  return costOf(criteria, new Map());
+}
+
+function costOf(criteria: Criteria, known: Map<Criteria, number>): number {
+  let cost = known.get(criteria);
+  if (cost === undefined) known.set(criteria, (cost = newCostOf(criteria, known)));
+  return cost;
+}
+
+function newCostOf(criteria: Criteria, known: Map<Criteria, number>): number {
+  switch (criteria.kind) {
+    case 'all':
+    case 'none':
+      return 0;
+    case 'and':
+      return sum(criteria.of, (one) => costOf(one, known));
+    case 'or':
+      return (
+        alternativesCost(criteria.of.filter(({ kind }) => kind === 'match') as readonly MatchCriteria[]) +
+        sum(criteria.of, (one) => (one.kind === 'match' ? 0 : costOf(one, known)))
+      );
+    case 'not':
+      return costOf(criteria.of, known);
+    case 'id':
+    case 'last-updated':
+    case 'missing':
+      return 1;
+    case 'match':
+      return matchCost(criteria);
+    case 'composite':
+      return sum(criteria.tests, ({ kind }) => (kind === 'text' ? TEXT_COST : 1));
+    case 'chain':
+      return CHAIN_COST + costOf(criteria.of, known);
+    case 'has':
+      return HAS_COST + costOf(criteria.of, known);
+  }
+}
+
+const TEXT_COST = 10;
+const CHAIN_COST = 2;
+const HAS_COST = 4;
+const ALTERNATIVE_COST = 1 / 50;
+const LISTED_COST = 1 / 500;
+
+function alternativesCost(matches: readonly MatchCriteria[]): number {
+  const parameters = new Set<string>();
+  return sum(matches, (one) => {
+    const isFirst = !parameters.has(one.parameter);
+    parameters.add(one.parameter);
+    if (isFirst || one.test.kind === 'text') return matchCost(one);
+    return isListed(one) ? LISTED_COST : ALTERNATIVE_COST;
+  });
+}
+
+/** Stores make one list of what differs in its code or id alone. */
+function isListed({ test }: MatchCriteria): boolean {
+  if (test.kind === 'token') return test.code !== undefined && test.negated !== true;
+  return test.kind === 'reference' && test.id !== undefined && test.negated !== true;
+}
+
+function matchCost({ test }: MatchCriteria): number {
+  return test.kind === 'text' ? TEXT_COST : 1;
+}
+
+function sum<Item>(items: readonly Item[], costOf: (item: Item) => number): number {
+  return items.reduce((total, item) => total + costOf(item), 0);
+}

@@ -1,0 +1,136 @@
+import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/definition-types.js';
+import { FhirError } from '../../../fhir/error.js';
+import { not, type Criteria, type ValueTest } from '../../criteria/criteria.js';
+import { unescape } from '../escapes.js';
+import { fold } from '../../index/fold.js';
+import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
+import { missingCriteria, parseBoolean } from '../parse-parameter.js';
+import { parseReferenceValue } from '../parse-reference-value.js';
+import { parseTokenValue } from '../parse-token-value.js';
+import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
+import { orList, quote } from '../../../fhir/messages/quote.js';
+
+/** The operators of `_filter`. See https://hl7.org/fhir/R4/search_filter.html#ops. */
+// prettier-ignore
+const OPERATORS = [
+  'eq', 'ne', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le', 'ap', 'sa', 'eb', 'pr', 'po', 'ss', 'sb', 'in', 'ni', 're',
+] as const;
+
+type Operator = (typeof OPERATORS)[number];
+
+const ORDERED = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const;
+const TEXTUAL = ['eq', 'ne', 'co', 'sw', 'ew'] as const;
+
+/** What each parameter type takes besides `pr`; for references `eq` is taken as `re`, for R4 gives it no other meaning. */
+const ALLOWED = {
+  string: TEXTUAL,
+  uri: TEXTUAL,
+  token: ['eq', 'ne'],
+  reference: ['re', 'eq', 'ne'],
+  date: [...ORDERED, 'po'],
+  number: ORDERED,
+  quantity: ORDERED,
+  composite: ['eq'],
+  special: [],
+} as const satisfies Readonly<Record<SearchParameterType, readonly Operator[]>>;
+
+/** Operators that R4 defines for a type, but that need what this library has not, and the reason. */
+const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, Readonly<Partial<Record<Operator, string>>>>>> = {
+  string: before(['gt', 'lt', 'ge', 'le'], 'an order of strings in the index'),
+  number: before(['co'], 'the precision of stored numbers in the index'),
+  date: before(['co'], 'containment in the index; "po" finds what overlaps'),
+  token: before(['ss', 'sb', 'in', 'ni'], 'a terminology server'),
+};
+
+const COMPARATORS = { eq: 'equals', ne: 'not-equals', co: 'contains', sw: 'starts-with', ew: 'ends-with' } as const;
+
+/**
+ * What an operator and its value ask of a parameter.
+ *
+ * Strings and uris are taken literally, all other values are in the form of plain search parameters, escapes included.
+ *
+ * @throws FhirError `invalid` - an unknown operator, one that does not fit the type, a malformed value.
+ * @throws FhirError `unsupported` - an operator that needs a terminology server or more than the index holds.
+ */
+export function comparisonCriteria(
+  type: string,
+  parameter: SearchParameterDefinition,
+  operatorText: string,
+  value: string,
+  context: ParseContext,
+): Criteria {
+  const operator = requireOperator(parameter, operatorText);
+  const { code } = parameter;
+  if (value === '') throw new FhirError('invalid', `Search parameter "${code}" needs a value, got an empty one`);
+  if (value.length > MAX_VALUE_LENGTH) {
+    throw tooCostly(`characters in a value of "${code}"`, MAX_VALUE_LENGTH, value.length, 'shorten it');
+  }
+  if (operator === 'pr') return missingCriteria(parameter, !parseBoolean(code, value));
+  if (code === '_id') {
+    const id: Criteria = { kind: 'id', ids: [unescape(value)] };
+    return operator === 'ne' ? not(id) : id;
+  }
+  if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
+  const test = testOf(parameter, operator, value, context);
+  if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
+  return { kind: 'match', parameter: code, test };
+}
+
+function requireOperator(parameter: SearchParameterDefinition, text: string): Operator {
+  const operator = OPERATORS.find((one) => one === text);
+  if (operator === undefined)
+    throw new FhirError('invalid', `Unknown operator ${quote(text)}: use ${orList(OPERATORS)}`);
+  const { code, type } = parameter;
+  const allowed: readonly Operator[] = type === 'composite' ? ALLOWED.composite : [...ALLOWED[type], 'pr'];
+  if (allowed.includes(operator)) return operator;
+  const needs = UNSUPPORTED[type]?.[operator];
+  if (needs !== undefined) {
+    throw new FhirError(
+      'unsupported',
+      `Operator "${operator}" on "${code}" of type ${type} needs ${needs}; it is not supported`,
+    );
+  }
+  throw new FhirError(
+    'invalid',
+    `Operator "${operator}" does not fit "${code}" of type ${type}, which takes ${orList(allowed)}`,
+  );
+}
+
+/** The operator has been checked to fit the parameter's type. */
+function testOf(
+  parameter: SearchParameterDefinition,
+  operator: Exclude<Operator, 'pr'>,
+  value: string,
+  context: ParseContext,
+): ValueTest {
+  const { code, targets } = parameter;
+  switch (parameter.type) {
+    case 'string':
+      return { kind: 'string', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], text: fold(value) };
+    case 'uri':
+      return { kind: 'uri', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], value };
+    case 'token':
+      return { ...parseTokenValue(code, value, context), ...negation(operator) };
+    case 'reference':
+      return { ...parseReferenceValue(parameter, targets, value, context), ...negation(operator) };
+    case 'date':
+      return parseDateValue(code, operator as OrderedOperator | 'po', value, context);
+    case 'number':
+      return parseNumberValue(code, operator as OrderedOperator, value);
+    case 'quantity':
+      return parseQuantityValue(code, operator as OrderedOperator, value, context);
+    case 'composite':
+    case 'special':
+      throw new TypeError(`No operator tests values of type ${parameter.type}`);
+  }
+}
+
+type OrderedOperator = (typeof ORDERED)[number];
+
+function negation(operator: Operator): { readonly negated?: true } {
+  return operator === 'ne' ? { negated: true } : {};
+}
+
+function before(operators: readonly Operator[], reason: string): Readonly<Partial<Record<Operator, string>>> {
+  return Object.fromEntries(operators.map((operator) => [operator, reason]));
+}

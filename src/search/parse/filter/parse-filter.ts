@@ -1,0 +1,87 @@
+import { FhirError } from '../../../fhir/error.js';
+import { followReference } from '../chain.js';
+import { ALL, and, not, or, type Criteria } from '../../criteria/criteria.js';
+import { filterGroup, groupCriteria } from './filter-groups.js';
+import { comparisonCriteria } from './filter-operators.js';
+import { parseFilterSyntax, type FilterComparison, type FilterExpression } from './filter-syntax.js';
+import { walkName } from '../parameter-name.js';
+import { createParseContext, spend, type ParseContext, type SearchOptions } from '../parse-context.js';
+import { quote } from '../../../fhir/messages/quote.js';
+import { requireParameter } from '../require-parameter.js';
+
+/**
+ * A `_filter` expression as criteria on resources of the type.
+ *
+ * It is read left to right, `and` and `or` of equal rank. `eq` on strings compares the whole folded text; `ne` asks for
+ * some value that differs. Chains may name their target type (`subject:Patient.name`) and filter on the way
+ * (`subject[gender eq male].name`). Options of `modifiers` do not matter here.
+ * See https://hl7.org/fhir/R4/search_filter.html.
+ *
+ * @throws FhirError `invalid` - bad syntax, an unknown name or a malformed value; `details.offset` says where.
+ * @throws FhirError `unsupported` - an operator that needs a terminology server, such as `in` and `ss`.
+ * @throws FhirError `too-costly` - too long, too deep, or too many comparisons.
+ * @example
+ * parseFilter('Patient', 'given eq "peter" and birthdate ge 2014-10-10');
+ */
+export function parseFilter(type: string, text: string, options?: SearchOptions): Criteria {
+  return parseFilterIn(createParseContext(options), type, text);
+}
+
+/** {@link parseFilter} as a part of a larger search. */
+export function parseFilterIn(context: ParseContext, type: string, text: string): Criteria {
+  return criteriaOf(type, parseFilterSyntax(text), { ...context, systemAliases: true });
+}
+
+function criteriaOf(type: string, expression: FilterExpression, context: ParseContext): Criteria {
+  switch (expression.kind) {
+    case 'and':
+      return and(expression.of.map((one) => criteriaOf(type, one, context)));
+    case 'or':
+      return or(expression.of.map((one) => criteriaOf(type, one, context)));
+    case 'not':
+      return not(criteriaOf(type, expression.of, context));
+    case 'comparison':
+      return withOffset(expression.offset, () => comparisonFrom(type, expression, 0, context));
+  }
+}
+
+/** The comparison seen from the resource that its path has reached after `index` steps. */
+function comparisonFrom(type: string, comparison: FilterComparison, index: number, context: ParseContext): Criteria {
+  const { path, operator, value } = comparison;
+  const { name, filter } = path[index]!;
+  const next = path[index + 1];
+  if (next === undefined) {
+    return walkName(type, name, context, (last, code, modifier) => {
+      if (modifier !== undefined) {
+        throw new FhirError('invalid', `"_filter" has operators in place of modifiers, so ${quote(name)} takes none`);
+      }
+      spend(context, 1);
+      return comparisonCriteria(last, requireParameter(last, code), operator, value, context);
+    });
+  }
+  return walkName(type, name, context, (last, code, target) => {
+    const group = filter === undefined ? undefined : filterGroup(last, code);
+    if (group !== undefined && filter !== undefined && index + 2 === path.length) {
+      spend(context, group.parts.size);
+      return groupCriteria(last, group, filter, { step: next, operator, value }, context);
+    }
+    return followReference(last, code, target, context, (reached) =>
+      and([
+        filter === undefined ? ALL : criteriaOf(reached, filter, context),
+        comparisonFrom(reached, comparison, index + 1, context),
+      ]),
+    );
+  });
+}
+
+/** Errors of names and values learn where they stand; those of a filter inside keep their own place. */
+function withOffset(offset: number, make: () => Criteria): Criteria {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof FhirError) || error.details?.['offset'] !== undefined) throw error;
+    throw new FhirError(error.code, `${error.message} (at offset ${offset} of "_filter")`, {
+      details: { ...error.details, offset },
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
+
+/** A modifier that is carried out; `type` stands for the name of a resource type. */
+export type Modifier = 'missing' | 'not' | 'text' | 'exact' | 'contains' | 'identifier' | 'above' | 'below' | 'type';
+
+/**
+ * What each parameter type allows. See https://hl7.org/fhir/R4/search.html#modifiers.
+ *
+ * R4 defines `:not` for tokens; that it also serves references and uris is R5's rule, harmless to R4 callers.
+ */
+const ALLOWED: Readonly<Record<SearchParameterType, readonly Modifier[]>> = {
+  string: ['missing', 'exact', 'contains'],
+  token: ['missing', 'not', 'text'],
+  reference: ['missing', 'not', 'identifier', 'type'],
+  uri: ['missing', 'not', 'above', 'below'],
+  date: ['missing'],
+  number: ['missing'],
+  quantity: ['missing'],
+  composite: [],
+  special: [],
+};
+
+/** A resource's own id has no text beside it. */
+const ALLOWED_ON_ID: readonly Modifier[] = ['missing', 'not'];
+
+/** Modifiers of the specification that need what this library has not, and the reason. */
+const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<string, string>>>> = {
+  string: new Map([['text', 'a text search engine']]),
+  token: new Map([
+    ['in', 'a terminology server'],
+    ['not-in', 'a terminology server'],
+    ['above', 'a terminology server'],
+    ['below', 'a terminology server'],
+    ['of-type', 'the types of identifiers in the index'],
+  ]),
+  reference: new Map([
+    ['above', 'hierarchies in the index'],
+    ['below', 'hierarchies in the index'],
+  ]),
+};
+
+/**
+ * The modifier that a text after the colon names.
+ *
+ * @throws FhirError `unsupported` - the specification has it for this type, this library does not.
+ * @throws FhirError `invalid` - it does not fit the parameter's type; the message names those that do.
+ */
+export function requireModifier(parameter: Pick<SearchParameterDefinition, 'code' | 'type'>, text: string): Modifier {
+  const allowed = parameter.code === '_id' ? ALLOWED_ON_ID : ALLOWED[parameter.type];
+  const modifier = allowed.find((one) => one === text && one !== 'type');
+  if (modifier !== undefined) return modifier;
+  if (allowed.includes('type') && isResourceType(text)) return 'type';
+  const needs = UNSUPPORTED[parameter.type]?.get(text);
+  if (needs !== undefined) {
+    throw new FhirError(
+      'unsupported',
+      `Modifier ":${text}" on "${parameter.code}" needs ${needs} and is not supported`,
+    );
+  }
+  const fitting = allowed.map((one) => (one === 'type' ? ':[resource type]' : `":${one}"`));
+  throw new FhirError(
+    'invalid',
+    `Modifier ${quote(`:${text}`)} does not fit "${parameter.code}" of type ${parameter.type}, which takes ${orList(fitting) || 'none'}`,
+  );
+}

@@ -1,0 +1,54 @@
+import type { Prefix } from '../criteria/criteria.js';
+
+/** Two bounds; what they enclose depends on the prefix, see `NumberTest`. */
+export interface NumberSpan {
+  readonly low: number;
+  readonly high: number;
+}
+
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+/** Far more digits than a double can hold; longer ones are refused. */
+const LONGEST = 100;
+
+/**
+ * The bounds that a search for a number compares with, see `NumberTest` in criteria.ts.
+ *
+ * Without an exponent the precision is half a unit of the last digit: `100` is 99.5 up to 100.5, `5.40` is 5.395 up to
+ * 5.405. With one it is half a unit of the place *after* the last digit, which is what the specification's only example
+ * says: `1e2` is 95 up to 105. See https://hl7.org/fhir/R4/search.html#number.
+ *
+ * All bounds are worked out in decimal, so that 5.395 is exactly the double that JSON's `5.395` is.
+ *
+ * @returns undefined for anything but a finite decimal number.
+ */
+export function numberSpan(prefix: Prefix, text: string): NumberSpan | undefined {
+  const match = text.length > LONGEST ? null : DECIMAL.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole, fraction = '', exponent] = match as unknown as [string, string, string, string?, string?];
+  const digits = BigInt(`${sign}${whole}${fraction}`);
+  /** Power of ten of the last digit. */
+  const power = Number(exponent ?? 0) - fraction.length;
+  const exact = decimal(digits, power);
+  if (!Number.isFinite(exact)) return undefined;
+  switch (prefix) {
+    case 'eq':
+    case 'ne': {
+      const finest = exponent === undefined ? power - 1 : power - 2;
+      const tens = exponent === undefined ? 10n : 100n;
+      return { low: decimal(digits * tens - 5n, finest), high: decimal(digits * tens + 5n, finest) };
+    }
+    case 'ap': {
+      const a = decimal(digits * 9n, power - 1);
+      const b = decimal(digits * 11n, power - 1);
+      return a < b ? { low: a, high: b } : { low: b, high: a };
+    }
+    default:
+      return { low: exact, high: exact };
+  }
+}
+
+/** The double nearest to `digits × 10^power`. */
+function decimal(digits: bigint, power: number): number {
+  // A negative zero would be a second way to write zero.
+  return Number(`${digits}e${power}`) + 0;
+}

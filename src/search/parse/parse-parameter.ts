@@ -1,0 +1,213 @@
+import { searchParameter } from '../../fhir/definitions.js';
+import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { targetTypes } from './chain.js';
+import { ALL, NONE, and, not, or, type Criteria, type ReferenceTest, type ValueTest } from '../criteria/criteria.js';
+import { countEscaped, splitEscaped, unescape } from './escapes.js';
+import { fold } from '../index/fold.js';
+import { requireModifier, type Modifier } from './modifiers.js';
+import { walkName } from './parameter-name.js';
+import {
+  MAX_VALUES,
+  MAX_VALUE_LENGTH,
+  createParseContext,
+  spend,
+  tooCostly,
+  type ParseContext,
+  type SearchOptions,
+} from './parse-context.js';
+import { parseReferenceValue } from './parse-reference-value.js';
+import { parseTokenValue } from './parse-token-value.js';
+import { parseCompositeValue, parseValue } from './parse-value.js';
+import { quote } from '../../fhir/messages/quote.js';
+import { requireParameter } from './require-parameter.js';
+
+/**
+ * One search parameter with its values, as criteria on resources of the type.
+ *
+ * Commas within a value and several values both mean "or"; no value at all matches nothing. Parameters repeated to mean
+ * "and" are the caller's to join. See https://hl7.org/fhir/R4/search.html#parameters.
+ *
+ * @param name `code`; with `options.modifiers` also `code:not`, `subject:Patient.name`, `_has:Observation:patient:code`.
+ * @throws FhirError `invalid` - unknown name, unfitting modifier, malformed value.
+ * @throws FhirError `unsupported` - defined by FHIR, but not evaluated here.
+ * @throws FhirError `too-costly` - more values, longer values or longer chains than allowed.
+ * @example
+ * parseParameter('Patient', 'family', ['Kulas,Smith']);
+ */
+export function parseParameter(
+  type: string,
+  name: string,
+  values: readonly string[],
+  options?: SearchOptions,
+): Criteria {
+  return parseParameterIn(createParseContext(options), type, name, values);
+}
+
+/** {@link parseParameter} as a part of a larger search. */
+export function parseParameterIn(
+  context: ParseContext,
+  type: string,
+  name: string,
+  values: readonly string[],
+): Criteria {
+  if (!context.modifiers && (/[:.]/.test(name) || name === '_has')) {
+    throw new FhirError(
+      'invalid',
+      `Modifiers and chains are not supported here, but ${quote(name)} uses one: use "_filter"`,
+    );
+  }
+  const alternatives = splitValues(name, values);
+  return walkName(type, name, context, (last, code, modifier) => {
+    spend(context, alternatives.length);
+    return criteriaOf(last, code, modifier, alternatives, context);
+  });
+}
+
+/** The alternatives that commas and several values give, still escaped. */
+function splitValues(name: string, values: readonly string[]): readonly string[] {
+  const count = values.reduce((sum, value) => sum + countEscaped(value, ','), 0);
+  if (count > MAX_VALUES) {
+    throw tooCostly(`values for ${quote(name)}`, MAX_VALUES, count, 'ask in several requests');
+  }
+  const alternatives = values.flatMap((value) => splitEscaped(value, ','));
+  for (const { length } of alternatives) {
+    if (length > MAX_VALUE_LENGTH) {
+      throw tooCostly(`characters in a value of ${quote(name)}`, MAX_VALUE_LENGTH, length, 'shorten it');
+    }
+  }
+  return alternatives;
+}
+
+function criteriaOf(
+  type: string,
+  code: string,
+  modifierText: string | undefined,
+  values: readonly string[],
+  context: ParseContext,
+): Criteria {
+  const parameter = requireParameter(type, code);
+  const modifier = modifierText === undefined ? undefined : requireModifier(parameter, modifierText);
+  const each = (criteriaFor: (value: string) => Criteria): Criteria =>
+    or(
+      values.map((value) => {
+        if (value === '') throw new FhirError('invalid', `Search parameter "${code}" needs a value, got an empty one`);
+        return criteriaFor(value);
+      }),
+    );
+  /** All alternatives; ids make one criterion together, as a store reads them at once. */
+  const any = (): Criteria => {
+    const criteria = each((value) => plainCriteria(type, parameter, value, context));
+    return code === '_id' ? { kind: 'id', ids: values.map(unescape) } : criteria;
+  };
+  switch (modifier) {
+    case undefined:
+      return any();
+    case 'not':
+      return not(any());
+    case 'missing':
+      return each((value) => missingCriteria(parameter, parseBoolean(code, value)));
+    case 'identifier':
+      return each((value) => ({
+        kind: 'match',
+        parameter: `${code}:identifier`,
+        test: parseTokenValue(code, value, context),
+      }));
+    case 'type': {
+      const targets = targetTypes(type, parameter, modifierText);
+      return each((value) => ({ kind: 'match', parameter: code, test: typedReference(code, targets, value, context) }));
+    }
+    default:
+      return each((value) => ({ kind: 'match', parameter: code, test: modifiedTest(code, modifier, unescape(value)) }));
+  }
+}
+
+/**
+ * One value, still escaped, of a parameter without modifier.
+ *
+ * `_id` and `_lastUpdated` have criteria of their own, composites too.
+ */
+export function plainCriteria(
+  type: string,
+  parameter: SearchParameterDefinition,
+  value: string,
+  context: ParseContext,
+): Criteria {
+  const { code } = parameter;
+  if (code === '_id') return { kind: 'id', ids: [unescape(value)] };
+  if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
+  if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
+  const test = parseValue(parameter, value, context);
+  if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
+  return { kind: 'match', parameter: code, test };
+}
+
+/** Whether the resource has no value of the parameter. See https://hl7.org/fhir/R4/search.html#modifiers. */
+export function missingCriteria(parameter: SearchParameterDefinition, missing: boolean): Criteria {
+  const { code, type } = parameter;
+  if (code === '_id' || code === '_lastUpdated') return missing ? NONE : ALL;
+  const own: Criteria = { kind: 'missing', parameter: code, missing };
+  if (type !== 'reference') return own;
+  // A reference by identifier alone is a value too, indexed under a name of its own.
+  const byIdentifier: Criteria = { kind: 'missing', parameter: `${code}:identifier`, missing };
+  return missing ? and([own, byIdentifier]) : or([own, byIdentifier]);
+}
+
+/**
+ * @throws FhirError `invalid` - neither `true` nor `false`.
+ */
+export function parseBoolean(parameter: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new FhirError(
+    'invalid',
+    `Whether "${parameter}" is missing or present is told by true or false, not ${quote(text)}`,
+  );
+}
+
+/** The url of a conformance resource may carry its version. See https://hl7.org/fhir/R4/search.html#uri. */
+function canonicalCriteria(type: string, value: string, context: ParseContext): Criteria {
+  const parts = splitEscaped(value, '|').map(unescape);
+  const [url, version] = parts as [string, string?];
+  const versioned =
+    parts.length === 2 && url !== '' && version !== '' && searchParameter(type, 'version') !== undefined;
+  if (!versioned || version === undefined)
+    return match('url', { kind: 'uri', comparator: 'equals', value: unescape(value) });
+  spend(context, 1);
+  return and([
+    match('url', { kind: 'uri', comparator: 'equals', value: url }),
+    match('version', { kind: 'token', code: version }),
+  ]);
+}
+
+function typedReference(code: string, targets: readonly string[], value: string, context: ParseContext): ReferenceTest {
+  const test = parseReferenceValue({ code }, targets, unescape(value), context);
+  const named = test.types?.find((type) => !targets.includes(type));
+  if (named === undefined) return test;
+  throw new FhirError('invalid', `A value of "${code}:${targets.join()}" names a resource of type ${named}`);
+}
+
+/** Tests that only modifiers give, from a value without escapes. */
+function modifiedTest(
+  code: string,
+  modifier: Extract<Modifier, 'text' | 'exact' | 'contains' | 'above' | 'below'>,
+  value: string,
+): ValueTest {
+  switch (modifier) {
+    case 'text':
+      return { kind: 'text', text: fold(value) };
+    case 'exact':
+      return { kind: 'string', comparator: 'exact', text: value };
+    case 'contains':
+      return { kind: 'string', comparator: 'contains', text: fold(value) };
+    case 'above':
+    case 'below':
+      if (/^urn:/i.test(value)) {
+        throw new FhirError('invalid', `Modifier ":${modifier}" on "${code}" takes URLs only, not ${quote(value)}`);
+      }
+      return { kind: 'uri', comparator: modifier, value };
+  }
+}
+
+function match(parameter: string, test: ValueTest): Criteria {
+  return { kind: 'match', parameter, test };
+}

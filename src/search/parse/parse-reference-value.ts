@@ -1,0 +1,53 @@
+import { isResourceType, resourceTypes } from '../../fhir/definitions.js';
+import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { parseReference } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
+import type { ReferenceTest } from '../criteria/criteria.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import type { ParseContext } from './parse-context.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
+
+/**
+ * One value of a reference parameter.
+ *
+ * | text | matches |
+ * |---|---|
+ * | `123` | that id in any type the parameter can point to |
+ * | `Patient/123`, `Patient/123/_history/2`, the same below the own base | that resource, whatever version is named |
+ * | `http://…`, `http://…\|1.0`, `urn:…` | that URL; a canonical without version matches every version |
+ *
+ * See https://hl7.org/fhir/R4/search.html#reference.
+ *
+ * @param targets the types that a bare id may belong to; undefined: any.
+ * @throws FhirError `invalid` - the text is none of these.
+ */
+export function parseReferenceValue(
+  parameter: Pick<SearchParameterDefinition, 'code'>,
+  targets: readonly string[] | undefined,
+  text: string,
+  context: ParseContext,
+): ReferenceTest {
+  if (isResourceId(text)) {
+    return targets === undefined ? { kind: 'reference', id: text } : { kind: 'reference', types: targets, id: text };
+  }
+  const reference = parseReference(text, context.baseUrl);
+  switch (reference?.kind) {
+    case 'local':
+      if (!isResourceType(reference.type)) {
+        throw new FhirError(
+          'invalid',
+          `Unknown resource type ${quote(reference.type)} in a value of search parameter "${parameter.code}".${didYouMean(reference.type, resourceTypes())}`,
+        );
+      }
+      return { kind: 'reference', types: [reference.type], id: reference.id };
+    case 'foreign':
+      return { kind: 'reference', url: reference.url };
+    case 'urn':
+      return { kind: 'reference', url: reference.urn };
+    default: {
+      const forms = ['an id', `a reference such as ${targets?.[0] ?? 'Patient'}/123`, 'an absolute URL'];
+      throw new FhirError('invalid', `Search parameter "${parameter.code}" takes ${orList(forms)}, not ${quote(text)}`);
+    }
+  }
+}

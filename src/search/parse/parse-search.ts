@@ -1,0 +1,132 @@
+import { FhirError } from '../../fhir/error.js';
+import { and, type Criteria, type SortKey } from '../criteria/criteria.js';
+import { parseFilterIn } from './filter/parse-filter.js';
+import { createParseContext, type SearchOptions } from './parse-context.js';
+import { parseParameterIn } from './parse-parameter.js';
+import { parseSort } from './parse-sort.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
+import { requireResourceType } from './require-parameter.js';
+
+/** A search request taken apart: what to find, and how to hand it out. What was not asked for is left out. */
+export interface SearchRequest {
+  readonly criteria: Criteria;
+  readonly sort?: readonly SortKey[];
+  /** Longest page. */
+  readonly count?: number;
+  /** Matches to leave out before the page. */
+  readonly offset?: number;
+  readonly total?: TotalMode;
+  /** True for `_summary=count`: only the number of matches is wanted. */
+  readonly summaryCount?: boolean;
+}
+
+export type TotalMode = 'none' | 'estimate' | 'accurate';
+
+/**
+ * A search as a query string (`name=Ann&birthdate=ge2010`, percent-encoded, a leading `?` allowed), as parsed
+ * parameters, or as an object. Repetition, and an array in an object, mean "and"; commas mean "or".
+ */
+export type SearchInput =
+  string | URLSearchParams | { readonly [name: string]: string | readonly string[] | undefined };
+
+/**
+ * A REST-style search: parameters with modifiers and chains, `_filter`, `_sort`, `_count`, `_offset`, `_total`,
+ * `_summary=count`.
+ *
+ * See https://hl7.org/fhir/R4/search.html.
+ *
+ * @throws FhirError `invalid` - unknown name or malformed value.
+ * @throws FhirError `unsupported` - a parameter of FHIR that this library does not carry out, such as `_include`.
+ * @throws FhirError `too-costly` - more comparisons than allowed.
+ * @example
+ * parseSearch('Patient', 'name=Ann&birthdate=ge2010&_sort=-birthdate&_count=20');
+ */
+export function parseSearch(type: string, query: SearchInput, options?: SearchOptions): SearchRequest {
+  requireResourceType(type);
+  const context = createParseContext(options);
+  const results: { -readonly [Name in keyof SearchRequest]?: SearchRequest[Name] } = {};
+  const sorts: string[] = [];
+  const criteria: Criteria[] = [];
+  const once = new Set<string>();
+  for (const [name, value] of parametersOf(query)) {
+    if (RESULT_PARAMETERS.has(name)) {
+      if (once.has(name)) throw new FhirError('invalid', `"${name}" may be given once, not several times`);
+      once.add(name);
+    }
+    switch (name) {
+      case '_filter':
+        criteria.push(parseFilterIn(context, type, value));
+        break;
+      case '_sort':
+        sorts.push(value);
+        break;
+      case '_count':
+        results.count = parseWhole(name, value);
+        break;
+      case '_offset':
+        results.offset = parseWhole(name, value);
+        break;
+      case '_total':
+        results.total = parseTotal(value);
+        break;
+      case '_summary':
+        if (parseSummary(value)) results.summaryCount = true;
+        break;
+      default:
+        assertSupported(name);
+        criteria.push(parseParameterIn(context, type, name, [value]));
+    }
+  }
+  if (sorts.length > 0) results.sort = parseSort(type, sorts);
+  return { ...results, criteria: and(criteria) };
+}
+
+const RESULT_PARAMETERS: ReadonlySet<string> = new Set(['_count', '_offset', '_total', '_summary']);
+
+/** Parameters of FHIR and its HTTP interface that steer results in ways this library does not know. */
+const UNSUPPORTED: ReadonlySet<string> = new Set([
+  '_include',
+  '_revinclude',
+  '_elements',
+  '_contained',
+  '_containedType',
+  '_format',
+  '_pretty',
+  '_cursor',
+  '_since',
+]);
+
+function* parametersOf(query: SearchInput): Iterable<readonly [string, string]> {
+  if (typeof query === 'string') yield* new URLSearchParams(query);
+  else if (query instanceof URLSearchParams) yield* query;
+  else {
+    for (const [name, value] of Object.entries(query)) {
+      for (const one of typeof value === 'string' ? [value] : (value ?? [])) yield [name, one];
+    }
+  }
+}
+
+function assertSupported(name: string): void {
+  const base = name.split(':', 1)[0]!;
+  if (UNSUPPORTED.has(base)) throw new FhirError('unsupported', `Search parameter "${base}" is not supported`);
+}
+
+function parseWhole(name: string, text: string): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  if (value === undefined)
+    throw new FhirError('invalid', `"${name}" takes a whole number from 0 up, not ${quote(text)}`);
+  return value;
+}
+
+function parseTotal(text: string): TotalMode {
+  if (text === 'none' || text === 'estimate' || text === 'accurate') return text;
+  throw new FhirError('invalid', `"_total" takes ${orList(['none', 'estimate', 'accurate'])}, not ${quote(text)}`);
+}
+
+/** True for `count`; `false` asks for whole resources, as without `_summary`. */
+function parseSummary(text: string): boolean {
+  if (text === 'count') return true;
+  if (text === 'false') return false;
+  const known = text === 'true' || text === 'text' || text === 'data';
+  throw new FhirError(known ? 'unsupported' : 'invalid', `"_summary" takes count or false here, not ${quote(text)}`);
+}

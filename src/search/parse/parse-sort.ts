@@ -1,0 +1,43 @@
+import { FhirError } from '../../fhir/error.js';
+import type { SortKey } from '../criteria/criteria.js';
+import { quote } from '../../fhir/messages/quote.js';
+import { requireParameter } from './require-parameter.js';
+
+/**
+ * The keys of `_sort`: parameter codes joined by commas, a minus before those that descend.
+ *
+ * A parameter named twice counts where it stands first. See https://hl7.org/fhir/R4/search.html#sort.
+ *
+ * @param texts one or more `_sort` values; later ones follow the earlier.
+ * @throws FhirError `invalid` - an unknown parameter, an empty key, a composite parameter.
+ * @throws FhirError `unsupported` - `_score`, or a parameter of type special.
+ * @example
+ * parseSort('Observation', ['-date,code']); // [{ parameter: 'date', descending: true }, { parameter: 'code', … }]
+ */
+export function parseSort(type: string, texts: readonly string[]): SortKey[] {
+  const keys = new Map<string, SortKey>();
+  for (const text of texts) {
+    for (const part of text.split(',', MOST_KEYS + 1)) {
+      const descending = part.startsWith('-');
+      const parameter = descending ? part.slice(1) : part;
+      assertSortable(type, parameter, text);
+      if (!keys.has(parameter)) keys.set(parameter, { parameter, descending });
+    }
+  }
+  return [...keys.values()];
+}
+
+/** No type has as many parameters, so that further keys could only repeat earlier ones. */
+const MOST_KEYS = 200;
+
+function assertSortable(type: string, parameter: string, text: string): void {
+  if (parameter === '') {
+    throw new FhirError(
+      'invalid',
+      `"_sort" takes search parameters such as "-date,code", but ${quote(text)} has an empty one`,
+    );
+  }
+  if (requireParameter(type, parameter).type === 'composite') {
+    throw new FhirError('invalid', `"_sort" cannot order by composite search parameter "${parameter}"`);
+  }
+}

@@ -1,0 +1,43 @@
+import { isResourceType, resourceTypes, searchParameter, searchParameters } from '../../fhir/definitions.js';
+import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import { FhirError } from '../../fhir/error.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { quote } from '../../fhir/messages/quote.js';
+
+/** Parameters of the specification that name no elements and that this library does not evaluate. */
+const UNSUPPORTED: ReadonlySet<string> = new Set(['_text', '_content', '_query', '_list', '_type', '_score']);
+
+/**
+ * The definition of a search parameter, or a helpful error.
+ *
+ * @throws FhirError `invalid` - unknown type or unknown parameter (then with `details.unknownParameter`); the message
+ * suggests near names.
+ * @throws FhirError `unsupported` - known to FHIR, but not evaluated here (`_text`, type `special`).
+ */
+export function requireParameter(type: string, code: string): SearchParameterDefinition {
+  const definition = searchParameter(requireResourceType(type), code);
+  if (UNSUPPORTED.has(code)) throw new FhirError('unsupported', `Search parameter "${code}" is not supported`);
+  if (definition === undefined) {
+    const suggestion = didYouMean(code, searchParameters(type).keys());
+    throw new FhirError('invalid', `Unknown search parameter ${quote(code)} of ${type}.${suggestion}`, {
+      details: { unknownParameter: code.slice(0, 40), type },
+    });
+  }
+  if (definition.type === 'special') {
+    throw new FhirError(
+      'unsupported',
+      `Search parameter "${code}" of ${type} is of type special, which is not supported`,
+    );
+  }
+  return definition;
+}
+
+/**
+ * The name itself, once it is known to be a resource type.
+ *
+ * @throws FhirError `invalid` - it is none; the message suggests near names.
+ */
+export function requireResourceType(name: string): string {
+  if (isResourceType(name)) return name;
+  throw new FhirError('invalid', `Unknown resource type ${quote(name)}.${didYouMean(name, resourceTypes())}`);
+}
