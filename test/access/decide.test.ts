@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
+import { decide, isUnrestricted } from '../../src/access/decide.js';
+import {
+  coveredByWildcard,
+  isAdministrative,
+  isProgram,
+  isProtected,
+  secretFields,
+} from '../../src/access/policy/administrative-types.js';
+import { ruleInteractions } from '../../src/access/policy/rule-interactions.js';
+import {
+  ALL_INTERACTIONS,
+  READ_INTERACTIONS,
+  unrestrictedRule,
+  type AccessRule,
+  type Interaction,
+} from '../../src/access/policy/rule.js';
+import type { Criteria } from '../../src/search/criteria.js';
+
+const SOME: Criteria = { kind: 'id', ids: ['a'] };
+const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedRule('rule'), ...more });
+/** A member with the same rules for every type, however a policy could have given them. */
+const memberWith = (...rules: readonly AccessRule[]): Caller =>
+  ({ kind: 'member', project: 'clinic', rules: { rulesFor: () => rules } }) as unknown as Caller;
+
+describe('for a member', () => {
+  test('the rules of the type that grant the interaction count, and none is null', () => {
+    const reads = rule({ interactions: new Set(['read', 'search']) });
+    const writes = rule({ interactions: new Set(['update']) });
+    const caller = memberWith(reads, writes);
+    expect(decide(caller, 'Patient', 'read')).toEqual([reads]);
+    expect(decide(caller, 'Patient', 'update')).toEqual([writes]);
+    expect(decide(caller, 'Patient', 'delete')).toBeNull();
+    expect(decide(memberWith(), 'Patient', 'read')).toBeNull();
+  });
+
+  test.each(['DomainConfiguration', 'Enterprise', 'JsonWebKey', 'Login'])('no rule reaches a %s', (type) => {
+    for (const interaction of ALL_INTERACTIONS) expect(decide(memberWith(rule()), type, interaction)).toBeNull();
+  });
+
+  test.each(['Bot', 'ClientApplication'])('no rule lets a %s be written, and rules let it be read', (type) => {
+    for (const interaction of ALL_INTERACTIONS) {
+      const decided = decide(memberWith(rule()), type, interaction);
+      expect([interaction, decided === null]).toEqual([interaction, !READ_INTERACTIONS.includes(interaction)]);
+    }
+  });
+});
+
+describe('trusted code', () => {
+  const hiddenFrom = (caller: Caller, type: string, interaction: Interaction = 'read'): unknown =>
+    decide(caller, type, interaction)?.map(({ origin, hidden }) => [origin.text, hidden]);
+
+  test('has everything of its project but secrets', () => {
+    for (const caller of [systemCaller('clinic'), serverCaller('clinic')]) {
+      for (const interaction of ALL_INTERACTIONS) {
+        expect(hiddenFrom(caller, 'Patient', interaction)).toEqual([['trusted code', []]]);
+        expect(hiddenFrom(caller, 'ClientApplication', interaction)).toEqual([
+          ['trusted code', secretFields('ClientApplication')],
+        ]);
+      }
+    }
+  });
+
+  test('of a project reads of what is above it what its administrators read, and writes none of it', () => {
+    const caller = systemCaller('clinic');
+    for (const interaction of READ_INTERACTIONS) expect(decide(caller, 'User', interaction)).not.toHaveLength(0);
+    for (const interaction of ['create', 'delete'] as const) expect(decide(caller, 'User', interaction)).toEqual([]);
+    // The rules of a caller are made once.
+    expect(decide(caller, 'User', 'read')![0]).toBe(decide(caller, 'User', 'read')![0]);
+    expect(hiddenFrom(serverCaller('clinic'), 'User', 'update')).toEqual([['trusted code', secretFields('User')]]);
+  });
+});
+
+test.each<[readonly AccessRule[], boolean]>([
+  [[], false],
+  [[rule()], true],
+  [[rule({ criteria: SOME })], false],
+  [[rule({ hidden: ['name'] })], false],
+  [[rule({ criteria: SOME, hidden: ['name'] })], false],
+  [[rule({ criteria: SOME }), rule({ hidden: ['name'] })], false],
+  [[rule({ criteria: SOME }), rule()], true],
+])('rules %# grant everything: %s', (rules, unrestricted) => {
+  expect(isUnrestricted(rules)).toBe(unrestricted);
+});
+
+test.each([
+  ['Patient', { wildcard: true, administrative: false, locked: false, program: false }],
+  ['UserConfiguration', { wildcard: true, administrative: true, locked: false, program: false }],
+  ['ClientApplication', { wildcard: true, administrative: true, locked: false, program: true }],
+  ['Bot', { wildcard: true, administrative: true, locked: false, program: true }],
+  ['User', { wildcard: false, administrative: true, locked: false, program: false }],
+  ['Project', { wildcard: false, administrative: true, locked: false, program: false }],
+  ['ProjectMembership', { wildcard: false, administrative: true, locked: false, program: false }],
+  ['AccessPolicy', { wildcard: false, administrative: true, locked: false, program: false }],
+  ['Login', { wildcard: false, administrative: false, locked: true, program: false }],
+  ['JsonWebKey', { wildcard: false, administrative: false, locked: true, program: false }],
+])('%s is %j', (type, expected) => {
+  expect({
+    wildcard: coveredByWildcard(type),
+    administrative: isAdministrative(type),
+    locked: isProtected(type),
+    program: isProgram(type),
+  }).toEqual(expected);
+});
+
+test('types without secrets have none', () => {
+  expect([secretFields('Patient'), secretFields('toString')]).toEqual([[], []]);
+});
+
+test.each<[object, readonly string[]]>([
+  [{}, ALL_INTERACTIONS],
+  [{ readonly: false }, ALL_INTERACTIONS],
+  [{ readonly: true }, READ_INTERACTIONS],
+  [{ interaction: ['read'] }, ['read']],
+  [{ interaction: [] }, []],
+  [{ readonly: true, interaction: ['update'] }, READ_INTERACTIONS],
+  [{ readonly: 'true' }, []],
+  [{ readonly: 'false', interaction: ['read'] }, []],
+  [{ readonly: null }, []],
+  [{ interaction: 'read' }, []],
+  [{ interaction: { every: 1 } }, []],
+  [{ interaction: null }, []],
+  [{ interaction: ['read', 'fly'] }, []],
+  [{ interaction: ['fly', 'read'] }, []],
+  [{ interaction: [7] }, []],
+])('a rule with %j grants %j', (written, granted) => {
+  expect(ruleInteractions(written as never)).toEqual(granted);
+});
