@@ -12,8 +12,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 const MUTATED = [
-  'src/{access,projects,repository}/**/*.ts',
-  'src/search/**/{chain,date-span,fold,group-entries,match,number-span,search-subject,sort,test-value}.ts',
+  'src/{access,interactions,projects,repository}/**/*.ts',
+  'src/search/evaluate/**/*.ts',
+  'src/search/**/{chain,date-span,number-span}.ts',
 ];
 const REPORT = join(tmpdir(), 'fhirgraph-mutation.json');
 

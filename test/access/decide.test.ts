@@ -7,7 +7,7 @@ import {
   isProgram,
   isProtected,
   secretFields,
-} from '../../src/access/policy/administrative-types.js';
+} from '../../src/access/fields/administrative-types.js';
 import { ruleInteractions } from '../../src/access/policy/rule-interactions.js';
 import {
   ALL_INTERACTIONS,
@@ -15,8 +15,8 @@ import {
   unrestrictedRule,
   type AccessRule,
   type Interaction,
-} from '../../src/access/policy/rule.js';
-import type { Criteria } from '../../src/search/criteria.js';
+} from '../../src/access/rule.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 
 const SOME: Criteria = { kind: 'id', ids: ['a'] };
 const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedRule('rule'), ...more });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { hasField, withElementsOf, withoutFields } from '../../src/access/policy/hidden-fields.js';
-import { hiddenByAll, maskResource, withMasked } from '../../src/access/mask-resource.js';
+import { hasField, withElementsOf, withoutFields } from '../../src/access/fields/hidden-fields.js';
+import { hiddenByAll, maskResource, withMasked } from '../../src/access/fields/mask-resource.js';
 import { compartmentCriteria } from '../../src/access/policy/compartment.js';
-import { unrestrictedRule, type AccessRule } from '../../src/access/policy/rule.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const patient = {
@@ -72,6 +72,17 @@ describe('withoutFields', () => {
     expect(without('birthDate.extension')).toHaveProperty('birthDate', '2001');
   });
 
+  test('passes over what is no object', () => {
+    const odd = {
+      resourceType: 'Patient',
+      id: 'p',
+      name: null,
+      photo: 'x',
+      contact: [null, 7],
+    } as unknown as AnyResource;
+    expect(withoutFields(odd, ['name.given', 'photo.title', 'contact.name', 'contact.name.given'])).toEqual(odd);
+  });
+
   test('hides an inner element called id or resourceType', () => {
     const seen = withoutFields({ resourceType: 'Patient', id: 'p', name: [{ id: 'n', family: 'A' }] } as AnyResource, [
       'name.id',
@@ -121,8 +132,7 @@ describe('masks', () => {
       contained: [{ resourceType: 'Patient', id: 'c', gender: 'male', birthDate: '2001' }],
     };
     const seenBy = (...rules: AccessRule[]): unknown =>
-      (maskResource(outer, [rule([])], { rulesFor: () => rules }) as unknown as typeof outer)
-        .contained[0];
+      (maskResource(outer, [rule([])], { rulesFor: () => rules }) as unknown as typeof outer).contained[0];
     const {
       contained: [whole],
     } = outer;

@@ -22,6 +22,8 @@ test('without policies nothing is limited', () => {
 test('rules grant what they name, on Project and ProjectMembership by name, and add up', () => {
   expect(left({})).toEqual([]);
   expect(left({ resource: [] })).toEqual([]);
+  expect(left({ resource: [null, 'Project', 7] })).toEqual([]);
+  expect(left({ resource: { resourceType: 'Project' } })).toEqual([]);
   expect(left({ resource: [{ resourceType: 'Project' }] })).toEqual(every('Project'));
   expect(left({ resource: [{ resourceType: 'Project', interaction: ['create', 'read'] }] })).toEqual([
     'Project.create',
