@@ -3,6 +3,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AuditRecord } from '../../src/audit/audit.js';
 import { createBot, createClient } from '../../src/projects/clients/create-client.js';
 import { invite } from '../../src/projects/invite/invite.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
 import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
 import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
 import { type Clinic, openClinic, person, rejection, stores } from './harness.js';
@@ -41,6 +42,39 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     }
     await updateClient(clinic.project, client.id!, { status: 'active' }, context);
     expect(await signIn(clinic.store, { membership: membership.id! })).toMatchObject({ membership: membership.id! });
+  });
+
+  test('the last administrator who can sign in is neither switched off nor left alone with those who cannot', async () => {
+    const above = { store: clinic.store, caller: clinic.superAdmin };
+    const robot = await createClient(clinic.project, { name: 'Robot', admin: true }, above);
+    const self = { store: clinic.store, caller: await signIn(clinic.store, { membership: robot.membership.id! }) };
+    const leave = updateClient(clinic.project, robot.client.id!, { status: 'off' }, self);
+    expect((await rejection(leave)).code).toBe('forbidden');
+    await updateClient(clinic.project, robot.client.id!, { status: 'off' }, above);
+    // The other administrator is off, so this one is the last.
+    expect((await rejection(removeMember(clinic.first.membership.id!, above))).code).toBe('conflict');
+    await updateClient(clinic.project, robot.client.id!, { status: 'active' }, above);
+    await removeMember(clinic.first.membership.id!, above);
+    const last = updateClient(clinic.project, robot.client.id!, { status: 'off' }, above);
+    expect((await rejection(last)).code).toBe('conflict');
+    expect(await signIn(clinic.store, { membership: robot.membership.id! })).toMatchObject({ admin: true });
+  });
+
+  test('giving a secret again does not reveal whether it is the stored one', async () => {
+    const provider = {
+      authorizeUrl: 'https://idp.example/authorize',
+      clientId: 'app',
+      tokenUrl: 'https://idp.example/token',
+      userInfoUrl: 'https://idp.example/user',
+    };
+    const identityProvider = { ...provider, clientSecret: 'stored' };
+    const versions: (string | undefined)[] = [];
+    for (const clientSecret of ['stored', 'guessed']) {
+      const { client } = await createClient(clinic.project, { name: 'App', identityProvider }, context);
+      const changes = { identityProvider: { ...provider, clientSecret } };
+      versions.push((await updateClient(clinic.project, client.id!, changes, context)).meta?.versionId);
+    }
+    expect(versions).toEqual(['2', '2']);
   });
 
   test('an administrator writes the code of a bot', async () => {

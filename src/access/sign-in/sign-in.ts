@@ -211,8 +211,12 @@ async function assertUser(store: ResourceStore, project: string, user: string): 
   const [found] = await store.read([{ project: type === 'User' ? ABOVE_PROJECTS : project, type, id }]);
   if (found?.status !== 'found')
     throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
-  if (elementsOf(found.resource)['status'] === 'off')
-    throw new FhirError('membership-inactive', `${user} is switched off`);
+  if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);
+}
+
+/** True for a User or program that may not sign in. */
+export function isSwitchedOff(resource: AnyResource): boolean {
+  return elementsOf(resource)['status'] === 'off';
 }
 
 async function readProfile(store: ResourceStore, project: string, profile: string): Promise<AnyResource> {

@@ -1,10 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
+import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
+import { isSwitchedOff } from '../../access/sign-in/sign-in.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { keepAnAdministrator } from '../people/administrators.js';
+import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { checkProgram, programFields, type ProgramType, readProgramSettings } from './client-settings.js';
 import type { ProjectContext, ResourceName } from '../session/project-context.js';
@@ -28,9 +32,10 @@ export type BotChanges = { [Name in keyof Omit<Bot, Fixed>]?: Bot[Name] | null }
  * something of it changes they must be given again, so that no kept secret is ever sent to another address.
  *
  * @returns the client as it is now, a private copy without secrets
- * @throws FhirError `forbidden` - the caller is no administrator of the project
+ * @throws FhirError `forbidden` - the caller is no administrator of the project, or would switch itself off
  * @throws FhirError `not-found` - no such client in the project
  * @throws FhirError `invalid` - the changes; one issue per field
+ * @throws FhirError `conflict` - the last administrator would be switched off
  *
  * @example
  * await updateClient(project, client, { redirectUris: ['https://app.example/callback'] }, { store, caller });
@@ -73,7 +78,7 @@ function updateProgram<Program extends ClientApplication | Bot>(
     facts.targets = [{ type, id }];
     const body = assertBody(changes, 'A change of a program');
     const { plan, results } = await commitPlanned(desk.guard, () => planUpdate(desk, type, id, body), desk.options);
-    const [written] = results;
+    const written = results.at(-1);
     const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.program, secretFields(type));
     facts.targets = [targetOf(updated)];
     return copyAs<Program>(updated);
@@ -90,9 +95,30 @@ async function planUpdate(desk: ProjectDesk, type: ProgramType, id: string, body
   const [found] = await desk.store.read([{ ...key, project: desk.project }], desk.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `${type}/${id} was not found`);
   const program = changedProgram(desk, type, found.resource, body);
-  if (isDeepStrictEqual(program, found.resource)) return { program, writes: [] };
+  // A secret that is given is written even if it is the stored one: the answer must not tell whether it is.
+  const isSame = isDeepStrictEqual(program, found.resource) && !givesSecret(type, body);
+  if (isSame) return { program, writes: [] };
+  const guards = isSwitchedOff(program) && !isSwitchedOff(found.resource) ? await keepAdministrators(desk, key) : [];
   const resource = authored(desk, program);
-  return { program, writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
+  return { program, writes: [...guards, { kind: 'put', key, resource, expect: { version: found.versionId } }] };
+}
+
+function givesSecret(type: ProgramType, body: JsonObject): boolean {
+  const given = { resourceType: type, ...body };
+  return secretFields(type).some((path) => hasField(given, path));
+}
+
+/** A program that is switched off cannot sign in, so its memberships count as deactivated. */
+async function keepAdministrators(
+  desk: ProjectDesk,
+  { type, id }: { readonly type: string; readonly id: string },
+): Promise<readonly GuardedWrite[]> {
+  const memberships = await membershipsWithProfiles(desk, [`${type}/${id}`]);
+  const guards = await Promise.all(
+    memberships.map((membership) => keepAnAdministrator(desk, membership, { ...membership, active: false })),
+  );
+  // Each writes the Project as it is, and once is enough.
+  return guards.find((one) => one.length > 0) ?? [];
 }
 
 function changedProgram(desk: ProjectDesk, type: ProgramType, stored: AnyResource, body: JsonObject): AnyResource {

@@ -1,9 +1,11 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
+import { signIn } from '../../access/sign-in/sign-in.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
+import { assertNotAborted } from '../../store/guards.js';
 import { assertNotOwnRights } from '../session/own-membership.js';
-import { type ProjectDesk, readProject, splitReference } from '../session/project-session.js';
+import { type ProjectDesk, readProject } from '../session/project-session.js';
 
 /**
  * What has to go into the commit that changes or removes a membership, so that the project keeps an administrator.
@@ -38,16 +40,34 @@ function isAdministrator({ admin, active }: ProjectMembership): boolean {
   return admin === true && active !== false;
 }
 
-/** Only those count whose profile exists: others could not sign in. */
+/** Only those count who can sign in: a lost profile, a User that is switched off or a broken policy keeps others out. */
 async function hasOtherAdministrator(desk: ProjectDesk, except: string): Promise<boolean> {
   const criteria = and([flagIs('admin', 'true'), not(flagIs('active', 'false')), not({ kind: 'id', ids: [except] })]);
   const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
-  const profiles = matches.map(({ resource }) =>
-    splitReference((resource as ProjectMembership).profile.reference ?? ''),
-  );
-  const found = await desk.guard.read(profiles, desk.options);
-  return found.some(({ status }) => status === 'found');
+  for (const { resource } of matches) if (await canSignIn(desk, resource.id!)) return true;
+  return false;
 }
+
+async function canSignIn({ store, options }: ProjectDesk, membership: string): Promise<boolean> {
+  assertNotAborted(options);
+  try {
+    await signIn(store, { membership });
+    return true;
+  } catch (error) {
+    if (error instanceof FhirError && CANNOT_SIGN_IN.has(error.code)) return false;
+    throw error;
+  }
+}
+
+const CANNOT_SIGN_IN: ReadonlySet<string> = new Set([
+  'membership-inactive',
+  'membership-missing',
+  'policy-invalid',
+  'policy-missing',
+  'profile-missing',
+  'project-missing',
+  'user-missing',
+]);
 
 function flagIs(parameter: string, code: string): Criteria {
   return { kind: 'match', parameter, test: { kind: 'token', code } };
