@@ -146,6 +146,13 @@ overStores('checkPolicies', (open) => {
       using('day'),
       { access: {} },
       { accesPolicy: {} },
+      // Each is as large as a policy may be, and together they are too large.
+      { access: ['large1', 'large2', 'large3'].map((id) => ({ policy: { reference: `AccessPolicy/${id}` } })) },
+      { access: ['large1', 'large2'].map((id) => ({ policy: { reference: `AccessPolicy/${id}` } })) },
+      using('own'),
+      { ...using('own'), profile: { reference: 'RelatedPerson/of-nobody' } },
+      { ...using('own'), profile: { reference: 'RelatedPerson/of-pat' } },
+      using('wild'),
     ];
     await plant(store, ABOVE_PROJECTS, { resourceType: 'User', id: 'ann' });
     await plantProject(
@@ -154,6 +161,13 @@ overStores('checkPolicies', (open) => {
       policy('good', { resourceType: 'Patient' }),
       policy('typo', { resourceType: 'Patient', interactions: ['read'] }),
       policy('day', { resourceType: 'Patient', criteria: 'Patient?birthdate=%day' }),
+      ...['large1', 'large2', 'large3'].map((id) =>
+        policy(id, ...Array<object>(400).fill({ resourceType: 'Patient' })),
+      ),
+      policy('own', { resourceType: 'Observation', criteria: 'Observation?_filter=subject eq %patient' }),
+      policy('wild', { resourceType: '*', hiddenFields: ['birthdate'] }),
+      { resourceType: 'RelatedPerson', id: 'of-nobody' },
+      { resourceType: 'RelatedPerson', id: 'of-pat', patient: { reference: 'Patient/pat' } },
     );
     const user = { reference: 'User/ann' };
     const project = { reference: 'Project/a' };
@@ -171,8 +185,9 @@ overStores('checkPolicies', (open) => {
       if (outcome === 'policy-invalid' || outcome === 'policy-missing') refused.push(`ProjectMembership/m${index}`);
       else expect(outcome).toBe('good');
     }
-    expect(refused).toHaveLength(6);
-    expect(found.map(({ resource }) => resource).filter((one) => one.startsWith('ProjectMembership'))).toEqual(refused);
+    expect(refused).toHaveLength(10);
+    const members = found.flatMap(({ resource }) => (resource.startsWith('ProjectMembership/') ? resource : []));
+    expect(members).toEqual(refused.sort());
   });
 
   test('reads a page at a time', async () => {

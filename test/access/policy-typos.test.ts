@@ -115,6 +115,18 @@ const MISTAKES: readonly (readonly [name: string, policy: object, path: string, 
     'Did you mean "gender"',
   ],
   [
+    'a hidden field that no type has',
+    { resource: [{ resourceType: '*', hiddenFields: ['name', 'birthdate'] }] },
+    'resource[0].hiddenFields[1]',
+    'no resource type has the field',
+  ],
+  [
+    'a readonly field that no type has',
+    { resource: [{ resourceType: '*', readonlyFields: ['name '] }] },
+    'resource[0].readonlyFields[0]',
+    'no resource type has the field',
+  ],
+  [
     'a constraint that does not parse',
     { resource: [{ writeConstraint: [{ expression: '%after.active =' }] }] },
     'resource[0].writeConstraint[0].expression',

@@ -1,16 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
-import { idOf } from '../../fhir/reference.js';
+import { idOf, parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { ABOVE_PROJECTS, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
-import { readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
+import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import { ruleProblems } from '../policy/access-policy.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
-import type { PolicyParameters, PolicyValue } from '../policy/parameters.js';
+import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
+import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
+import { ownParameters } from '../sign-in/own-parameters.js';
 import type { ResourceName } from '../sign-in/sign-in.js';
 
 /** What is wrong with one AccessPolicy, or with the policies of one ProjectMembership. */
@@ -108,10 +110,32 @@ class ProjectCheck {
 
   async #membershipProblems(membership: JsonObject): Promise<PolicyProblem[]> {
     const { chosen, problems } = readMembershipPolicies(membership);
-    const own = ownParameters(membership);
+    const own = await this.#ownParameters(membership);
     const all = [...problems];
     for (const choice of chosen) all.push(...choiceProblems(choice, own, await this.#policy(choice)));
-    return all;
+    const size = await this.#sizeProblem(distinctPolicies(chosen));
+    return size === undefined ? all : [...all, size];
+  }
+
+  /** Policies are read one by one, as a membership may name many large ones. */
+  async #sizeProblem(chosen: readonly ChosenPolicy[]): Promise<PolicyProblem | undefined> {
+    const sizes: PolicySize[] = [];
+    for (const choice of chosen) {
+      const checked = await this.#policy(choice);
+      if (checked !== undefined) sizes.push(checked.size);
+    }
+    return membershipSizeProblem(sizes);
+  }
+
+  /** `%profile`, and `%patient` for the profiles that have one. */
+  async #ownParameters(membership: JsonObject): Promise<PolicyParameters> {
+    const profile = isJsonObject(membership['profile']) ? membership['profile']['reference'] : undefined;
+    const reference = typeof profile === 'string' ? parseReference(profile) : undefined;
+    if (reference?.kind !== 'local') return new Map();
+    const { type, id } = reference;
+    const [found] = await this.store.read([{ project: this.project, type, id }], this.options);
+    const resource = found?.status === 'found' ? found.resource : { resourceType: type, id };
+    return ownParameters(resource);
   }
 
   async #policy({ reference, id }: ChosenPolicy): Promise<CheckedPolicy | undefined> {
@@ -124,7 +148,13 @@ class ProjectCheck {
   #check(resource: AnyResource): CheckedPolicy {
     const policy = elementsOf(resource);
     const reference = `AccessPolicy/${resource.id!}`;
-    const checked = { reference, policy, problems: policyProblems(reference, policy), used: parametersUsed(policy) };
+    const checked = {
+      reference,
+      policy,
+      problems: policyProblems(reference, policy),
+      used: parametersUsed(policy),
+      size: sizeOf(policy),
+    };
     this.#policies.set(reference, checked);
     return checked;
   }
@@ -136,6 +166,7 @@ interface CheckedPolicy {
   /** Errors only. */
   readonly problems: readonly PolicyProblem[];
   readonly used: ReadonlySet<string>;
+  readonly size: PolicySize;
 }
 
 /** What is wrong with one policy of a membership. */
@@ -164,16 +195,6 @@ function choiceProblems(
       problem('warning', `${reference} uses %${name}, which has no value here; conditions with it match nothing`),
     ),
   ];
-}
-
-/** `%profile`, and `%patient` for the profiles that have one; which Patient a RelatedPerson has does not matter here. */
-function ownParameters(membership: JsonObject): PolicyParameters {
-  const profile = isJsonObject(membership['profile']) ? membership['profile']['reference'] : undefined;
-  const [type = '', id = ''] = typeof profile === 'string' ? profile.split('/') : [];
-  const parameters = new Map<string, readonly PolicyValue[]>([['profile', [{ kind: 'reference', type, id }]]]);
-  if (type === 'Patient' || type === 'RelatedPerson')
-    parameters.set('patient', [{ kind: 'reference', type: 'Patient', id }]);
-  return parameters;
 }
 
 /** What is understood and has no effect, or more than it seems. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import { parseReference } from '../../fhir/reference.js';
@@ -45,9 +46,7 @@ export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
     const size = sizeProblems(grant.policy);
     const problems = size.length > 0 ? size : shapeProblems(grant.policy);
     if (problems.length > 0) throw policyError(grant.reference, problems);
-    ruleElements(grant.policy).forEach((rule, index) =>
-      reported(grant, () => assertWildcardCriteria(grant, rule, index)),
-    );
+    ruleElements(grant.policy).forEach((rule, index) => reported(grant, () => assertWildcard(grant, rule, index)));
   }
   const cache = new Map<string, readonly AccessRule[]>();
   return {
@@ -75,8 +74,9 @@ const MAX_TYPES = 500;
 export function ruleProblems(grant: PolicyGrant): PolicyProblem[] {
   return ruleElements(grant.policy).flatMap((rule, index) => {
     try {
-      if (rule['resourceType'] === '*') compileWildcard(grant, rule, index);
-      else compileRule(grant, rule, index, String(rule['resourceType']));
+      const type = String(rule['resourceType']);
+      compileRule(grant, rule, index, type === '*' ? 'Patient' : type);
+      assertWildcard(grant, rule, index);
       return [];
     } catch (error) {
       return [problemOf(error)];
@@ -101,23 +101,34 @@ function reported<Result>(grant: PolicyGrant, work: () => Result): Result {
   }
 }
 
-/** Which types have a field decides what the rule hides of each; one that no type has is a mistake. */
-function compileWildcard(grant: PolicyGrant, rule: JsonObject, index: number): void {
-  compileRule(grant, rule, index, 'Patient');
+/** What a rule for all types names must be there in some type: which of them has it decides what the rule means there. */
+function assertWildcard(grant: PolicyGrant, rule: JsonObject, index: number): void {
+  if (rule['resourceType'] !== '*') return;
   assertWildcardCriteria(grant, rule, index);
-  const types = resourceTypes().filter(coveredByWildcard);
   for (const list of ['hiddenFields', 'readonlyFields'] as const) {
     for (const [at, field] of texts(rule[list]).entries()) {
-      if (types.some((type) => hasFieldNamed(type, field))) continue;
+      if (isFieldOfSomeType(field)) continue;
       throw located(`resource[${index}].${list}[${at}]`, `no resource type has the field ${quote(field)}`);
     }
   }
 }
 
+function isFieldOfSomeType(field: string): boolean {
+  let known = FIELDS.get(field);
+  if (known === undefined) {
+    known = resourceTypes().some((type) => coveredByWildcard(type) && hasFieldNamed(type, field));
+    FIELDS.set(field, known);
+  }
+  return known;
+}
+
+/** Asked at each sign-in, and answered by looking through all types; what comes out never changes. */
+const FIELDS = new LRUCache<string, boolean>({ max: 5_000 });
+
 /** A rule for all types grants nothing of those that its criteria cannot search; criteria of no type at all are a mistake. */
 function assertWildcardCriteria(grant: PolicyGrant, rule: JsonObject, index: number): void {
-  const { resourceType, criteria } = rule;
-  if (resourceType !== '*' || typeof criteria !== 'string') return;
+  const { criteria } = rule;
+  if (typeof criteria !== 'string') return;
   let first: unknown;
   for (const type of resourceTypes().filter(coveredByWildcard)) {
     try {

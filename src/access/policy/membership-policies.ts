@@ -42,6 +42,12 @@ export function readMembershipPolicies(membership: JsonObject): MembershipPolici
   return reader;
 }
 
+/** The same policy with the same parameters grants the same. */
+export function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly ChosenPolicy[] {
+  const byMeaning = new Map(chosen.map((one) => [JSON.stringify([one.id, ...one.parameters]), one]));
+  return [...byMeaning.values()];
+}
+
 /** @throws FhirError `policy-invalid` - something about access in the membership is not understood */
 export function assertMembershipUnderstood(id: string, { problems }: MembershipPolicies): void {
   const [first] = problems;

@@ -22,10 +22,9 @@ export function sizeProblems(policy: JsonObject): PolicyProblem[] {
 }
 
 /** What is too large in all policies of a membership together; undefined where nothing is. */
-export function membershipSizeProblem(policies: readonly JsonObject[]): PolicyProblem | undefined {
+export function membershipSizeProblem(policies: readonly PolicySize[]): PolicyProblem | undefined {
   let [rules, length] = [0, 0];
-  for (const policy of policies) {
-    const size = sizeOf(policy);
+  for (const size of policies) {
     rules += size.rules;
     length += size.length;
   }
@@ -35,7 +34,14 @@ export function membershipSizeProblem(policies: readonly JsonObject[]): PolicyPr
   return { path: 'access', message, severity: 'error' };
 }
 
-function sizeOf(policy: JsonObject): { readonly rules: number; readonly length: number } {
+/** How large an AccessPolicy is. */
+export interface PolicySize {
+  readonly rules: number;
+  /** Characters as JSON. */
+  readonly length: number;
+}
+
+export function sizeOf(policy: JsonObject): PolicySize {
   const rules = policy['resource'];
   return { rules: Array.isArray(rules) ? rules.length : 0, length: JSON.stringify(policy).length };
 }

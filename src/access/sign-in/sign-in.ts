@@ -5,17 +5,13 @@ import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { observed } from '../../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
-import {
-  assertMembershipUnderstood,
-  type ChosenPolicy,
-  readMembershipPolicies,
-} from '../policy/membership-policies.js';
+import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
 import { compilePolicies, type PolicyGrant } from '../policy/access-policy.js';
 import { administratorRules, defaultRules, joinRules, ownUserRules } from '../policy/default-rules.js';
-import type { PolicyParameters, PolicyValue } from '../policy/parameters.js';
+import type { PolicyParameters } from '../policy/parameters.js';
 import type { AccessRules } from '../rule.js';
-import { relatedPatient } from './related-patient.js';
-import { membershipSizeProblem } from '../policy/policy-size.js';
+import { ownParameters } from './own-parameters.js';
+import { membershipSizeProblem, sizeOf } from '../policy/policy-size.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 
 /** An id, a `Type/id`, or a Reference. */
@@ -114,7 +110,7 @@ async function checkMember(
   const profile = referenceIn(elements, 'profile');
   await assertUser(store, project, user);
   const profileResource = await readProfile(store, project, profile);
-  const parameters = ownParameters(profile, profileResource);
+  const parameters = ownParameters(profileResource);
   const grants = await readPolicies(store, project, membership, parameters);
   if (grants.length === 0 && options.requirePolicy === true) {
     throw new FhirError(
@@ -228,20 +224,6 @@ async function readProfile(store: ResourceStore, project: string, profile: strin
   );
 }
 
-/** `%profile` for everyone, `%patient` for a Patient and a RelatedPerson; a policy's own parameters may replace them. */
-function ownParameters(profile: string, resource: AnyResource): Map<string, readonly PolicyValue[]> {
-  const patient =
-    resource.resourceType === 'Patient'
-      ? resource.id
-      : resource.resourceType === 'RelatedPerson'
-        ? relatedPatient(resource, Date.now())
-        : undefined;
-  return new Map<string, readonly PolicyValue[]>([
-    ['profile', [{ kind: 'reference', ...split(profile) }]],
-    ...(patient === undefined ? [] : [['patient', [{ kind: 'reference', type: 'Patient', id: patient }]] as const]),
-  ]);
-}
-
 async function readPolicies(
   store: ResourceStore,
   project: string,
@@ -261,15 +243,9 @@ async function readPolicies(
       return { reference, policy: elementsOf(found.resource), parameters: new Map([...own, ...parameters]) };
     }),
   );
-  const problem = membershipSizeProblem(grants.map(({ policy }) => policy));
+  const problem = membershipSizeProblem(grants.map(({ policy }) => sizeOf(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
   return grants;
-}
-
-/** The same policy with the same parameters grants the same. */
-function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly ChosenPolicy[] {
-  const byMeaning = new Map(chosen.map((one) => [JSON.stringify([one.id, ...one.parameters]), one]));
-  return [...byMeaning.values()];
 }
 
 /**

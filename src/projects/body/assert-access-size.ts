@@ -1,4 +1,4 @@
-import { membershipSizeProblem } from '../../access/policy/policy-size.js';
+import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-size.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
@@ -21,8 +21,8 @@ export async function assertAccessSize(desk: ProjectDesk, settings: MembershipSe
     [...distinct.values()].map(({ policy }) => splitReference(policy.reference)),
     desk.options,
   );
-  const policies = found.flatMap((result) => (result.status === 'found' ? [elementsOf(result.resource)] : []));
-  const problem = membershipSizeProblem(policies);
+  const sizes = found.flatMap((result) => (result.status === 'found' ? [sizeOf(elementsOf(result.resource))] : []));
+  const problem = membershipSizeProblem(sizes);
   if (problem === undefined) return;
   const at = join(path, problem.path);
   const diagnostics = `${at}: ${problem.message}`;
