@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseArguments, UsageError } from '../../examples/quickstart/arguments.js';
+import { bundlesInDirectory } from '../../examples/quickstart/bundles.js';
 import { formatJson } from '../../examples/quickstart/format-json.js';
 import { generateSample } from '../../examples/sample-data.js';
 
@@ -50,13 +52,26 @@ describe('the quickstart', () => {
     }
   });
 
+  test('says in one line what is wrong', async () => {
+    expect(await quickstart('--data', 'no-such-directory')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'no-such-directory does not exist\n',
+    });
+  });
+
   test.each([
-    [['--data', 'no-such-directory'], 'no-such-directory does not exist\n'],
-    [['--data', 'package.json'], 'package.json is no directory\n'],
-    [['--data', 'docs'], 'No .json or .json.gz files in docs\n'],
-    [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"\n'],
-  ])('says in one line what is wrong with %j', async (args, message) => {
-    expect(await quickstart(...args)).toEqual({ code: 1, stdout: '', stderr: message });
+    [['--data', 'no-such-directory'], 'no-such-directory does not exist'],
+    [['--data', 'package.json'], 'package.json is no directory'],
+    [['--data', 'docs'], 'No .json or .json.gz files in docs'],
+    [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"'],
+    [['--patients', '0'], '--patients must be a whole number from 1 to 100000, not "0"'],
+  ])('knows what is wrong with %j', async (args, message) => {
+    const load = async (): Promise<unknown> => {
+      const { data } = parseArguments(args);
+      return bundlesInDirectory(data!);
+    };
+    await expect(load()).rejects.toThrow(new UsageError(message));
   });
 
   test('names the file that is no JSON', async () => {

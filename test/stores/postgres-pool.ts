@@ -4,6 +4,7 @@ import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 
 /** One database serves all tests of a worker, as to start one takes two seconds. It ends with the worker. */
 let starting: Promise<PGlite> | undefined;
+let emptied = 0;
 
 /** The database behind {@link postgresPool}, as if it was new. */
 export async function bareDatabase(): Promise<PGlite> {
@@ -18,6 +19,9 @@ export async function postgresPool(): Promise<PostgresPool> {
   const { rows } = await database.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'fhirgraph_meta'",
   );
-  if (rows.length > 0) await database.exec(`TRUNCATE ${rows.map(({ name }) => name).join(', ')}`);
+  // Few rows are deleted in a tenth of the time that TRUNCATE takes for ten tables; it is for what that leaves behind.
+  const names = rows.map(({ name }) => name);
+  if (emptied++ % 20 === 19 && names.length > 0) await database.exec(`TRUNCATE ${names.join(', ')}`);
+  else await database.exec(names.map((name) => `DELETE FROM ${name}`).join(';'));
   return pglitePool(database);
 }
