@@ -1,5 +1,5 @@
 import {
-  ABOVE_PROJECTS,
+  SERVER_SCOPE,
   type AnyResource,
   importNdjson,
   type NdjsonResult,
@@ -37,7 +37,7 @@ async function* linesOf(from: ResourceStore, project: string, types: readonly st
     ['Project', [project]],
     ['User', [...users]],
   ] as const) {
-    for await (const resource of all(from, { project: ABOVE_PROJECTS, type, criteria: { kind: 'id', ids } })) {
+    for await (const resource of all(from, { project: SERVER_SCOPE, type, criteria: { kind: 'id', ids } })) {
       yield `${JSON.stringify(resource)}\n`;
     }
   }

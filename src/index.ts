@@ -29,14 +29,14 @@ export {
 } from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
 export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/rule.js';
-export { signIn, type Credentials, type ResourceName, type SignInOptions } from './access/sign-in/sign-in.js';
+export { signIn, type SignInIdentity, type ResourceRef, type SignInOptions } from './access/sign-in/sign-in.js';
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource, ResourceMeta } from './fhir/resource.js';
-export { allowedDocuments } from './graphql/documents/allowed-documents.js';
-export { automaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
+export { createAllowList } from './graphql/documents/allow-list.js';
+export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
 export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
-export { requestedDocument } from './graphql/documents/requested-document.js';
+export { documentFromRequest } from './graphql/documents/document-from-request.js';
 export type { ResponseError } from './graphql/execute/response-errors.js';
 export type {
   ExplainedCall,
@@ -54,7 +54,7 @@ export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
-export { operationKind } from './graphql/operation-kind.js';
+export { getOperationType } from './graphql/get-operation-type.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
 export { readJsonBody } from './http/read-body.js';
@@ -151,7 +151,7 @@ export type {
 } from './search/index/index-entry.js';
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export type { SearchPosition } from './search/evaluate/sort.js';
-export { ABOVE_PROJECTS } from './store/store.js';
+export { SERVER_SCOPE } from './store/store.js';
 export type {
   CallOptions,
   Change,
@@ -176,7 +176,7 @@ export type {
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';
 export { createCounters, type Count, type Counters } from './telemetry/counters.js';
-export { observedStore } from './telemetry/observed-store.js';
+export { withTelemetry } from './telemetry/with-telemetry.js';
 export type {
   Attributes,
   Counter,

@@ -5,7 +5,7 @@ import {
   type AuditInteraction,
   recordInteraction,
 } from '../audit/audit.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../store/store.js';
+import { SERVER_SCOPE, type ResourceStore } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
@@ -44,7 +44,7 @@ function auditedCaller(caller: unknown): AuditedCaller {
   if (!isCaller(caller)) return { kind: 'unknown' };
   if (caller.kind === 'system') return { kind: 'system', project: caller.project };
   if (caller.kind === 'server') {
-    return { kind: 'server', ...(caller.project === ABOVE_PROJECTS ? {} : { project: caller.project }) };
+    return { kind: 'server', ...(caller.project === SERVER_SCOPE ? {} : { project: caller.project }) };
   }
   const { project, membership, user, profile } = caller;
   return { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile };

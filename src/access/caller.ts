@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
-import { ABOVE_PROJECTS } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/store.js';
 import { withinContexts } from './policy/binary-context.js';
 import type { AccessRules } from './rule.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
@@ -84,7 +84,7 @@ export function systemCaller(project: string | { readonly reference?: string | u
  * await users.patch('User', id, [{ op: 'add', path: '/emailVerified', value: true }]);
  */
 export function serverCaller(project?: string | { readonly reference?: string | undefined }): ServerCaller {
-  const id = project === undefined ? ABOVE_PROJECTS : idOf(project, 'Project');
+  const id = project === undefined ? SERVER_SCOPE : idOf(project, 'Project');
   if (id === undefined) throw new FhirError('invalid', 'serverCaller needs the id of a project, or nothing');
   return genuine({ kind: 'server', project: id });
 }

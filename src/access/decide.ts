@@ -1,4 +1,4 @@
-import { ABOVE_PROJECTS } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/store.js';
 import type { Caller, ServerCaller, SystemCaller } from './caller.js';
 import { isAboveProjects, isProgram, isProtected, secretFields } from './fields/administrative-types.js';
 import { administratorRules } from './policy/default-rules.js';
@@ -27,7 +27,7 @@ function trustedRules(
   type: string,
   interaction: Interaction,
 ): readonly AccessRule[] | null {
-  if (!isAboveProjects(type)) return caller.project === ABOVE_PROJECTS ? null : everything(type);
+  if (!isAboveProjects(type)) return caller.project === SERVER_SCOPE ? null : everything(type);
   if (caller.kind === 'server') return everything(type);
   // What it needs above its project is what an administrator of the project has there.
   let own = OWN_RULES.get(caller);

@@ -26,8 +26,8 @@ export interface FhirGraphqlContext {
   /** Follows references that lead outside this service, and URNs; without it they are errors. */
   readonly resolveReference?: ReferenceResolver | undefined;
   /**
-   * The documents that are known by id. A closed list (`allowedDocuments`) lets nothing else be executed; one that learns
-   * (`automaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
+   * The documents that are known by id. A closed list (`createAllowList`) lets nothing else be executed; one that learns
+   * (`createAutomaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
    */
   readonly documents?: Documents | undefined;
   readonly limits?: Partial<Limits> | undefined;
@@ -37,7 +37,7 @@ export interface FhirGraphqlContext {
    */
   readonly introspection?: IntrospectionOption | undefined;
   /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
-  readonly tellCost?: boolean | undefined;
+  readonly reportCost?: boolean | undefined;
   /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
   readonly readonly?: boolean | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */

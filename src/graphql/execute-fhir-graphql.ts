@@ -3,7 +3,7 @@ import { audited } from '../access/audited.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
-import { observerOf } from '../telemetry/observed-store.js';
+import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import type { FhirGraphqlContext } from './context.js';
 import { errorCodeOf, isClosed, type PersistedDocument } from './documents/documents.js';
@@ -118,7 +118,7 @@ async function answer(
   return {
     ...(data === null ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
-    ...(context.tellCost === true ? { extensions: { cost: requestCost(estimated, outcome) } } : {}),
+    ...(context.reportCost === true ? { extensions: { cost: requestCost(estimated, outcome) } } : {}),
   };
 }
 

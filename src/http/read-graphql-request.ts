@@ -1,8 +1,8 @@
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { PersistedDocument } from '../graphql/documents/documents.js';
-import { requestedDocument } from '../graphql/documents/requested-document.js';
-import { operationKind } from '../graphql/operation-kind.js';
+import { documentFromRequest } from '../graphql/documents/document-from-request.js';
+import { getOperationType } from '../graphql/get-operation-type.js';
 import { HttpRequestError } from './http-request-error.js';
 import type { HttpRequest } from './http-types.js';
 import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
@@ -26,7 +26,7 @@ const TEXT_TYPE = 'application/graphql';
  * Reads a GraphQL request: `POST` with JSON (`query`, `variables`, `operationName`, `extensions`) or with the query as
  * `application/graphql`, `GET` with these as parameters. See https://hl7.org/fhir/R4/graphql.html and
  * https://graphql.github.io/graphql-over-http/draft/. The wire names of persisted documents are those of
- * `requestedDocument`.
+ * `documentFromRequest`.
  *
  * How long a body may be is for the framework's body parser to say; 5 MB are plenty.
  *
@@ -50,13 +50,13 @@ export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
   if (url === null) throw new FhirError('invalid', 'The URL of the request is none');
   const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
   assertObject(parameters, 'extensions');
-  const query = requestedDocument(parameters);
+  const query = documentFromRequest(parameters);
   if (query === undefined || query === '') {
     throw new FhirError('invalid', 'The request holds no "query", nor the id of a persisted document');
   }
   const operationName = textOf(parameters, 'operationName');
   const readonly = method === 'GET';
-  if (readonly && typeof query === 'string' && operationKind(query, operationName) === 'mutation') {
+  if (readonly && typeof query === 'string' && getOperationType(query, operationName) === 'mutation') {
     throw new HttpRequestError(405, 'A mutation must be sent by POST', { allow: 'POST' });
   }
   return { query, variables: variablesOf(parameters), operationName, focus: focusOf(url.pathname), readonly };

@@ -75,10 +75,10 @@ export interface CallOptions {
 }
 
 /** The project that holds what exists above projects: Users and the Projects themselves. */
-export const ABOVE_PROJECTS = '';
+export const SERVER_SCOPE = '';
 
 export interface ResourceKey {
-  /** The id of a Project, {@link ABOVE_PROJECTS}, or a scope of the library's own, which begins with a slash. */
+  /** The id of a Project, {@link SERVER_SCOPE}, or a scope of the library's own, which begins with a slash. */
   readonly project: string;
   readonly type: string;
   readonly id: string;

@@ -20,12 +20,12 @@ export interface Counters extends Meter {
 }
 
 /**
- * Counters for hosts without OpenTelemetry: give them to {@link observedStore} as its meter, and export `snapshot()` in
+ * Counters for hosts without OpenTelemetry: give them to {@link withTelemetry} as its meter, and export `snapshot()` in
  * whatever form the host's monitoring reads. Their number is bounded by the resource types and error codes there are.
  *
  * @example
  * const counters = createCounters();
- * const store = observedStore(new MemoryStore(), { meter: counters });
+ * const store = withTelemetry(new MemoryStore(), { meter: counters });
  * counters.snapshot(); // [{ name: 'fhirgraph.store.calls', attributes: { … }, value: 12, … }]
  */
 export function createCounters(): Counters {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../fhir/error.js';
 import type { ResourceStore } from '../store/store.js';
 import { codeOf, markFailed, type Observer } from './observer.js';
-import { observerOf } from './observed-store.js';
+import { observerOf } from './with-telemetry.js';
 import type { Attributes } from './telemetry.js';
 
 /** What is found out about an interaction while it runs. */

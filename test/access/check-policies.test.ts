@@ -7,7 +7,7 @@ import {
 } from '../../src/access/explain/check-policies.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { storeWith } from '../graphql/harness.js';
 import { codeOf, overStores } from '../repository/harness.js';
 
@@ -23,7 +23,7 @@ async function plant(store: ResourceStore, project: string, ...resources: readon
 }
 
 async function plantProject(store: ResourceStore, id: string, ...resources: readonly object[]): Promise<void> {
-  await plant(store, ABOVE_PROJECTS, { resourceType: 'Project', id, name: id });
+  await plant(store, SERVER_SCOPE, { resourceType: 'Project', id, name: id });
   await plant(store, id, { resourceType: 'Practitioner', id: 'ann' }, ...resources);
 }
 
@@ -154,7 +154,7 @@ overStores('checkPolicies', (open) => {
       { ...using('own'), profile: { reference: 'RelatedPerson/of-pat' } },
       using('wild'),
     ];
-    await plant(store, ABOVE_PROJECTS, { resourceType: 'User', id: 'ann' });
+    await plant(store, SERVER_SCOPE, { resourceType: 'User', id: 'ann' });
     await plantProject(
       store,
       'a',
@@ -173,7 +173,7 @@ overStores('checkPolicies', (open) => {
     const project = { reference: 'Project/a' };
     for (const [index, choice] of choices.entries()) {
       await plant(store, 'a', membership(`m${index}`, { user, project, ...choice }));
-      await plant(store, ABOVE_PROJECTS, { resourceType: 'ProjectMembership', id: `m${index}`, project });
+      await plant(store, SERVER_SCOPE, { resourceType: 'ProjectMembership', id: `m${index}`, project });
     }
     const found = (await all(store)).filter(({ problems }) => problems.some(({ severity }) => severity === 'error'));
     const refused: string[] = [];

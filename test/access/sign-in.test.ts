@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
-import { signIn, type Credentials } from '../../src/access/sign-in/sign-in.js';
+import { signIn, type SignInIdentity } from '../../src/access/sign-in/sign-in.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -64,7 +64,7 @@ overStores('signing in', (open) => {
       { membership: { reference: 'ProjectMembership/clinic-ann' } },
       { project: 'clinic', user: 'ann' },
       { project: { reference: 'Project/clinic' }, user: 'User/ann' },
-    ] satisfies Credentials[]) {
+    ] satisfies SignInIdentity[]) {
       expect(await signIn(store, credentials)).toMatchObject(ann);
     }
     for (const client of ['lab', 'ClientApplication/lab']) {
@@ -73,7 +73,7 @@ overStores('signing in', (open) => {
     }
   });
 
-  test.each<[string, Credentials]>([
+  test.each<[string, SignInIdentity]>([
     ['what cannot be an id', { membership: '../x' }],
     ['a reference to another type', { membership: 'Patient/pat' }],
     ['an empty reference', { membership: {} }],
@@ -87,7 +87,7 @@ overStores('signing in', (open) => {
     expect(await codeOf(signIn(store, credentials))).toBe('invalid');
   });
 
-  test.each<[string, string, (trusted: Repository) => Promise<unknown>, Credentials?]>([
+  test.each<[string, string, (trusted: Repository) => Promise<unknown>, SignInIdentity?]>([
     ['an unknown membership', 'membership-missing', async () => undefined, { membership: 'nobody' }],
     ['an unknown user', 'membership-missing', async () => undefined, { project: 'clinic', user: 'nobody' }],
     ['a user as a program', 'membership-missing', async () => undefined, { project: 'clinic', client: 'ann' }],

@@ -4,7 +4,7 @@ import { serverCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { ABOVE_PROJECTS } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/store.js';
 import { codeOf, overStores } from '../repository/harness.js';
 
 const user: User = { resourceType: 'User', id: 'u', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' };
@@ -31,7 +31,7 @@ overStores('a sign-in', (open) => {
       });
       // Written into the store as it is: Medplum's User has had a status only in some versions.
       const set = (status?: string): Promise<unknown> => {
-        const project = who.resourceType === 'User' ? ABOVE_PROJECTS : 'clinic';
+        const project = who.resourceType === 'User' ? SERVER_SCOPE : 'clinic';
         const resource = { ...who, ...(status === undefined ? {} : { status }) } as AnyResource;
         return store.commit([{ kind: 'put', key: { project, type: who.resourceType, id: who.id! }, resource }]);
       };

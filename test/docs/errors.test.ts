@@ -21,7 +21,7 @@ import {
   updateMember,
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { ABOVE_PROJECTS } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/store.js';
 
 /** A project with one member, Ann. */
 interface Clinic {
@@ -194,5 +194,5 @@ async function rewrite({ store, project }: Clinic, reference: string, elements: 
 
 function keyOf(project: string, reference: string): { project: string; type: string; id: string } {
   const [type, id] = reference.split('/') as [string, string];
-  return { project: type === 'User' ? ABOVE_PROJECTS : project, type, id };
+  return { project: type === 'User' ? SERVER_SCOPE : project, type, id };
 }

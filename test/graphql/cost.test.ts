@@ -32,7 +32,7 @@ const stores: readonly (readonly [string, () => ResourceStore])[] = [
 const clinic = await openClinic(resources);
 
 async function costOf(query: string, variables?: Variables, on: Clinic = clinic, more = {}): Promise<RequestCost> {
-  const { errors, extensions } = await on.ask(query, variables, { tellCost: true, ...more });
+  const { errors, extensions } = await on.ask(query, variables, { reportCost: true, ...more });
   expect(errors).toBeUndefined();
   return extensions!.cost!;
 }

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { parse } from 'graphql';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { allowedDocuments } from '../../src/graphql/documents/allowed-documents.js';
-import { automaticDocuments } from '../../src/graphql/documents/automatic-documents.js';
+import { createAllowList } from '../../src/graphql/documents/allow-list.js';
+import { createAutomaticDocuments } from '../../src/graphql/documents/automatic-documents.js';
 import { errorCodeOf, type Documents } from '../../src/graphql/documents/documents.js';
 import type { RequestedDocument } from '../../src/graphql/documents/find-document.js';
-import { requestedDocument } from '../../src/graphql/documents/requested-document.js';
+import { documentFromRequest } from '../../src/graphql/documents/document-from-request.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { caller, failures, messages, openClinic, type Clinic } from './harness.js';
@@ -30,7 +30,7 @@ function ask(query: unknown, documents?: Documents, more?: Partial<FhirGraphqlCo
 }
 
 describe('a closed list of documents', () => {
-  const documents = allowedDocuments({ [sha256(QUERY)]: QUERY, 'short-name': OTHER, parsed: parse(QUERY) });
+  const documents = createAllowList({ [sha256(QUERY)]: QUERY, 'short-name': OTHER, parsed: parse(QUERY) });
 
   test.each<readonly [string, RequestedDocument]>([
     ['its hash', { documentId: sha256(QUERY) }],
@@ -51,7 +51,7 @@ describe('a closed list of documents', () => {
 
   test('takes a Map and pairs as well', async () => {
     for (const pairs of [new Map([['a', QUERY]]), [['a', QUERY] as const]]) {
-      expect(await ask({ documentId: 'a' }, allowedDocuments(pairs))).toEqual(FOUND);
+      expect(await ask({ documentId: 'a' }, createAllowList(pairs))).toEqual(FOUND);
     }
   });
 
@@ -77,7 +77,7 @@ describe('a closed list of documents', () => {
 
   test('executes what the list holds, whatever a parsed document says besides what it prints', async () => {
     const printed = '{\n  Patient(id: "ann") {\n    gender\n  }\n}';
-    const list = allowedDocuments({ [sha256(printed)]: printed });
+    const list = createAllowList({ [sha256(printed)]: printed });
     expect(await ask(parse(QUERY), list)).toEqual(FOUND);
     expect(failures(await ask(parse(OTHER), list))).toEqual(['forbidden']);
     const forged = parse(QUERY, { noLocation: false });
@@ -95,7 +95,7 @@ describe('a closed list of documents', () => {
 
 describe('automatic persisted queries', () => {
   test('a hash is asked for with its text once, and serves alone from then on', async () => {
-    const documents = automaticDocuments();
+    const documents = createAutomaticDocuments();
     const first = await ask({ documentId: sha256(QUERY) }, documents);
     expect(first.data).toBeUndefined();
     expect(first.errors).toMatchObject([
@@ -106,13 +106,13 @@ describe('automatic persisted queries', () => {
   });
 
   test('any text is executed, and not kept without its hash', async () => {
-    const documents = automaticDocuments();
+    const documents = createAutomaticDocuments();
     expect(await ask(QUERY, documents)).toEqual(FOUND);
     expect(messages(await ask({ documentId: sha256(QUERY) }, documents))).toEqual(['PersistedQueryNotFound']);
   });
 
   test('a text under a hash that is not its own is neither executed nor kept', async () => {
-    const documents = automaticDocuments();
+    const documents = createAutomaticDocuments();
     expect(failures(await ask({ documentId: sha256(QUERY), query: OTHER }, documents))).toEqual(['invalid']);
     expect(failures(await ask({ documentId: 'named', query: QUERY }, documents))).toEqual(['invalid']);
     expect(messages(await ask({ documentId: sha256(QUERY) }, documents))).toEqual(['PersistedQueryNotFound']);
@@ -128,10 +128,10 @@ describe('automatic persisted queries', () => {
   });
 
   test('holds no more documents and characters than it was given', async () => {
-    const twoTexts = automaticDocuments({ documents: 2 });
+    const twoTexts = createAutomaticDocuments({ documents: 2 });
     for (const id of ['a', 'b', 'c']) await twoTexts.add!(id, QUERY);
     expect(['a', 'b', 'c'].map((id) => twoTexts.find(id))).toEqual([undefined, QUERY, QUERY]);
-    const shortTexts = automaticDocuments({ characters: 10 });
+    const shortTexts = createAutomaticDocuments({ characters: 10 });
     for (const id of ['a', 'b', 'c']) await shortTexts.add!(id, 'xxxxx');
     expect(['a', 'b', 'c'].map((id) => shortTexts.find(id))).toEqual([undefined, 'xxxxx', 'xxxxx']);
     await shortTexts.add!('long', 'x'.repeat(11));
@@ -183,7 +183,7 @@ describe('without documents', () => {
 
 test('the audit trail tells the codes of this library', async () => {
   const audit = vi.fn();
-  await ask({ documentId: sha256(QUERY) }, automaticDocuments(), { audit });
+  await ask({ documentId: sha256(QUERY) }, createAutomaticDocuments(), { audit });
   expect(audit).toHaveBeenCalledWith(expect.objectContaining({ outcome: { success: false, code: 'not-found' } }));
   expect(errorCodeOf('PERSISTED_QUERY_NOT_SUPPORTED')).toBe('unsupported');
   expect(errorCodeOf('too-costly')).toBe('too-costly');
@@ -208,7 +208,7 @@ describe('the document that a request names', () => {
     ['nothing', {}, undefined],
     ['what objects inherit', Object.create({ query: QUERY }) as Record<string, unknown>, undefined],
   ])('%s', (_, parameters, expected) => {
-    expect(requestedDocument(parameters)).toEqual(expected);
+    expect(documentFromRequest(parameters)).toEqual(expected);
   });
 
   test.each([
@@ -221,6 +221,6 @@ describe('the document that a request names', () => {
     { extensions: { persistedQuery: { version: 1 } } },
     { extensions: { persistedQuery: [] } },
   ])('refuses %j', (parameters) => {
-    expect(() => requestedDocument(parameters)).toThrow(expect.objectContaining({ code: 'invalid' }) as Error);
+    expect(() => documentFromRequest(parameters)).toThrow(expect.objectContaining({ code: 'invalid' }) as Error);
   });
 });

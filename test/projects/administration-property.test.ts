@@ -14,7 +14,7 @@ import { rotateClientSecret } from '../../src/projects/clients/rotate-client-sec
 import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { cases, SEED } from '../support/chance.js';
 import { person, policy, put } from './harness.js';
@@ -165,10 +165,10 @@ const PROGRAMS = ['ClientApplication', 'Bot'];
 async function untouchable(world: World, role: Role, kind: Attempt['kind']): Promise<unknown> {
   const { store, home, clinic } = world;
   const caller = world.callers[role];
-  const [project] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: home }]);
+  const [project] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: home }]);
   const superAdmins = [project, await contents(store, home, [...PROGRAMS, 'ProjectMembership', 'AccessPolicy'])];
   const programs = OPERATIONS.has(kind) || role === 'system' ? null : await contents(store, clinic, PROGRAMS);
-  const [own] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: clinic }]);
+  const [own] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: clinic }]);
   const raised = own?.status === 'found' ? elementsOf(own.resource)['superAdmin'] : undefined;
   if (caller.kind !== 'member') return [superAdmins, programs, raised];
   const { matches } = await store.search({

@@ -11,7 +11,7 @@ import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
 import type { InviteBody } from '../../src/projects/body/invite-body.js';
 import type { Invitation, Mailer } from '../../src/projects/mail/invitation.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { ABOVE_PROJECTS, type ResourceStore, type Write } from '../../src/store/store.js';
+import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { storeWith } from '../graphql/harness.js';
@@ -133,7 +133,7 @@ export async function rejection(call: Promise<unknown>): Promise<FhirError> {
 /** Everything in some projects and above them, as JSON texts by `project Type/id`. */
 export async function contents(store: ResourceStore, ...projects: readonly string[]): Promise<Map<string, string>> {
   const all = new Map<string, string>();
-  for (const project of [ABOVE_PROJECTS, ...projects]) {
+  for (const project of [SERVER_SCOPE, ...projects]) {
     for (const type of resourceTypes()) {
       const { matches } = await store.search({ project, type, criteria: ALL });
       for (const { resource } of matches) all.set(`${project} ${type}/${resource.id!}`, JSON.stringify(resource));

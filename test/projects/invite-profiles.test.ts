@@ -10,7 +10,7 @@ import type { InviteBody } from '../../src/projects/body/invite-body.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { type Clinic, openClinic, patient, person, policy, put, recordingStore, rejection, stores } from './harness.js';
@@ -183,7 +183,7 @@ describe('the profile of who is invited', () => {
     const key = { type: 'ProjectMembership', id: membership.id! };
     await clinic.store.commit([
       { kind: 'delete', key: { ...key, project: clinic.project } },
-      { kind: 'delete', key: { ...key, project: ABOVE_PROJECTS } },
+      { kind: 'delete', key: { ...key, project: SERVER_SCOPE } },
     ]);
     const error = await rejection(send(clinic, person('Practitioner', 'Ann')));
     expect(error).toMatchObject({ code: 'conflict', details: { profiles: [`Practitioner/${profile.id!}`] } });

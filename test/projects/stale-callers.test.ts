@@ -14,7 +14,7 @@ import { searchMembers } from '../../src/projects/members/search-members.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { ABOVE_PROJECTS, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { type Clinic, contents, openClinic, person, policy, put, rejection, stores } from './harness.js';
 
 interface Staff {
@@ -130,7 +130,7 @@ const LOSSES: Record<string, { readonly code: string; readonly take: (staff: Sta
       clinic.store.commit([
         {
           kind: 'put',
-          key: { project: ABOVE_PROJECTS, type: 'User', id: member.user.id! },
+          key: { project: SERVER_SCOPE, type: 'User', id: member.user.id! },
           resource: { ...member.user, status: 'off' } as AnyResource,
         },
       ]),

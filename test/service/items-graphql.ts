@@ -209,4 +209,4 @@ export const GRAPHQL: Items = [
   ),
 ];
 
-const REPORT_COST = { tellCost: true };
+const REPORT_COST = { reportCost: true };

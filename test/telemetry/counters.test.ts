@@ -11,7 +11,7 @@ import {
   createRepository,
   executeFhirGraphql,
   MemoryStore,
-  observedStore,
+  withTelemetry,
   type ResourceStore,
   systemCaller,
 } from '../../src/index.js';
@@ -55,7 +55,7 @@ const EXPECTED = [
 
 test('counters tell interactions, store calls, rows and cache lookups', async () => {
   const counters = createCounters();
-  await work(observedStore(new MemoryStore(), { meter: counters }));
+  await work(withTelemetry(new MemoryStore(), { meter: counters }));
   const counts = counters.snapshot();
   for (const [name, attributes, value] of EXPECTED) {
     expect(counts, `${name} ${JSON.stringify(attributes)}`).toContainEqual(
@@ -72,9 +72,9 @@ test('snapshots are copies, and two stores may share counters', async () => {
   const counters = createCounters();
   const read = (store: ResourceStore): Promise<unknown> =>
     store.read([{ project: 'clinic', type: 'Patient', id: '1' }]);
-  await read(observedStore(new MemoryStore(), { meter: counters }));
+  await read(withTelemetry(new MemoryStore(), { meter: counters }));
   const before = counters.snapshot();
-  await read(observedStore(new MemoryStore(), { meter: counters }));
+  await read(withTelemetry(new MemoryStore(), { meter: counters }));
   const value = (counts: typeof before): number => counts.find(({ name }) => name === 'fhirgraph.store.calls')!.value;
   expect([value(before), value(counters.snapshot())]).toEqual([1, 2]);
 });
@@ -83,7 +83,7 @@ test('a meter of OpenTelemetry gets the same counts', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
-  await work(observedStore(new MemoryStore(), { meter: provider.getMeter('fhirgraph') }));
+  await work(withTelemetry(new MemoryStore(), { meter: provider.getMeter('fhirgraph') }));
   await provider.forceFlush();
   const points = exporter
     .getMetrics()
@@ -99,5 +99,5 @@ test('a meter of OpenTelemetry gets the same counts', async () => {
 });
 
 test('the meter that OpenTelemetry gives when none is set up fits too', async () => {
-  await work(observedStore(new MemoryStore(), { meter: metrics.getMeter('fhirgraph') }));
+  await work(withTelemetry(new MemoryStore(), { meter: metrics.getMeter('fhirgraph') }));
 });

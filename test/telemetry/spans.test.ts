@@ -1,14 +1,14 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import {
-  allowedDocuments,
+  createAllowList,
   createProject,
   createRepository,
   executeFhirGraphql,
   importBundle,
   invite,
   MemoryStore,
-  observedStore,
+  withTelemetry,
   type ResourceStore,
   signIn,
   serverCaller,
@@ -61,7 +61,7 @@ async function openData(inner: ResourceStore): Promise<ReturnType<typeof openTra
     })),
   );
   const traced = openTracer();
-  return { ...traced, store: observedStore(inner, { tracer: traced.tracer, system: 'test' }) };
+  return { ...traced, store: withTelemetry(inner, { tracer: traced.tracer, system: 'test' }) };
 }
 
 test.each(BOTH)(
@@ -104,7 +104,7 @@ test.each(BOTH)(
 
 test('names of operations are told only of documents that the host chose itself', async () => {
   const { store, take } = await openData(new MemoryStore());
-  const context = { store, caller: systemCaller('clinic'), documents: allowedDocuments({ list: QUERY }) };
+  const context = { store, caller: systemCaller('clinic'), documents: createAllowList({ list: QUERY }) };
   await executeFhirGraphql({ documentId: 'list' }, context);
   const [root] = await take();
   expect(root!.attributes['graphql.operation.name']).toBe('HushOperation');
@@ -118,7 +118,7 @@ test('a failure is a code in its span and in those around it, never a message', 
   const broken = Object.assign(Object.create(inner) as ResourceStore, {
     search: () => Promise.reject(new Error('Hushname is in the way')),
   });
-  const store = observedStore(broken, { tracer });
+  const store = withTelemetry(broken, { tracer });
   const { errors } = await executeFhirGraphql('{ PatientList { id } }', { store, caller: systemCaller('clinic') });
   expect(errors![0]!.extensions.code).toBe('internal');
   const spans = (await take()).filter(({ status }) => status.code === SpanStatusCode.ERROR);
@@ -133,7 +133,7 @@ test('a failure is a code in its span and in those around it, never a message', 
 test('repository, sign-in, import and the operations on projects have spans around their store calls', async () => {
   const inner = new MemoryStore();
   const { tracer, take } = openTracer();
-  const store = observedStore(inner, { tracer });
+  const store = withTelemetry(inner, { tracer });
   const context = { store, caller: serverCaller() };
   const project = await createProject({ resourceType: 'Project', name: 'Hushclinic' }, context);
   const { membership } = await invite(
@@ -196,7 +196,7 @@ test('no id, no value and no text of a request is in any span', async () => {
 
 test('an observed store is the store: it finds, explains, notifies and closes', async () => {
   const inner = new SqliteStore(':memory:');
-  const store = observedStore(inner, {});
+  const store = withTelemetry(inner, {});
   const changes: unknown[] = [];
   const stop = store.subscribe((batch) => changes.push(...batch));
   const [put] = PATIENTS;
@@ -209,7 +209,7 @@ test('an observed store is the store: it finds, explains, notifies and closes', 
   );
   expect((await store.history(key, { offset: 0, limit: 5 })).total).toBe(1);
   expect(
-    observedStore(Object.create(inner, { explain: { value: undefined } }) as ResourceStore, {}).explain,
+    withTelemetry(Object.create(inner, { explain: { value: undefined } }) as ResourceStore, {}).explain,
   ).toBeUndefined();
   await store.close();
   await expect(inner.read([key])).rejects.toMatchObject({ code: 'unavailable' });

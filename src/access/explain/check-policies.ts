@@ -4,7 +4,7 @@ import { idOf, parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { ABOVE_PROJECTS, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import { ruleProblems } from '../policy/access-policy.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
@@ -13,7 +13,7 @@ import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
 import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
 import { ownParameters } from '../sign-in/own-parameters.js';
-import type { ResourceName } from '../sign-in/sign-in.js';
+import type { ResourceRef } from '../sign-in/sign-in.js';
 
 /** What is wrong with one AccessPolicy, or with the policies of one ProjectMembership. */
 export interface PolicyFinding {
@@ -29,7 +29,7 @@ export interface PolicyFinding {
 
 export interface CheckPoliciesOptions {
   /** The one project to look at. Default: all projects. */
-  readonly project?: ResourceName | undefined;
+  readonly project?: ResourceRef | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -62,7 +62,7 @@ export async function* checkPolicies(
     yield* new ProjectCheck(store, id, { signal }).findings();
     return;
   }
-  for await (const { resource } of everyResource(store, ABOVE_PROJECTS, 'Project', { signal })) {
+  for await (const { resource } of everyResource(store, SERVER_SCOPE, 'Project', { signal })) {
     yield* new ProjectCheck(store, resource.id!, { signal }).findings();
   }
 }

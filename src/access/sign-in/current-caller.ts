@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not, or } from '../../search/criteria/criteria.js';
-import { ABOVE_PROJECTS, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import { SERVER_SCOPE, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
 import { withIndex } from '../write-error.js';
@@ -85,7 +85,7 @@ function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
   // A membership that is gone changes no more: something that stays is searched for, on the condition that it is gone.
   const [type, id] = profile.split('/') as [string, string];
   const there = isListed
-    ? withoutMembership(ABOVE_PROJECTS, 'Project', project, 'project', itself)
+    ? withoutMembership(SERVER_SCOPE, 'Project', project, 'project', itself)
     : withoutMembership(project, type, id, 'profile', itself);
   return [unchanged, there].map((query) => ({ kind: 'unmatched', query }));
 }

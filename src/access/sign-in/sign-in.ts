@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
-import { ABOVE_PROJECTS, type ResourceStore, type StoredResource } from '../../store/store.js';
+import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { observed } from '../../telemetry/observed.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
@@ -15,13 +15,13 @@ import { membershipSizeProblem, sizeOf } from '../policy/policy-size.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 
 /** An id, a `Type/id`, or a Reference. */
-export type ResourceName = string | { readonly reference?: string | undefined };
+export type ResourceRef = string | { readonly reference?: string | undefined };
 
 /** Whom the host's token stands for, after the host has verified it. */
-export type Credentials =
-  | { readonly membership: ResourceName }
-  | { readonly project: ResourceName; readonly user: ResourceName }
-  | { readonly project: ResourceName; readonly client: ResourceName };
+export type SignInIdentity =
+  | { readonly membership: ResourceRef }
+  | { readonly project: ResourceRef; readonly user: ResourceRef }
+  | { readonly project: ResourceRef; readonly client: ResourceRef };
 
 export interface SignInOptions {
   /**
@@ -53,7 +53,7 @@ export interface SignInOptions {
  */
 export function signIn(
   store: ResourceStore,
-  credentials: Credentials,
+  credentials: SignInIdentity,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
   return observed(store, 'sign-in', {}, async () =>
@@ -76,7 +76,7 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
   const key = { type: 'ProjectMembership', id };
   const [found, entry] = await store.read([
     { ...key, project },
-    { ...key, project: ABOVE_PROJECTS },
+    { ...key, project: SERVER_SCOPE },
   ]);
   // An id may have been used again, for somebody else.
   if (found?.status !== 'found' || referenceIn(elementsOf(found.resource), 'user') !== user) {
@@ -146,7 +146,7 @@ interface FoundMembership {
   readonly membership: AnyResource;
 }
 
-async function findMembership(store: ResourceStore, credentials: Credentials): Promise<FoundMembership> {
+async function findMembership(store: ResourceStore, credentials: SignInIdentity): Promise<FoundMembership> {
   if ('membership' in credentials) return membershipById(store, requireId(credentials.membership, 'ProjectMembership'));
   const project = requireId(credentials.project, 'Project');
   const references =
@@ -165,7 +165,7 @@ async function findMembership(store: ResourceStore, credentials: Credentials): P
 
 /** A membership lies in its project; where that is, stands in the directory above the projects. */
 async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
-  const [entry] = await store.read([{ project: ABOVE_PROJECTS, type: 'ProjectMembership', id }]);
+  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
   if (entry?.status === 'found') {
     const project = idOf(referenceOf(elementsOf(entry.resource)['project']) ?? '', 'Project');
     if (project !== undefined) {
@@ -195,7 +195,7 @@ function chooseMembership(found: readonly StoredResource[], project: string): An
 }
 
 async function activeProject(store: ResourceStore, id: string): Promise<JsonObject> {
-  const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id }]);
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id }]);
   if (found?.status !== 'found') throw new FhirError('project-missing', `Project/${id} does not exist`);
   const elements = elementsOf(found.resource);
   if (isInactive(elements)) throw new FhirError('project-missing', `Project/${id} is not active`);
@@ -204,7 +204,7 @@ async function activeProject(store: ResourceStore, id: string): Promise<JsonObje
 
 async function assertUser(store: ResourceStore, project: string, user: string): Promise<void> {
   const { type, id } = split(user);
-  const [found] = await store.read([{ project: type === 'User' ? ABOVE_PROJECTS : project, type, id }]);
+  const [found] = await store.read([{ project: type === 'User' ? SERVER_SCOPE : project, type, id }]);
   if (found?.status !== 'found')
     throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
   if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);
@@ -272,13 +272,13 @@ function isUser(reference: string): Criteria {
 }
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
-function programs(client: ResourceName): readonly string[] {
+function programs(client: ResourceRef): readonly string[] {
   const types = ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
   if (types.length > 0) return types;
   throw new FhirError('invalid', 'Sign-in needs the id of a ClientApplication or Bot, as id, Type/id or Reference');
 }
 
-function requireId(name: ResourceName, type: string): string {
+function requireId(name: ResourceRef, type: string): string {
   const id = idOf(name, type);
   if (id === undefined)
     throw new FhirError('invalid', `Sign-in needs the id of a ${type}, as id, ${type}/id or Reference`);

@@ -10,7 +10,7 @@ import { maskResource } from '../fields/mask-resource.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { withPolicyChecks } from './policy-checks.js';
 import type { ReadyWrite } from './ready-write.js';
-import { trustedWrites } from './system-writes.js';
+import { trustedWrites } from './trusted-writes.js';
 import { LENIENT, strictnessFor, validateWrite, type Strictness } from './validate-writes.js';
 import { WriteSession } from './member-writes.js';
 import { withIndex } from '../write-error.js';
@@ -96,7 +96,7 @@ function resultsFor(
 ): GuardedResult[] {
   const all = caller.kind === 'member' ? caller.rules : undefined;
   const answers = new Array<GuardedResult>(writes.length);
-  ready.forEach(({ from, seenBy, unreadable, answer }, index) => {
+  ready.forEach(({ from, rulesForAnswer: seenBy, unreadable, answer }, index) => {
     const result = answer ?? results[index]!;
     // What this module added stands before the caller's own write, which therefore has the last word.
     if (result.kind !== writes[from]!.kind) return;

@@ -3,13 +3,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { NONE } from '../../search/criteria/criteria.js';
 import { expectationFailed } from '../../store/conflicts.js';
-import {
-  ABOVE_PROJECTS,
-  type Expectation,
-  type ResourceKey,
-  type ResourceStore,
-  type Write,
-} from '../../store/store.js';
+import { SERVER_SCOPE, type Expectation, type ResourceKey, type ResourceStore, type Write } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { evaluateCriteria, isLocal } from '../evaluate/evaluate-criteria.js';
@@ -26,7 +20,7 @@ import { unrestrictedRule, type AccessRule, type Interaction } from '../rule.js'
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { validateWrite, type Strictness } from './validate-writes.js';
-import { companionsOf, stamp } from './write-companions.js';
+import { sideWrites, stamp } from './side-writes.js';
 import { assertGuarded, keepFields, type KeptFields } from '../fields/keep-fields.js';
 
 /** The writes of one commit, decided in their order: each sees what those before it will have done. */
@@ -70,7 +64,7 @@ export class WriteSession {
         write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
         from,
         // Who may write but not read gets back what it wrote, and not what was kept.
-        seenBy: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
+        rulesForAnswer: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
         unreadable: readers.length === 0,
       },
     ];
@@ -85,7 +79,7 @@ export class WriteSession {
     return {
       write: { kind: 'unmatched', query: { ...query, criteria, project: homeOf(query.type, this.caller) } },
       from,
-      seenBy: [],
+      rulesForAnswer: [],
     };
   }
 
@@ -103,8 +97,8 @@ export class WriteSession {
       const key = { ...write.key, project: homeOf(type, this.caller) };
       this.#write(type, id, null);
       return [
-        ...companionsOf(write, key, this.caller, from, before),
-        { write: { kind: 'delete', key, expect }, from, seenBy: [] },
+        ...sideWrites(write, key, this.caller, from, before),
+        { write: { kind: 'delete', key, expect }, from, rulesForAnswer: [] },
       ];
     }
     if (before !== null && (await this.#sees(type, before))) throw forbidden(type, 'delete');
@@ -113,7 +107,7 @@ export class WriteSession {
     if (write.mustExist === true && !this.#knowsDeletion(type, id)) {
       throw new FhirError('not-found', `${type}/${id} was not found`);
     }
-    return [{ write: NO_WRITE, from, seenBy: [], answer: { kind: 'delete', versionId: null } }];
+    return [{ write: NO_WRITE, from, rulesForAnswer: [], answer: { kind: 'delete', versionId: null } }];
   }
 
   /** A deletion is told to who made it just now, and where a rule opens the type as a whole. */
@@ -281,12 +275,12 @@ interface Replaced {
 /** Stands for a write that changes nothing: no resource can match. */
 const NO_WRITE: Write = {
   kind: 'unmatched',
-  query: { project: ABOVE_PROJECTS, type: 'Project', criteria: NONE },
+  query: { project: SERVER_SCOPE, type: 'Project', criteria: NONE },
 };
 
 /** The messages of the store name type and id alone. */
 function home(key: GuardedKey): ResourceKey {
-  return { ...key, project: ABOVE_PROJECTS };
+  return { ...key, project: SERVER_SCOPE };
 }
 
 /** The operations that write what the repository and mutations do not. */

@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { and, refersTo, type Criteria } from '../../search/criteria/criteria.js';
-import { ABOVE_PROJECTS, type CallOptions, type ResourceKey, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceKey, type ResourceStore } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import type { ReadyWrite } from './ready-write.js';
 import { withIndex } from '../write-error.js';
@@ -41,7 +41,7 @@ function bindsNotItself({ project, membership }: MemberCaller, key: ResourceKey,
   return {
     write: { kind: 'unmatched', query: { project, type: 'ProjectMembership', criteria } },
     from,
-    seenBy: [],
+    rulesForAnswer: [],
     refusal: () =>
       new FhirError(
         'forbidden',
@@ -52,7 +52,7 @@ function bindsNotItself({ project, membership }: MemberCaller, key: ResourceKey,
 
 function namedByNoMembership(key: ResourceKey, from: number): ReadyWrite {
   const query = { project: key.project, type: 'ProjectMembership', criteria: refersTo('access-policy', key) };
-  return { write: { kind: 'unmatched', query }, from, seenBy: [], refusal: (holder) => inUse(key, holder) };
+  return { write: { kind: 'unmatched', query }, from, rulesForAnswer: [], refusal: (holder) => inUse(key, holder) };
 }
 
 /** No search parameter leads from a Project to its policies, so it is read, and must stay as it was. */
@@ -63,7 +63,7 @@ async function namedByNoProject(
   options: CallOptions | undefined,
 ): Promise<readonly ReadyWrite[]> {
   const { project } = key;
-  const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: project }], options);
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
   if (found?.status !== 'found') return [];
   const { defaultAccessPolicies: listed, defaultPatientAccessPolicy } = elementsOf(found.resource);
   const defaults = (Array.isArray(listed) ? listed.filter(isJsonObject) : []).map((one) => one['accessPolicy']);
@@ -77,8 +77,8 @@ async function namedByNoProject(
     test: { kind: 'date', prefix: 'ne', low: updated, high: updated + 1 },
   };
   const criteria = and([{ kind: 'id', ids: [project] }, changed]);
-  const query = { project: ABOVE_PROJECTS, type: 'Project', criteria };
-  return [{ write: { kind: 'unmatched', query }, from, seenBy: [], refusal: 'decide again' }];
+  const query = { project: SERVER_SCOPE, type: 'Project', criteria };
+  return [{ write: { kind: 'unmatched', query }, from, rulesForAnswer: [], refusal: 'decide again' }];
 }
 
 /** Only administrators and trusted code delete policies, and both see what may name one. */

@@ -7,7 +7,7 @@ export interface ReadyWrite {
   readonly write: Write;
   readonly from: number;
   /** The rules through which the caller sees the result; none for what it does not see. */
-  readonly seenBy: readonly AccessRule[];
+  readonly rulesForAnswer: readonly AccessRule[];
   /** The caller may write it but not read it. */
   readonly unreadable?: boolean;
   /**

@@ -3,7 +3,7 @@ import { typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { ABOVE_PROJECTS, type CallOptions, type PutWrite, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type PutWrite, type ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
@@ -24,8 +24,8 @@ export async function strictnessFor(
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<Strictness> {
-  if (caller.project === ABOVE_PROJECTS || !writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
-  const [project] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: caller.project }], options);
+  if (caller.project === SERVER_SCOPE || !writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
+  const [project] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: caller.project }], options);
   const strictMode = project?.status === 'found' && elementsOf(project.resource)['strictMode'] === true;
   return (type) => strictMode || isAboveProjects(type);
 }

@@ -1,7 +1,7 @@
 import { orList } from './quote.js';
 
-const MOST = 5;
-const LONGEST = 100;
+const MAX_SUGGESTIONS = 5;
+const MAX_NAME_LENGTH = 100;
 
 /**
  * The end of an error message about an unknown name: ` Did you mean "family"?`, or nothing when no name is near.
@@ -14,7 +14,7 @@ export function didYouMean(input: string, names: Iterable<string>): string {
 }
 
 function suggestions(input: string, names: Iterable<string>): readonly string[] {
-  if (input.length > LONGEST) return [];
+  if (input.length > MAX_NAME_LENGTH) return [];
   const wanted = input.toLowerCase().replaceAll('_', '-');
   const threshold = Math.floor(wanted.length * 0.4) + 1;
   const found: { name: string; distance: number }[] = [];
@@ -24,7 +24,7 @@ function suggestions(input: string, names: Iterable<string>): readonly string[] 
     if (distance <= threshold) found.push({ name, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
-  return found.slice(0, MOST).map(({ name }) => name);
+  return found.slice(0, MAX_SUGGESTIONS).map(({ name }) => name);
 }
 
 /** Levenshtein: insertions, deletions and replacements, one row of the table at a time. */

@@ -1,8 +1,8 @@
-const LONGEST = 40;
+const MAX_QUOTED_LENGTH = 40;
 
 /** The caller's own text for an error message: in quotes, control characters escaped, cut to 40 characters. */
 export function quote(text: string): string {
-  const cut = text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  const cut = text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH - 1)}…` : text;
   return JSON.stringify(cut);
 }
 

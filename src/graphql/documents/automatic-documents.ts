@@ -17,10 +17,10 @@ export interface AutomaticDocumentsOptions {
  * cache behind `Documents`; each of them alone asks for a text again, and answers no worse.
  *
  * @example
- * const documents = automaticDocuments();
+ * const documents = createAutomaticDocuments();
  * await executeFhirGraphql({ documentId, query }, { store, caller, documents });
  */
-export function automaticDocuments({
+export function createAutomaticDocuments({
   documents = 1_000,
   characters = 10_000_000,
 }: AutomaticDocumentsOptions = {}): Documents {

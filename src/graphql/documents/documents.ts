@@ -3,8 +3,8 @@ import type { CallOptions } from '../../store/store.js';
 import type { DocumentNode } from '../graphql-js.js';
 
 /**
- * The documents that a service knows by id: `ctx.documents`. The box holds `allowedDocuments`, a closed list, and
- * `automaticDocuments`, which learns; a host with a shared cache or a table of its own writes these two functions.
+ * The documents that a service knows by id: `ctx.documents`. The box holds `createAllowList`, a closed list, and
+ * `createAutomaticDocuments`, which learns; a host with a shared cache or a table of its own writes these two functions.
  *
  * An id is the SHA-256 of the text in 64 lower-case hexadecimal digits, or whatever else the host named its documents by,
  * as it comes from the client. Documents say what may be asked, never who may see the answer: that the caller decides.

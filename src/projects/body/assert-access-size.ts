@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
 import type { MembershipSettings } from './membership-settings.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /**
  * Refuses policies that are too large together: each sign-in of the member would refuse them.
@@ -11,15 +11,19 @@ import { type ProjectDesk, splitReference } from '../session/project-session.js'
  * @param path of the settings in the body
  * @throws FhirError `invalid`
  */
-export async function assertAccessSize(desk: ProjectDesk, settings: MembershipSettings, path: string): Promise<void> {
+export async function assertAccessSize(
+  session: ProjectSession,
+  settings: MembershipSettings,
+  path: string,
+): Promise<void> {
   const single = settings.accessPolicy == null ? [] : [{ policy: settings.accessPolicy, parameter: undefined }];
   const access = [...single, ...(settings.access ?? [])];
   // One policy was bounded when it was written.
   if (access.length < 2) return;
   const distinct = new Map(access.map((item) => [JSON.stringify([item.policy.reference, item.parameter]), item]));
-  const found = await desk.guard.read(
+  const found = await session.guard.read(
     [...distinct.values()].map(({ policy }) => splitReference(policy.reference)),
-    desk.options,
+    session.options,
   );
   const sizes = found.flatMap((result) => (result.status === 'found' ? [sizeOf(elementsOf(result.resource))] : []));
   const problem = membershipSizeProblem(sizes);

@@ -5,7 +5,7 @@ import { elementsOf } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { join } from '../session/body-reader.js';
 import type { MembershipSettings } from './membership-settings.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /**
  * Refuses parameters whose name the policy does not use: a misspelt one would leave the policy without the value that was
@@ -15,16 +15,16 @@ import { type ProjectDesk, splitReference } from '../session/project-session.js'
  * @throws FhirError `invalid` - one issue per parameter
  */
 export async function assertParametersUsed(
-  desk: ProjectDesk,
+  session: ProjectSession,
   settings: MembershipSettings,
   path: string,
 ): Promise<void> {
   const access = (settings.access ?? []).map((item, index) => ({ ...item, path: `${join(path, 'access')}[${index}]` }));
   const withParameters = access.filter(({ parameter = [] }) => parameter.length > 0);
   if (withParameters.length === 0) return;
-  const policies = await desk.guard.read(
+  const policies = await session.guard.read(
     withParameters.map(({ policy }) => splitReference(policy.reference)),
-    desk.options,
+    session.options,
   );
   const issues = withParameters.flatMap(({ policy, parameter = [], path: at }, index): OutcomeIssue[] => {
     const found = policies[index]!;

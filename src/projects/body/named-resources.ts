@@ -1,8 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { type MembershipSettings, policiesOf } from './membership-settings.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
-import { stillThere } from '../session/reference-exists.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { referenceExists } from '../session/reference-exists.js';
 
 /** A resource that a body names, `Type/id`, and the field that does. */
 export interface NamedResource {
@@ -16,18 +16,18 @@ export interface NamedResource {
  *
  * @throws FhirError `invalid` - some do not exist in the project; one issue each
  */
-export async function assertNamedExist(desk: ProjectDesk, named: readonly NamedResource[]): Promise<void> {
+export async function assertNamedExist(session: ProjectSession, named: readonly NamedResource[]): Promise<void> {
   const missing = new Set<NamedResource>();
   const policies = named.filter(isPolicy);
   const people = named.filter((one) => !isPolicy(one));
   for (const [guard, group] of [
-    [desk.view ?? desk.guard, people],
-    [desk.guard, policies],
+    [session.view ?? session.guard, people],
+    [session.guard, policies],
   ] as const) {
     if (group.length === 0) continue;
     const found = await guard.read(
       group.map(({ reference }) => splitReference(reference)),
-      desk.options,
+      session.options,
     );
     group.forEach((one, index) => found[index]!.status !== 'found' && missing.add(one));
   }
@@ -50,5 +50,5 @@ function isPolicy({ reference }: NamedResource): boolean {
 /** Checks for the commit that the policies of a membership, written before them, exist at that moment. */
 export function policiesStillThere(membership: string, settings: MembershipSettings): GuardedWrite[] {
   const policies = new Set(policiesOf(settings, '').map(({ reference }) => reference));
-  return [...policies].map((policy) => stillThere(`ProjectMembership/${membership}`, 'access-policy', policy));
+  return [...policies].map((policy) => referenceExists(`ProjectMembership/${membership}`, 'access-policy', policy));
 }

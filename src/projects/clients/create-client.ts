@@ -18,8 +18,15 @@ import {
 } from '../body/membership-settings.js';
 import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
 import { checkProgram, programFields, readProgramSettings } from './client-settings.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { authored, copyAs, openDesk, type ProjectDesk, readProject, targetOf } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import {
+  authored,
+  copyAs,
+  openProject,
+  type ProjectSession,
+  readProject,
+  targetOf,
+} from '../session/project-session.js';
 import { commitPlanned } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
@@ -60,13 +67,13 @@ export interface CreatedBot {
  * @example
  * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
  */
-export function createClient(project: ResourceName, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
+export function createClient(project: ResourceRef, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
   return audited(context, 'create-program', async (facts) => {
-    const desk = await openDesk(project, context, 'create');
+    const session = await openProject(project, context, 'create');
     const request = parseProgramBody<ClientApplication>('ClientApplication', body);
     const secret = createSecret();
     const resource = { ...request.program, secret: await hashSecret(secret) };
-    const { program, membership } = await writeProgram(desk, resource, request.settings);
+    const { program, membership } = await writeProgram(session, resource, request.settings);
     facts.targets = [program, membership].map(targetOf);
     return { client: program, membership, secret };
   });
@@ -78,12 +85,12 @@ export function createClient(project: ResourceName, body: ClientBody, context: P
  *
  * @throws FhirError as {@link createClient}
  */
-export function createBot(project: ResourceName, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
+export function createBot(project: ResourceRef, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
   return audited(context, 'create-program', async (facts) => {
-    const desk = await openDesk(project, context, 'create');
+    const session = await openProject(project, context, 'create');
     const request = parseProgramBody<Bot>('Bot', body);
-    assertMayMakeSystemBot(desk.caller, request.program);
-    const { program, membership } = await writeProgram(desk, request.program, request.settings);
+    assertMayMakeSystemBot(session.caller, request.program);
+    const { program, membership } = await writeProgram(session, request.program, request.settings);
     facts.targets = [program, membership].map(targetOf);
     return { bot: program, membership };
   });
@@ -132,34 +139,37 @@ function parseProgramBody<Program extends ClientApplication | Bot>(
 type PutResult = WriteResult & { kind: 'put' };
 
 async function writeProgram<Program extends ClientApplication | Bot>(
-  desk: ProjectDesk,
+  session: ProjectSession,
   program: Program,
   settings: MembershipSettings,
 ): Promise<{ readonly program: Program; readonly membership: ProjectMembership }> {
-  const membership = authored(desk, programMembership(desk.project, program, settings, inviterReference(desk)));
+  const membership = authored(
+    session,
+    programMembership(session.project, program, settings, inviterReference(session)),
+  );
   const { results } = await commitPlanned(
-    desk.guard,
+    session.guard,
     async () => {
-      const { project } = await readProject(desk);
-      if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
-      await assertNamedExist(desk, policiesOf(settings, ''));
-      await assertAccessSize(desk, settings, '');
-      await assertParametersUsed(desk, settings, '');
-      return { writes: programWrites(desk, program, membership, settings) };
+      const { project } = await readProject(session);
+      if (project.active === false) throw new FhirError('conflict', `Project/${session.project} is not active`);
+      await assertNamedExist(session, policiesOf(settings, ''));
+      await assertAccessSize(session, settings, '');
+      await assertParametersUsed(session, settings, '');
+      return { writes: programWrites(session, program, membership, settings) };
     },
-    desk.options,
+    session.options,
   );
   const [first, second] = results as [PutResult, PutResult];
   return { program: copyAs(first.resource), membership: copyAs(second.resource) };
 }
 
 function programWrites(
-  desk: ProjectDesk,
+  session: ProjectSession,
   program: ClientApplication | Bot,
   membership: ProjectMembership,
   settings: MembershipSettings,
 ): GuardedWrite[] {
-  const created = [authored(desk, program), membership].map((resource): GuardedWrite => {
+  const created = [authored(session, program), membership].map((resource): GuardedWrite => {
     const key = { type: resource.resourceType, id: resource.id! };
     return { kind: 'put', key, resource, expect: { version: null } };
   });

@@ -2,8 +2,8 @@ import type { ClientApplication } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
 import { createSecret, hashSecret, type SecretHash } from './client-secret.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { authored, nameToId, openDesk, type ProjectDesk } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { authored, nameToId, openProject, type ProjectSession } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 
 export interface RotationOptions {
@@ -21,13 +21,13 @@ export interface RotationOptions {
  * const { secret } = await rotateClientSecret(project, client, { store, caller }, { keepPrevious: true });
  */
 export function rotateClientSecret(
-  project: ResourceName,
-  client: ResourceName,
+  project: ResourceRef,
+  client: ResourceRef,
   context: ProjectContext,
   options: RotationOptions = {},
 ): Promise<{ readonly secret: string }> {
   return audited(context, 'rotate-secret', async (facts) => {
-    const desk = await openDesk(project, context, 'update');
+    const session = await openProject(project, context, 'update');
     const id = nameToId(client, 'ClientApplication');
     if (id === undefined) {
       throw new FhirError('invalid', 'The client must be named by its id, ClientApplication/id or a Reference');
@@ -35,23 +35,23 @@ export function rotateClientSecret(
     facts.targets = [{ type: 'ClientApplication', id }];
     const secret = createSecret();
     const hash = await hashSecret(secret);
-    await commitPlanned(desk.guard, () => planRotation(desk, id, hash, options), desk.options);
+    await commitPlanned(session.guard, () => planRotation(session, id, hash, options), session.options);
     return { secret };
   });
 }
 
 async function planRotation(
-  desk: ProjectDesk,
+  session: ProjectSession,
   id: string,
   hash: SecretHash,
   options: RotationOptions,
 ): Promise<PlannedWrites> {
   const key = { type: 'ClientApplication', id };
   // Past the guard, which hides the secret so far.
-  const [found] = await desk.store.read([{ ...key, project: desk.project }], desk.options);
+  const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `ClientApplication/${id} was not found`);
   const { secret: previous, retiringSecret: _, ...rest } = found.resource as ClientApplication;
   const retiring = options.keepPrevious === true && previous !== undefined ? { retiringSecret: previous } : {};
-  const resource = authored(desk, { ...rest, secret: hash, ...retiring });
+  const resource = authored(session, { ...rest, secret: hash, ...retiring });
   return { writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
 }

@@ -11,8 +11,8 @@ import { keepAnAdministrator } from '../people/administrators.js';
 import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { checkProgram, programFields, type ProgramType, readProgramSettings } from './client-settings.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { authored, copyAs, nameToId, openDesk, type ProjectDesk, targetOf } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { authored, copyAs, nameToId, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 
@@ -41,8 +41,8 @@ export type BotChanges = { [Name in keyof Omit<Bot, Fixed>]?: Bot[Name] | null }
  * await updateClient(project, client, { redirectUris: ['https://app.example/callback'] }, { store, caller });
  */
 export function updateClient(
-  project: ResourceName,
-  client: ResourceName,
+  project: ResourceRef,
+  client: ResourceRef,
   changes: ClientChanges,
   context: ProjectContext,
 ): Promise<ClientApplication> {
@@ -55,8 +55,8 @@ export function updateClient(
  * @throws FhirError as {@link updateClient}
  */
 export function updateBot(
-  project: ResourceName,
-  bot: ResourceName,
+  project: ResourceRef,
+  bot: ResourceRef,
   changes: BotChanges,
   context: ProjectContext,
 ): Promise<Bot> {
@@ -64,20 +64,24 @@ export function updateBot(
 }
 
 function updateProgram<Program extends ClientApplication | Bot>(
-  project: ResourceName,
+  project: ResourceRef,
   type: ProgramType,
-  name: ResourceName,
+  name: ResourceRef,
   changes: unknown,
   context: ProjectContext,
 ): Promise<Program> {
   return audited(context, 'update-program', async (facts) => {
-    const desk = await openDesk(project, context, 'update');
+    const session = await openProject(project, context, 'update');
     const id = nameToId(name, type);
     if (id === undefined)
       throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);
     facts.targets = [{ type, id }];
     const body = assertBody(changes, 'A change of a program');
-    const { plan, results } = await commitPlanned(desk.guard, () => planUpdate(desk, type, id, body), desk.options);
+    const { plan, results } = await commitPlanned(
+      session.guard,
+      () => planUpdate(session, type, id, body),
+      session.options,
+    );
     const written = results.at(-1);
     const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.program, secretFields(type));
     facts.targets = [targetOf(updated)];
@@ -89,17 +93,22 @@ interface ProgramPlan extends PlannedWrites {
   readonly program: AnyResource;
 }
 
-async function planUpdate(desk: ProjectDesk, type: ProgramType, id: string, body: JsonObject): Promise<ProgramPlan> {
+async function planUpdate(
+  session: ProjectSession,
+  type: ProgramType,
+  id: string,
+  body: JsonObject,
+): Promise<ProgramPlan> {
   const key = { type, id };
   // Past the guard, which hides the secrets that stay.
-  const [found] = await desk.store.read([{ ...key, project: desk.project }], desk.options);
+  const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `${type}/${id} was not found`);
-  const program = changedProgram(desk, type, found.resource, body);
+  const program = changedProgram(session, type, found.resource, body);
   // A secret that is given is written even if it is the stored one: the answer must not tell whether it is.
   const isSame = isDeepStrictEqual(program, found.resource) && !givesSecret(type, body);
   if (isSame) return { program, writes: [] };
-  const guards = isSwitchedOff(program) && !isSwitchedOff(found.resource) ? await keepAdministrators(desk, key) : [];
-  const resource = authored(desk, program);
+  const guards = isSwitchedOff(program) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];
+  const resource = authored(session, program);
   return { program, writes: [...guards, { kind: 'put', key, resource, expect: { version: found.versionId } }] };
 }
 
@@ -110,18 +119,23 @@ function givesSecret(type: ProgramType, body: JsonObject): boolean {
 
 /** A program that is switched off cannot sign in, so its memberships count as deactivated. */
 async function keepAdministrators(
-  desk: ProjectDesk,
+  session: ProjectSession,
   { type, id }: { readonly type: string; readonly id: string },
 ): Promise<readonly GuardedWrite[]> {
-  const memberships = await membershipsWithProfiles(desk, [`${type}/${id}`]);
+  const memberships = await membershipsWithProfiles(session, [`${type}/${id}`]);
   const guards = await Promise.all(
-    memberships.map((membership) => keepAnAdministrator(desk, membership, { ...membership, active: false })),
+    memberships.map((membership) => keepAnAdministrator(session, membership, { ...membership, active: false })),
   );
   // Each writes the Project as it is, and once is enough.
   return guards.find((one) => one.length > 0) ?? [];
 }
 
-function changedProgram(desk: ProjectDesk, type: ProgramType, stored: AnyResource, body: JsonObject): AnyResource {
+function changedProgram(
+  session: ProjectSession,
+  type: ProgramType,
+  stored: AnyResource,
+  body: JsonObject,
+): AnyResource {
   const reader = new BodyReader();
   reader.known(body, '', programFields(type));
   const settings: { [name: string]: unknown } = { ...readProgramSettings(reader, type, body, true) };
@@ -130,7 +144,7 @@ function changedProgram(desk: ProjectDesk, type: ProgramType, stored: AnyResourc
   const program = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ProgramType };
   if (reader.issues.length === 0) checkProgram(reader, program);
   reader.assertGood('The program cannot be changed');
-  assertMayMakeSystemBot(desk.caller, stored, program);
+  assertMayMakeSystemBot(session.caller, stored, program);
   return program;
 }
 

@@ -1,5 +1,5 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import type { ResourceName } from '../../access/sign-in/sign-in.js';
+import type { ResourceRef } from '../../access/sign-in/sign-in.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
@@ -20,8 +20,8 @@ import { fitsHash } from './client-secret.js';
  */
 export async function verifyClientSecret(
   store: ResourceStore,
-  project: ResourceName,
-  client: ResourceName,
+  project: ResourceRef,
+  client: ResourceRef,
   secret: string,
   options?: CallOptions,
 ): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function verifyClientSecret(
   return fits.includes(true);
 }
 
-function requireId(name: ResourceName, type: string): string {
+function requireId(name: ResourceRef, type: string): string {
   const id = idOf(name, type);
   if (id === undefined)
     throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);

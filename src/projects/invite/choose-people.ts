@@ -18,7 +18,7 @@ import {
   withEmail,
 } from '../people/find-people.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** What an invite builds on; undefined for what it has to make. */
 export interface ChosenPeople {
@@ -65,9 +65,13 @@ export interface ChosenPeople {
  * @throws FhirError `conflict` - as above (`details.memberships`, `details.profiles`), the other scope's User with the
  * same address is a member, or another member has the external id
  */
-export async function choosePeople(desk: ProjectDesk, request: InviteRequest, hint?: string): Promise<ChosenPeople> {
-  const { user, twin, seen, holder } = await findUsers(desk, request, hint);
-  const found = await membershipsOf(desk, [user?.id ?? randomUUID(), ...(twin === undefined ? [] : [twin.id!])]);
+export async function choosePeople(
+  session: ProjectSession,
+  request: InviteRequest,
+  hint?: string,
+): Promise<ChosenPeople> {
+  const { user, twin, seen, holder } = await findUsers(session, request, hint);
+  const found = await membershipsOf(session, [user?.id ?? randomUUID(), ...(twin === undefined ? [] : [twin.id!])]);
   const memberships = user === undefined ? [] : found.filter((one) => isOf(one, user));
   if (twin !== undefined && request.mode !== 'another') {
     const others = found.filter((one) => isOf(one, twin));
@@ -75,7 +79,7 @@ export async function choosePeople(desk: ProjectDesk, request: InviteRequest, hi
   }
   assertExternalIdFree(holder, request, memberships);
   const membership = chooseMembership(memberships, request);
-  const profile = await chooseProfile(desk, request, user, memberships, membership);
+  const profile = await chooseProfile(session, request, user, memberships, membership);
   return {
     user: request.dryRun && memberships.length === 0 ? undefined : user,
     profile,
@@ -93,21 +97,21 @@ interface FoundUsers extends Pick<ChosenPeople, 'user' | 'twin' | 'seen'> {
 
 /** The User at the scope asked for, and the one with the same e-mail at the other scope. */
 async function findUsers(
-  desk: ProjectDesk,
+  session: ProjectSession,
   { email, externalId, scope }: InviteRequest,
   hint: string | undefined,
 ): Promise<FoundUsers> {
-  const holder = externalId === undefined ? undefined : await membershipByExternalId(desk, externalId);
+  const holder = externalId === undefined ? undefined : await membershipByExternalId(session, externalId);
   if (email === undefined) {
-    const byMembership = holder && (await readUser(desk, holder.user.reference ?? ''));
-    const user = byMembership ?? (await userByExternalId(desk, externalId!));
+    const byMembership = holder && (await readUser(session, holder.user.reference ?? ''));
+    const user = byMembership ?? (await userByExternalId(session, externalId!));
     return { user, twin: undefined, seen: [], holder };
   }
-  const found = await usersLikeEmail(desk, email, hint);
+  const found = await usersLikeEmail(session, email, hint);
   const seen = found.map(({ id }) => id!);
   const users = withEmail(found, email);
   const ofServer = users.find((one) => livesIn(one, undefined));
-  const ofProject = users.find((one) => livesIn(one, desk.project));
+  const ofProject = users.find((one) => livesIn(one, session.project));
   const [user, twin] = scope === 'project' ? [ofProject, ofServer] : [ofServer, ofProject];
   return { user, twin, seen, holder };
 }
@@ -154,28 +158,28 @@ function chooseMembership(
 
 /** @returns undefined where a new profile is to be made */
 async function chooseProfile(
-  desk: ProjectDesk,
+  session: ProjectSession,
   request: InviteRequest,
   user: User | undefined,
   memberships: readonly ProjectMembership[],
   updated: ProjectMembership | undefined,
 ): Promise<PersonProfile | undefined> {
-  const kept = updated && (await readProfile(desk, updated.profile.reference ?? ''));
-  if (kept !== undefined) return keptProfile(desk, request, kept, updated!);
-  if (request.profile !== undefined) return namedProfile(desk, request, request.profile, user);
+  const kept = updated && (await readProfile(session, updated.profile.reference ?? ''));
+  if (kept !== undefined) return keptProfile(session, request, kept, updated!);
+  if (request.profile !== undefined) return namedProfile(session, request, request.profile, user);
   if (request.newProfile) return undefined;
-  const own = await ownProfiles(desk, request, user, memberships);
+  const own = await ownProfiles(session, request, user, memberships);
   if (own.length === 1) return own[0];
   if (own.length > 1)
-    throw severalProfiles('The user has had several profiles in this project', await inView(desk, own));
-  const others = await profilesWithEmail(desk, request);
+    throw severalProfiles('The user has had several profiles in this project', await inView(session, own));
+  const others = await profilesWithEmail(session, request);
   if (others.length === 0) return undefined;
   throw severalProfiles('An e-mail address does not tell whose a profile is, and this one stands in others', others);
 }
 
 /** The profile of the membership that is updated, which stays. */
 async function keptProfile(
-  desk: ProjectDesk,
+  session: ProjectSession,
   request: InviteRequest,
   profile: PersonProfile,
   membership: ProjectMembership,
@@ -184,27 +188,27 @@ async function keptProfile(
   const differs =
     (request.profile ?? reference) !== reference ||
     profile.resourceType !== request.resourceType ||
-    (request.patient !== undefined && request.patient !== patientOf(await profileInView(desk, profile)));
+    (request.patient !== undefined && request.patient !== patientOf(await profileInView(session, profile)));
   if (differs) throw alreadyMember([membership], 'with a different profile');
   return profile;
 }
 
 /** The profile that the body names, unless it is somebody else's. */
 async function namedProfile(
-  desk: ProjectDesk,
+  session: ProjectSession,
   request: InviteRequest,
   name: string,
   user: User | undefined,
 ): Promise<PersonProfile | undefined> {
-  const profile = await readProfile(desk, name);
+  const profile = await readProfile(session, name);
   if (profile === undefined) return undefined;
   if (request.patient !== undefined) {
-    const seen = desk.view === undefined ? profile : await profileInView(desk, profile);
+    const seen = session.view === undefined ? profile : await profileInView(session, profile);
     if (patientOf(seen) !== request.patient) {
       throw new FhirError('conflict', `${name} belongs to another patient than the one given`);
     }
   }
-  const owner = (await membershipsWithProfiles(desk, [name])).find((one) => !isOf(one, user));
+  const owner = (await membershipsWithProfiles(session, [name])).find((one) => !isOf(one, user));
   if (owner === undefined) return profile;
   throw new FhirError('conflict', `${name} is the profile of another member; choose one as membership.profile`, {
     details: { memberships: [`ProjectMembership/${owner.id!}`] },
@@ -213,19 +217,19 @@ async function namedProfile(
 
 /** The profiles that fit the request of the User's memberships here, else of its removed ones, without those of others. */
 async function ownProfiles(
-  desk: ProjectDesk,
+  session: ProjectSession,
   request: InviteRequest,
   user: User | undefined,
   memberships: readonly ProjectMembership[],
 ): Promise<readonly PersonProfile[]> {
-  const former = await formerProfilesOf(desk, user?.id ?? randomUUID());
+  const former = await formerProfilesOf(session, user?.id ?? randomUUID());
   const current = memberships.map(({ profile }) => profile.reference ?? '');
   for (const names of [current, former]) {
     const ofType = [...new Set(names)].filter((name) => splitReference(name).type === request.resourceType);
-    const profiles = await readProfiles(desk, ofType);
+    const profiles = await readProfiles(session, ofType);
     const fitting = profiles.filter((one) => request.patient === undefined || patientOf(one) === request.patient);
     if (fitting.length === 0) continue;
-    const holders = await membershipsWithProfiles(desk, fitting.map(nameOf));
+    const holders = await membershipsWithProfiles(session, fitting.map(nameOf));
     const taken = new Set(holders.filter((one) => !isOf(one, user)).map(({ profile }) => profile.reference));
     const free = fitting.filter((one) => !taken.has(nameOf(one)));
     if (free.length > 0) return free;
@@ -234,9 +238,9 @@ async function ownProfiles(
 }
 
 /** Names of the profiles that the inviter sees. */
-async function inView(desk: ProjectDesk, profiles: readonly PersonProfile[]): Promise<readonly string[]> {
+async function inView(session: ProjectSession, profiles: readonly PersonProfile[]): Promise<readonly string[]> {
   const keys = profiles.map(({ resourceType, id }) => ({ type: resourceType, id: id! }));
-  const found = (await desk.view?.read(keys, desk.options)) ?? [];
+  const found = (await session.view?.read(keys, session.options)) ?? [];
   return profiles.filter((_, index) => found[index]?.status === 'found').map(nameOf);
 }
 

@@ -7,8 +7,8 @@ import { type InviteBody, type InviteRequest, parseInviteBody } from '../body/in
 import { sendInvitation } from '../mail/mailer.js';
 import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { copyAs, openDesk, type ProjectDesk, targetOf } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { copyAs, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned } from '../session/retry-conflicts.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */
@@ -43,37 +43,45 @@ export interface InviteResult {
  *   membership: { access: [{ policy: { reference: 'AccessPolicy/1' } }] },
  * }, { store, caller, mailer });
  */
-export function invite(project: ResourceName, body: InviteBody, context: InviteContext): Promise<InviteResult> {
+export function invite(project: ResourceRef, body: InviteBody, context: InviteContext): Promise<InviteResult> {
   return audited(context, 'invite', async (facts) => {
-    const desk = await openDesk(project, context, 'create');
-    const result = await carryOut(desk, parseInviteBody(body), context);
+    const session = await openProject(project, context, 'create');
+    const result = await carryOut(session, parseInviteBody(body), context);
     const { user, profile, membership } = result;
     facts.targets = [user, profile, membership].map(targetOf);
     return result;
   });
 }
 
-async function carryOut(desk: ProjectDesk, request: InviteRequest, context: InviteContext): Promise<InviteResult> {
+async function carryOut(
+  session: ProjectSession,
+  request: InviteRequest,
+  context: InviteContext,
+): Promise<InviteResult> {
   if (request.dryRun) {
-    const planned = resultOf(await planInvite(desk, request), [], { status: 'skipped', reason: 'dry-run' });
-    return asInviterSees(desk, planned);
+    const planned = resultOf(await planInvite(session, request), [], { status: 'skipped', reason: 'dry-run' });
+    return asInviterSees(session, planned);
   }
-  const { plan, results } = await commitPlanned(desk.guard, (hint) => planInvite(desk, request, hint), desk.options);
-  const done = resultOf(plan, results, { status: 'skipped', reason: 'not-asked' });
-  if (!request.sendEmail) return asInviterSees(desk, done);
-  const email = await sendInvitation(context, request.email, (to) =>
-    invitationFacts(desk, to, { ...done, isNewUser: done.created.user }),
+  const { plan, results } = await commitPlanned(
+    session.guard,
+    (hint) => planInvite(session, request, hint),
+    session.options,
   );
-  return asInviterSees(desk, { ...done, email });
+  const done = resultOf(plan, results, { status: 'skipped', reason: 'not-asked' });
+  if (!request.sendEmail) return asInviterSees(session, done);
+  const email = await sendInvitation(context, request.email, (to) =>
+    invitationFacts(session, to, { ...done, isNewUser: done.created.user }),
+  );
+  return asInviterSees(session, { ...done, email });
 }
 
 /**
  * A profile that was there before may hold what is hidden from the inviter. The User is shown: from now on it is a member,
  * and administrators see the members of their project.
  */
-async function asInviterSees(desk: ProjectDesk, result: InviteResult): Promise<InviteResult> {
-  if (result.created.profile || desk.view === desk.guard) return result;
-  return { ...result, profile: copyAs<PersonProfile>(await profileInView(desk, result.profile)) };
+async function asInviterSees(session: ProjectSession, result: InviteResult): Promise<InviteResult> {
+  if (result.created.profile || session.view === session.guard) return result;
+  return { ...result, profile: copyAs<PersonProfile>(await profileInView(session, result.profile)) };
 }
 
 function resultOf(plan: InvitePlan, results: readonly WriteResult[], email: EmailOutcome): InviteResult {

@@ -14,10 +14,10 @@ import { type MembershipSettings, policiesOf, withSettings } from '../body/membe
 import { assertNoWayAround } from '../session/own-membership.js';
 import { assertNamedExist, type NamedResource, policiesStillThere } from '../body/named-resources.js';
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
-import { authored, type ProjectDesk, readProject, splitReference } from '../session/project-session.js';
+import { authored, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
 import type { PlannedWrites } from '../session/retry-conflicts.js';
 import { sameJson } from '../session/same-json.js';
-import { stillThere } from '../session/reference-exists.js';
+import { referenceExists } from '../session/reference-exists.js';
 
 /** A resource that an invite will leave behind, and where its write stands; undefined for one that stays as it is. */
 export interface Planned<Resource> {
@@ -41,30 +41,30 @@ export interface InvitePlan extends PlannedWrites {
  * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
  * @throws FhirError `conflict` - the person is a member already, or cannot be told from others
  */
-export async function planInvite(desk: ProjectDesk, request: InviteRequest, hint?: string): Promise<InvitePlan> {
-  const { project } = await readProject(desk);
-  if (project.active === false) throw new FhirError('conflict', `Project/${desk.project} is not active`);
-  await assertNamedExist(desk, namedIn(request));
-  await assertAccessSize(desk, request.settings, request.policyPath);
-  await assertParametersUsed(desk, request.settings, request.policyPath);
-  const people = await choosePeople(desk, request, hint);
-  const user = people.user ?? newUser(desk, request);
-  const profile = people.profile ?? newProfile(desk, request);
+export async function planInvite(session: ProjectSession, request: InviteRequest, hint?: string): Promise<InvitePlan> {
+  const { project } = await readProject(session);
+  if (project.active === false) throw new FhirError('conflict', `Project/${session.project} is not active`);
+  await assertNamedExist(session, namedIn(request));
+  await assertAccessSize(session, request.settings, request.policyPath);
+  await assertParametersUsed(session, request.settings, request.policyPath);
+  const people = await choosePeople(session, request, hint);
+  const user = people.user ?? newUser(session, request);
+  const profile = people.profile ?? newProfile(session, request);
   const before = people.membership;
-  if (before === undefined) assertNoWayAround(desk, `User/${user.id!}`);
-  const settings = before === undefined ? await chosenSettings(desk, request, project, profile) : request.settings;
+  if (before === undefined) assertNoWayAround(session, `User/${user.id!}`);
+  const settings = before === undefined ? await chosenSettings(session, request, project, profile) : request.settings;
   const membership = withSettings(
     before === undefined
-      ? newMembership(desk, user, profile, request, inviterReference(desk))
+      ? newMembership(session, user, profile, request, inviterReference(session))
       : withProfile(before, profile),
     settings,
   );
   const writes = new Writes();
   const userAt = people.user === undefined ? writes.create(user) : undefined;
-  if (people.profile === undefined && !request.newProfile) writes.add(...noCandidateYet(desk, request));
+  if (people.profile === undefined && !request.newProfile) writes.add(...noCandidateYet(session, request));
   const profileAt = people.profile === undefined ? writes.create(profile) : undefined;
-  if (before === undefined) writes.add(...noOtherMembership(desk, request, user, people));
-  const membershipAt = await writeMembership(desk, writes, before, membership);
+  if (before === undefined) writes.add(...noOtherMembership(session, request, user, people));
+  const membershipAt = await writeMembership(session, writes, before, membership);
   if (membershipAt !== undefined) {
     writes.add(...referencesStillThere(membership, settings, profile));
     const isNewLink = before?.profile.reference !== membership.profile.reference;
@@ -103,7 +103,7 @@ function namedIn(request: InviteRequest): NamedResource[] {
 
 /** The settings of a new membership: chosen ones, else the project's defaults. */
 async function chosenSettings(
-  desk: ProjectDesk,
+  session: ProjectSession,
   { settings, resourceType }: InviteRequest,
   project: Project,
   profile: PersonProfile,
@@ -112,7 +112,7 @@ async function chosenSettings(
   const patient = (profile as Partial<RelatedPerson>).patient?.reference;
   const defaults = defaultPolicies(project, resourceType, settings.admin === true, patient);
   for (const { reference } of policiesOf(defaults, '')) {
-    const [found] = await desk.guard.read([splitReference(reference)], desk.options);
+    const [found] = await session.guard.read([splitReference(reference)], session.options);
     if (found?.status === 'found') continue;
     throw new FhirError('conflict', `${reference}, a default access policy of the project, does not exist`);
   }
@@ -127,8 +127,8 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
 }
 
 /** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
-function noCandidateYet(desk: ProjectDesk, request: InviteRequest): GuardedWrite[] {
-  const query = emailProfilesQuery(desk, request);
+function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
+  const query = emailProfilesQuery(session, request);
   return query === undefined ? [] : [{ kind: 'unmatched', query }];
 }
 
@@ -138,7 +138,7 @@ function noCandidateYet(desk: ProjectDesk, request: InviteRequest): GuardedWrite
  * only. Where another membership is wanted, only those of the User itself count: they decide about its profile.
  */
 function noOtherMembership(
-  desk: ProjectDesk,
+  session: ProjectSession,
   { email, mode }: InviteRequest,
   user: User,
   people: ChosenPeople,
@@ -161,7 +161,7 @@ function noOtherMembership(
           },
         ];
   if (email === undefined) return [own, ...ofTwin];
-  const criteria = otherUsersLikeEmail(desk, email, [...people.seen, user.id!]);
+  const criteria = otherUsersLikeEmail(session, email, [...people.seen, user.id!]);
   return [own, ...ofTwin, { kind: 'unmatched', query: { type: 'User', criteria } }];
 }
 
@@ -174,19 +174,19 @@ function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
 
 /** @returns the position of its write; undefined where nothing changes */
 async function writeMembership(
-  desk: ProjectDesk,
+  session: ProjectSession,
   writes: Writes,
   before: ProjectMembership | undefined,
   after: ProjectMembership,
 ): Promise<number | undefined> {
   if (before === undefined) return writes.create(after);
   if (sameJson(before, after)) return undefined;
-  writes.add(...(await keepAnAdministrator(desk, before, after)));
+  writes.add(...(await keepAnAdministrator(session, before, after)));
   const key = { type: 'ProjectMembership', id: before.id! };
   return writes.add({
     kind: 'put',
     key,
-    resource: authored(desk, after),
+    resource: authored(session, after),
     expect: { version: before.meta!.versionId! },
   });
 }
@@ -200,8 +200,8 @@ function referencesStillThere(
   const profileName = `${profile.resourceType}/${profile.id!}`;
   const patient = (profile as Partial<RelatedPerson>).patient?.reference;
   return [
-    stillThere(`ProjectMembership/${membership.id!}`, 'profile', profileName),
+    referenceExists(`ProjectMembership/${membership.id!}`, 'profile', profileName),
     ...policiesStillThere(membership.id!, settings),
-    ...(patient === undefined ? [] : [stillThere(profileName, 'patient', patient)]),
+    ...(patient === undefined ? [] : [referenceExists(profileName, 'patient', patient)]),
   ];
 }

@@ -6,8 +6,8 @@ import { invitationFacts } from '../mail/invitation-facts.js';
 import type { InviteContext } from './invite.js';
 import { sendInvitation } from '../mail/mailer.js';
 import { type EmailOutcome } from '../mail/invitation.js';
-import type { ResourceName } from '../session/project-context.js';
-import { openMemberDesk, readMembership } from '../session/project-session.js';
+import type { ResourceRef } from '../session/project-context.js';
+import { openProjectOfMember, readMembership } from '../session/project-session.js';
 
 /**
  * Sends a member's invitation again. As far as the message goes, the User counts as new until its e-mail is verified.
@@ -15,18 +15,18 @@ import { openMemberDesk, readMembership } from '../session/project-session.js';
  * @throws FhirError `forbidden`, `not-found` - as with {@link updateMember}
  * @throws FhirError `conflict` - the member is no person, or its User or profile is gone
  */
-export function resendInvitation(membership: ResourceName, context: InviteContext): Promise<EmailOutcome> {
+export function resendInvitation(membership: ResourceRef, context: InviteContext): Promise<EmailOutcome> {
   return audited(context, 'invite', async (facts) => {
-    const { desk, id } = await openMemberDesk(membership, context, 'create');
+    const { session, id } = await openProjectOfMember(membership, context, 'create');
     facts.targets = [{ type: 'ProjectMembership', id }];
-    const member = await readMembership(desk, id);
-    const user = await readUser(desk, member.membership.user.reference ?? '');
-    const profile = await readProfile(desk, member.membership.profile.reference ?? '');
+    const member = await readMembership(session, id);
+    const user = await readUser(session, member.membership.user.reference ?? '');
+    const profile = await readProfile(session, member.membership.profile.reference ?? '');
     if (user === undefined || profile === undefined) {
       throw new FhirError('conflict', `ProjectMembership/${id} has no User or no profile that could be written to`);
     }
     const person = { user, profile, membership: member.membership, isNewUser: user.emailVerified !== true };
     // Trusted code may have written anything into a User; an address must not break out of a mail header.
-    return sendInvitation(context, plausibleEmail(user.email ?? ''), (to) => invitationFacts(desk, to, person));
+    return sendInvitation(context, plausibleEmail(user.email ?? ''), (to) => invitationFacts(session, to, person));
   });
 }

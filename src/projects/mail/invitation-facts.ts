@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference } from '../session/inviter.js';
 import type { InvitationFacts } from './invitation.js';
-import type { ProjectDesk } from '../session/project-session.js';
+import type { ProjectSession } from '../session/project-session.js';
 
 /** Who was invited. */
 export interface InvitedPerson {
@@ -15,13 +15,13 @@ export interface InvitedPerson {
 
 /** Collects what an invitation needs beside the person invited. */
 export async function invitationFacts(
-  desk: ProjectDesk,
+  session: ProjectSession,
   to: string,
   person: InvitedPerson,
 ): Promise<Omit<InvitationFacts, 'date'>> {
   const { user, profile, membership, isNewUser } = person;
-  const [project] = await desk.guard.read([{ type: 'Project', id: desk.project }]);
-  if (project?.status !== 'found') throw new FhirError('not-found', `Project/${desk.project} was not found`);
+  const [project] = await session.guard.read([{ type: 'Project', id: session.project }]);
+  if (project?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
   return {
     to,
     project: project.resource as Project,
@@ -29,13 +29,13 @@ export async function invitationFacts(
     profile,
     membership,
     isNewUser,
-    invitedBy: await inviterWithName(desk),
+    invitedBy: await inviterWithName(session),
   };
 }
 
-async function inviterWithName(desk: ProjectDesk): Promise<Reference | undefined> {
-  const reference = inviterReference(desk);
+async function inviterWithName(session: ProjectSession): Promise<Reference | undefined> {
+  const reference = inviterReference(session);
   if (reference?.reference === undefined || !reference.reference.startsWith('User/')) return reference;
-  const user = await readUser(desk, reference.reference);
+  const user = await readUser(session, reference.reference);
   return user === undefined ? reference : { ...reference, display: `${user.firstName} ${user.lastName}` };
 }

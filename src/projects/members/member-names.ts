@@ -5,7 +5,7 @@ import { and, type Criteria, or } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import { parseParameter } from '../../search/parse/parse-parameter.js';
 import { createSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** Types of profiles that have a name. */
 const NAMED_TYPES = ['Patient', 'Practitioner', 'RelatedPerson', 'ClientApplication', 'Bot'].filter(
@@ -25,7 +25,7 @@ const BATCH = 500;
  * @param scope the rest of the search
  */
 export async function nameCriteria(
-  desk: ProjectDesk,
+  session: ProjectSession,
   parameter: string,
   value: string,
   scope: Criteria,
@@ -42,18 +42,18 @@ export async function nameCriteria(
   const ids: string[] = [];
   for (let offset = 0, more = true; more; offset += BATCH) {
     const query = { type: 'ProjectMembership', criteria: and([scope]), offset, limit: BATCH };
-    const page = await desk.guard.search(query, desk.options);
+    const page = await session.guard.search(query, session.options);
     const members = page.matches.map(({ resource }) => resource as ProjectMembership);
-    const users = await usersOf(desk, members);
+    const users = await usersOf(session, members);
     ids.push(...members.filter((_, index) => fits(users[index], named)).map(({ id }) => id!));
     more = members.length === BATCH;
   }
   return ids.length === 0 ? byProfile : or([byProfile, { kind: 'id', ids }]);
 }
 
-async function usersOf(desk: ProjectDesk, members: readonly ProjectMembership[]): Promise<(User | undefined)[]> {
+async function usersOf(session: ProjectSession, members: readonly ProjectMembership[]): Promise<(User | undefined)[]> {
   const keys = members.map(({ user }) => splitReference(user.reference ?? ''));
-  const found = await desk.guard.read(keys, desk.options);
+  const found = await session.guard.read(keys, session.options);
   return found.map((result) =>
     result.status === 'found' && result.resource.resourceType === 'User' ? (result.resource as User) : undefined,
   );

@@ -1,7 +1,7 @@
 import { audited } from '../../access/audited.js';
 import { keepAnAdministrator } from '../people/administrators.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { openMemberDesk, type ProjectDesk, readMembership } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 
 /**
@@ -15,17 +15,17 @@ import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js
  * @example
  * await removeMember(membership, { store, caller });
  */
-export function removeMember(membership: ResourceName, context: ProjectContext): Promise<void> {
+export function removeMember(membership: ResourceRef, context: ProjectContext): Promise<void> {
   return audited(context, 'remove-member', async (facts) => {
-    const { desk, id } = await openMemberDesk(membership, context, 'delete');
+    const { session, id } = await openProjectOfMember(membership, context, 'delete');
     facts.targets = [{ type: 'ProjectMembership', id }];
-    await commitPlanned(desk.guard, () => planRemoval(desk, id), desk.options);
+    await commitPlanned(session.guard, () => planRemoval(session, id), session.options);
   });
 }
 
-async function planRemoval(desk: ProjectDesk, id: string): Promise<PlannedWrites> {
-  const { membership, versionId } = await readMembership(desk, id);
-  const guards = await keepAnAdministrator(desk, membership, undefined);
+async function planRemoval(session: ProjectSession, id: string): Promise<PlannedWrites> {
+  const { membership, versionId } = await readMembership(session, id);
+  const guards = await keepAnAdministrator(session, membership, undefined);
   const key = { type: 'ProjectMembership', id };
   return { writes: [...guards, { kind: 'delete', key, expect: { version: versionId } }] };
 }

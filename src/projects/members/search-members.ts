@@ -10,8 +10,8 @@ import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
 import { memberPage, pageLinks } from './member-pages.js';
 import { nameCriteria } from './member-names.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
-import { copyAs, openDesk, type ProjectDesk, readProject, splitReference } from '../session/project-session.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { copyAs, openProject, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
@@ -33,17 +33,17 @@ import { copyAs, openDesk, type ProjectDesk, readProject, splitReference } from 
  * const people = await searchMembers(project, 'profile-type:not=ClientApplication,Bot', { store, caller });
  */
 export function searchMembers(
-  project: ResourceName,
+  project: ResourceRef,
   query: SearchInput | undefined,
   context: ProjectContext,
 ): Promise<Bundle<ProjectMembership>> {
   return audited(context, 'search-members', async (facts) => {
-    const desk = await openDesk(project, context, 'search');
+    const session = await openProject(project, context, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
     const pairs = pairsOf(query);
     facts.parameters = auditedNames(pairs);
-    await readProject(desk);
-    const bundle = await findMembers(desk, pairs);
+    await readProject(session);
+    const bundle = await findMembers(session, pairs);
     facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;
     return bundle;
   });
@@ -75,15 +75,15 @@ function assertAdministrative(criteria: Criteria): void {
 
 type Pair = readonly [name: string, value: string];
 
-async function findMembers(desk: ProjectDesk, pairs: readonly Pair[]): Promise<Bundle<ProjectMembership>> {
+async function findMembers(session: ProjectSession, pairs: readonly Pair[]): Promise<Bundle<ProjectMembership>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
   const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
   assertAdministrative(request.criteria);
   const page = memberPage(request);
-  const criteria = await withOwnParameters(desk, request.criteria, own);
+  const criteria = await withOwnParameters(session, request.criteria, own);
   const countOnly = request.summaryCount === true || page.count === 0;
-  const found = await desk.guard.search(
+  const found = await session.guard.search(
     {
       type: 'ProjectMembership',
       criteria,
@@ -92,11 +92,11 @@ async function findMembers(desk: ProjectDesk, pairs: readonly Pair[]): Promise<B
       limit: countOnly ? 0 : page.count,
       total: true,
     },
-    desk.options,
+    session.options,
   );
   const total = found.total ?? 0;
   const members = found.matches.map(({ resource }) => copyAs<ProjectMembership>(resource));
-  const lost = await lostProfiles(desk, members);
+  const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
     // As everywhere in FHIR, what a searchset holds besides its matches has another type; `mode` tells.
@@ -116,7 +116,7 @@ function isOwn(name: string): boolean {
   return base === 'name' || base === 'email';
 }
 
-async function withOwnParameters(desk: ProjectDesk, rest: Criteria, own: readonly Pair[]): Promise<Criteria> {
+async function withOwnParameters(session: ProjectSession, rest: Criteria, own: readonly Pair[]): Promise<Criteria> {
   const emails = own.filter(([name]) => name.startsWith('email'));
   const names = [
     ...new Map(own.filter(([name]) => name.startsWith('name')).map((pair) => [pair.join('='), pair])).values(),
@@ -127,13 +127,13 @@ async function withOwnParameters(desk: ProjectDesk, rest: Criteria, own: readonl
       `"name" may be given ${MAX_NAMES} times at most, not ${names.length}: join the names`,
     );
   }
-  const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(desk, name, value)));
+  const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(session, name, value)));
   const scope = and([rest, ...byEmail]);
-  const byName = await Promise.all(names.map(([name, value]) => nameCriteria(desk, name, value, scope)));
+  const byName = await Promise.all(names.map(([name, value]) => nameCriteria(session, name, value, scope)));
   return and([scope, ...byName]);
 }
 
-async function emailCriteria(desk: ProjectDesk, name: string, value: string): Promise<Criteria> {
+async function emailCriteria(session: ProjectSession, name: string, value: string): Promise<Criteria> {
   if (name !== 'email') throw new FhirError('invalid', 'Search parameter "email" takes no modifier');
   const emails = value.split(',').map((one) => {
     const email = plausibleEmail(one);
@@ -143,7 +143,7 @@ async function emailCriteria(desk: ProjectDesk, name: string, value: string): Pr
   if (emails.length > MAX_EMAILS) {
     throw new FhirError('too-costly', `"email" takes ${MAX_EMAILS} addresses at most, not ${emails.length}`);
   }
-  const users = await Promise.all(emails.map((email) => usersByEmail(desk, email)));
+  const users = await Promise.all(emails.map((email) => usersByEmail(session, email)));
   return or(users.flat().map(({ id }) => refersTo('user', { type: 'User', id: id! })));
 }
 
@@ -153,12 +153,12 @@ const MAX_NAMES = 5;
 
 /** @returns an OperationOutcome with an issue per member whose profile does not exist; undefined if all do */
 async function lostProfiles(
-  desk: ProjectDesk,
+  session: ProjectSession,
   members: readonly ProjectMembership[],
 ): Promise<OperationOutcome | undefined> {
-  const found = await desk.guard.read(
+  const found = await session.guard.read(
     members.map(({ profile }) => splitReference(profile.reference ?? '')),
-    desk.options,
+    session.options,
   );
   const issue = members.flatMap(({ id, profile }, index): OperationOutcome['issue'] => {
     if (found[index]!.status === 'found') return [];

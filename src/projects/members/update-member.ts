@@ -15,12 +15,12 @@ import {
   withSettings,
 } from '../body/membership-settings.js';
 import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
-import type { ProjectContext, ResourceName } from '../session/project-context.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
   copyAs,
-  openMemberDesk,
-  type ProjectDesk,
+  openProjectOfMember,
+  type ProjectSession,
   readMembership,
   targetOf,
 } from '../session/project-session.js';
@@ -53,15 +53,19 @@ export interface MemberChanges {
  * await updateMember(membership, { active: false }, { store, caller });
  */
 export function updateMember(
-  membership: ResourceName,
+  membership: ResourceRef,
   changes: MemberChanges,
   context: ProjectContext,
 ): Promise<ProjectMembership> {
   return audited(context, 'update-member', async (facts) => {
-    const { desk, id } = await openMemberDesk(membership, context, 'update');
+    const { session, id } = await openProjectOfMember(membership, context, 'update');
     facts.targets = [{ type: 'ProjectMembership', id }];
     const settings = parseChanges(changes);
-    const { plan, results } = await commitPlanned(desk.guard, () => planUpdate(desk, id, settings), desk.options);
+    const { plan, results } = await commitPlanned(
+      session.guard,
+      () => planUpdate(session, id, settings),
+      session.options,
+    );
     const written = results[plan.write];
     const updated = copyAs<ProjectMembership>(written?.kind === 'put' ? written.resource : plan.membership);
     facts.targets = [targetOf(updated)];
@@ -75,20 +79,20 @@ interface UpdatePlan extends PlannedWrites {
   readonly write: number;
 }
 
-async function planUpdate(desk: ProjectDesk, id: string, settings: MembershipSettings): Promise<UpdatePlan> {
-  const { membership: before, versionId } = await readMembership(desk, id);
+async function planUpdate(session: ProjectSession, id: string, settings: MembershipSettings): Promise<UpdatePlan> {
+  const { membership: before, versionId } = await readMembership(session, id);
   const membership = withSettings(before, settings);
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
-  await assertNamedExist(desk, policiesOf(settings, ''));
+  await assertNamedExist(session, policiesOf(settings, ''));
   // Parameters that older versions let in may be sent back as they are.
   if (!sameJson(before.access, membership.access)) {
-    await assertAccessSize(desk, settings, '');
-    await assertParametersUsed(desk, settings, '');
+    await assertAccessSize(session, settings, '');
+    await assertParametersUsed(session, settings, '');
   }
-  await assertExternalIdFree(desk, id, settings);
-  const guards = await keepAnAdministrator(desk, before, membership);
+  await assertExternalIdFree(session, id, settings);
+  const guards = await keepAnAdministrator(session, before, membership);
   const key = { type: 'ProjectMembership', id };
-  const put = { kind: 'put', key, resource: authored(desk, membership), expect: { version: versionId } } as const;
+  const put = { kind: 'put', key, resource: authored(session, membership), expect: { version: versionId } } as const;
   return { membership, writes: [...guards, put, ...policiesStillThere(id, settings)], write: guards.length };
 }
 
@@ -101,8 +105,12 @@ function parseChanges(changes: unknown): MembershipSettings {
   return settings;
 }
 
-async function assertExternalIdFree(desk: ProjectDesk, id: string, { externalId }: MembershipSettings): Promise<void> {
-  const holder = externalId == null ? undefined : await membershipByExternalId(desk, externalId);
+async function assertExternalIdFree(
+  session: ProjectSession,
+  id: string,
+  { externalId }: MembershipSettings,
+): Promise<void> {
+  const holder = externalId == null ? undefined : await membershipByExternalId(session, externalId);
   if (holder === undefined || holder.id === id) return;
   throw new FhirError('conflict', `ProjectMembership/${holder.id!} of this project has this externalId already`);
 }

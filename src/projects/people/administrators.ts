@@ -5,7 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { assertNotOwnRights } from '../session/own-membership.js';
-import { type ProjectDesk, readProject } from '../session/project-session.js';
+import { type ProjectSession, readProject } from '../session/project-session.js';
 
 /**
  * What has to go into the commit that changes or removes a membership, so that the project keeps an administrator.
@@ -19,20 +19,20 @@ import { type ProjectDesk, readProject } from '../session/project-session.js';
  * @throws FhirError `conflict` - the project would be left without an administrator who can sign in
  */
 export async function keepAnAdministrator(
-  desk: ProjectDesk,
+  session: ProjectSession,
   before: ProjectMembership,
   after: ProjectMembership | undefined,
 ): Promise<readonly GuardedWrite[]> {
-  assertNotOwnRights(desk, before, after);
+  assertNotOwnRights(session, before, after);
   if (!isAdministrator(before) || (after !== undefined && isAdministrator(after))) return [];
-  const { project, versionId } = await readProject(desk);
-  if (!(await hasOtherAdministrator(desk, before.id!))) {
+  const { project, versionId } = await readProject(session);
+  if (!(await hasOtherAdministrator(session, before.id!))) {
     throw new FhirError(
       'conflict',
-      `ProjectMembership/${before.id!} is the last administrator of Project/${desk.project}; make another member administrator first`,
+      `ProjectMembership/${before.id!} is the last administrator of Project/${session.project}; make another member administrator first`,
     );
   }
-  const key = { type: 'Project', id: desk.project };
+  const key = { type: 'Project', id: session.project };
   return [{ kind: 'put', key, resource: project, keepSecrets: true, expect: { version: versionId } }];
 }
 
@@ -41,14 +41,14 @@ function isAdministrator({ admin, active }: ProjectMembership): boolean {
 }
 
 /** Only those count who can sign in: a lost profile, a User that is switched off or a broken policy keeps others out. */
-async function hasOtherAdministrator(desk: ProjectDesk, except: string): Promise<boolean> {
+async function hasOtherAdministrator(session: ProjectSession, except: string): Promise<boolean> {
   const criteria = and([flagIs('admin', 'true'), not(flagIs('active', 'false')), not({ kind: 'id', ids: [except] })]);
-  const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
-  for (const { resource } of matches) if (await canSignIn(desk, resource.id!)) return true;
+  const { matches } = await session.guard.search({ type: 'ProjectMembership', criteria }, session.options);
+  for (const { resource } of matches) if (await canSignIn(session, resource.id!)) return true;
   return false;
 }
 
-async function canSignIn({ store, options }: ProjectDesk, membership: string): Promise<boolean> {
+async function canSignIn({ store, options }: ProjectSession, membership: string): Promise<boolean> {
   assertNotAborted(options);
   try {
     await signIn(store, { membership });

@@ -7,7 +7,7 @@ import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest, PersonType } from '../body/invite-body.js';
-import { type ProjectDesk, splitReference } from '../session/project-session.js';
+import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** The resource that stands for a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;
@@ -17,16 +17,16 @@ export type PersonProfile = Patient | Practitioner | RelatedPerson;
  *
  * @param hint a User that is known to hold it, as `User/id`
  */
-export async function usersByEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
-  return withEmail(await usersLikeEmail(desk, email, hint), email);
+export async function usersByEmail(session: ProjectSession, email: string, hint?: string): Promise<readonly User[]> {
+  return withEmail(await usersLikeEmail(session, email, hint), email);
 }
 
 /** The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone. */
-export async function usersLikeEmail(desk: ProjectDesk, email: string, hint?: string): Promise<readonly User[]> {
+export async function usersLikeEmail(session: ProjectSession, email: string, hint?: string): Promise<readonly User[]> {
   const hinted = splitReference(hint ?? '');
   const byText = likeEmail(email);
   const criteria = hinted.type === 'User' ? or([byText, { kind: 'id', ids: [hinted.id] }]) : byText;
-  const { matches } = await desk.guard.search({ type: 'User', criteria }, desk.options);
+  const { matches } = await session.guard.search({ type: 'User', criteria }, session.options);
   return matches.map(({ resource }) => resource as User);
 }
 
@@ -36,21 +36,21 @@ export function withEmail(users: readonly User[], email: string): readonly User[
 }
 
 /** Users of the server or of this project found by an e-mail address, but for those with these ids. */
-export function otherUsersLikeEmail(desk: ProjectDesk, email: string, ids: readonly string[]): Criteria {
+export function otherUsersLikeEmail(session: ProjectSession, email: string, ids: readonly string[]): Criteria {
   const here = or([
     { kind: 'missing', parameter: 'project', missing: true },
-    refersTo('project', { type: 'Project', id: desk.project }),
+    refersTo('project', { type: 'Project', id: session.project }),
   ]);
   return and([likeEmail(email), here, not({ kind: 'id', ids })]);
 }
 
 /** The User of this project with an external id. */
-export async function userByExternalId(desk: ProjectDesk, externalId: string): Promise<User | undefined> {
+export async function userByExternalId(session: ProjectSession, externalId: string): Promise<User | undefined> {
   const criteria = and([
     exactly('external-id', externalId),
-    refersTo('project', { type: 'Project', id: desk.project }),
+    refersTo('project', { type: 'Project', id: session.project }),
   ]);
-  const { matches } = await desk.guard.search({ type: 'User', criteria, limit: 1 }, desk.options);
+  const { matches } = await session.guard.search({ type: 'User', criteria, limit: 1 }, session.options);
   return matches[0]?.resource as User | undefined;
 }
 
@@ -61,26 +61,26 @@ export function livesIn(user: User, project: string | undefined): boolean {
 
 /** The memberships of some Users in the project, by id. */
 export async function membershipsOf(
-  desk: ProjectDesk,
+  session: ProjectSession,
   users: readonly string[],
 ): Promise<readonly ProjectMembership[]> {
-  return findMemberships(desk, or(users.map((id) => refersTo('user', { type: 'User', id }))));
+  return findMemberships(session, or(users.map((id) => refersTo('user', { type: 'User', id }))));
 }
 
 export async function membershipByExternalId(
-  desk: ProjectDesk,
+  session: ProjectSession,
   externalId: string,
 ): Promise<ProjectMembership | undefined> {
-  const [found] = await findMemberships(desk, exactly('external-id', externalId));
+  const [found] = await findMemberships(session, exactly('external-id', externalId));
   return found;
 }
 
 /** The memberships that have one of these profiles. */
 export function membershipsWithProfiles(
-  desk: ProjectDesk,
+  session: ProjectSession,
   profiles: readonly string[],
 ): Promise<readonly ProjectMembership[]> {
-  return findMemberships(desk, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
+  return findMemberships(session, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
 }
 
 /** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
@@ -95,12 +95,12 @@ function profileCriteria(request: InviteRequest): Criteria | undefined {
  * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address is
  * no identity: whoever may write profiles may write any address into one.
  */
-export async function profilesWithEmail(desk: ProjectDesk, request: InviteRequest): Promise<readonly string[]> {
+export async function profilesWithEmail(session: ProjectSession, request: InviteRequest): Promise<readonly string[]> {
   const criteria = profileCriteria(request);
-  if (criteria === undefined || desk.view === undefined) return [];
-  const { matches } = await desk.view.search(
+  if (criteria === undefined || session.view === undefined) return [];
+  const { matches } = await session.view.search(
     { type: request.resourceType, criteria, limit: MAX_NAMED_PROFILES },
-    desk.options,
+    session.options,
   );
   return matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
 }
@@ -109,7 +109,10 @@ export async function profilesWithEmail(desk: ProjectDesk, request: InviteReques
  * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined where there is
  * nothing to search.
  */
-export function emailProfilesQuery({ caller, project }: ProjectDesk, request: InviteRequest): GuardedQuery | undefined {
+export function emailProfilesQuery(
+  { caller, project }: ProjectSession,
+  request: InviteRequest,
+): GuardedQuery | undefined {
   const criteria = profileCriteria(request);
   const type = request.resourceType;
   if (criteria === undefined || (caller.kind === 'member' && caller.project !== project)) return undefined;
@@ -122,32 +125,35 @@ export function emailProfilesQuery({ caller, project }: ProjectDesk, request: In
 const MAX_NAMED_PROFILES = 20;
 
 /** The profiles, as `Type/id`, that removed memberships of a User in the project had. */
-export function formerProfilesOf(desk: ProjectDesk, user: string): Promise<readonly string[]> {
-  return formerProfiles(desk.store, desk.project, user, desk.options);
+export function formerProfilesOf(session: ProjectSession, user: string): Promise<readonly string[]> {
+  return formerProfiles(session.store, session.project, user, session.options);
 }
 
 /** Profiles that exist in the project; those that do not are left out. */
-export async function readProfiles(desk: ProjectDesk, profiles: readonly string[]): Promise<readonly PersonProfile[]> {
+export async function readProfiles(
+  session: ProjectSession,
+  profiles: readonly string[],
+): Promise<readonly PersonProfile[]> {
   if (profiles.length === 0) return [];
-  const found = await desk.guard.read(profiles.map(splitReference), desk.options);
+  const found = await session.guard.read(profiles.map(splitReference), session.options);
   return found.flatMap((one) => (one.status === 'found' ? [one.resource as PersonProfile] : []));
 }
 
 /** A profile as the inviter sees it: without what is hidden from it, and nothing but the id where all is. */
-export async function profileInView(desk: ProjectDesk, profile: PersonProfile): Promise<PersonProfile> {
+export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<PersonProfile> {
   const { resourceType: type, id } = profile;
-  const [seen] = (await desk.view?.read([{ type, id: id! }], desk.options)) ?? [];
+  const [seen] = (await session.view?.read([{ type, id: id! }], session.options)) ?? [];
   return seen?.status === 'found' ? (seen.resource as PersonProfile) : ({ resourceType: type, id } as PersonProfile);
 }
 
 /** @returns undefined for what does not exist, or not in this project. */
-export async function readProfile(desk: ProjectDesk, profile: string): Promise<PersonProfile | undefined> {
-  const [found] = await desk.guard.read([splitReference(profile)], desk.options);
+export async function readProfile(session: ProjectSession, profile: string): Promise<PersonProfile | undefined> {
+  const [found] = await session.guard.read([splitReference(profile)], session.options);
   return found?.status === 'found' ? (found.resource as PersonProfile) : undefined;
 }
 
-export async function readUser(desk: ProjectDesk, user: string): Promise<User | undefined> {
-  const [found] = await desk.guard.read([splitReference(user)], desk.options);
+export async function readUser(session: ProjectSession, user: string): Promise<User | undefined> {
+  const [found] = await session.guard.read([splitReference(user)], session.options);
   return found?.status === 'found' && found.resource.resourceType === 'User' ? (found.resource as User) : undefined;
 }
 
@@ -159,8 +165,8 @@ function likeEmail(email: string): Criteria {
   return { kind: 'match', parameter: 'email', test: { kind: 'string', comparator: 'equals', text: fold(email) } };
 }
 
-async function findMemberships(desk: ProjectDesk, criteria: Criteria): Promise<readonly ProjectMembership[]> {
-  const { matches } = await desk.guard.search({ type: 'ProjectMembership', criteria }, desk.options);
+async function findMemberships(session: ProjectSession, criteria: Criteria): Promise<readonly ProjectMembership[]> {
+  const { matches } = await session.guard.search({ type: 'ProjectMembership', criteria }, session.options);
   return matches.map(({ resource }) => resource as ProjectMembership);
 }
 

@@ -3,14 +3,14 @@ import type { ContactPoint, ProjectMembership, User } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import type { PersonProfile } from './find-people.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import { authored, type ProjectDesk } from '../session/project-session.js';
+import { authored, type ProjectSession } from '../session/project-session.js';
 
-export function newUser(desk: ProjectDesk, request: InviteRequest): User {
+export function newUser(session: ProjectSession, request: InviteRequest): User {
   const { firstName, lastName, email, externalId, scope, mfaRequired } = request;
   return {
     resourceType: 'User',
     id: randomUUID(),
-    ...(scope === 'project' ? { project: { reference: `Project/${desk.project}` } } : {}),
+    ...(scope === 'project' ? { project: { reference: `Project/${session.project}` } } : {}),
     firstName,
     lastName,
     ...(email === undefined ? {} : { email }),
@@ -20,7 +20,7 @@ export function newUser(desk: ProjectDesk, request: InviteRequest): User {
 }
 
 /** @throws FhirError `invalid` - a RelatedPerson without a patient */
-export function newProfile(desk: ProjectDesk, request: InviteRequest): PersonProfile {
+export function newProfile(session: ProjectSession, request: InviteRequest): PersonProfile {
   const { resourceType, firstName, lastName, patient } = request;
   const telecom = telecomOf(request);
   const person = {
@@ -28,29 +28,29 @@ export function newProfile(desk: ProjectDesk, request: InviteRequest): PersonPro
     name: [{ given: [firstName], family: lastName }],
     ...(telecom === undefined ? {} : { telecom: [telecom] }),
   };
-  if (resourceType !== 'RelatedPerson') return authored(desk, { resourceType, ...person });
+  if (resourceType !== 'RelatedPerson') return authored(session, { resourceType, ...person });
   if (patient === undefined) {
     const diagnostics = 'patient is required to make a RelatedPerson';
     throw new FhirError('invalid', diagnostics, {
       issues: [{ code: 'required', diagnostics, expression: ['patient'] }],
     });
   }
-  return authored(desk, { resourceType, ...person, patient: { reference: patient } });
+  return authored(session, { resourceType, ...person, patient: { reference: patient } });
 }
 
 export function newMembership(
-  desk: ProjectDesk,
+  session: ProjectSession,
   user: User,
   profile: PersonProfile,
   request: InviteRequest,
   invitedBy: ProjectMembership['invitedBy'],
 ): ProjectMembership {
   const name = `${request.firstName} ${request.lastName}`;
-  return authored(desk, {
+  return authored(session, {
     resourceType: 'ProjectMembership',
     id: randomUUID(),
     active: true,
-    project: { reference: `Project/${desk.project}` },
+    project: { reference: `Project/${session.project}` },
     ...(invitedBy === undefined ? {} : { invitedBy }),
     user: { reference: `User/${user.id!}`, display: request.email ?? name },
     profile: { reference: `${profile.resourceType}/${profile.id!}`, display: name },

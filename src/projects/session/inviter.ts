@@ -1,12 +1,12 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
-import type { ProjectDesk } from './project-session.js';
+import type { ProjectSession } from './project-session.js';
 
 /**
  * Who invites, for `ProjectMembership.invitedBy`; undefined for trusted code.
  *
  * A program of another project is told by its name only: its reference would lead astray here.
  */
-export function inviterReference({ caller, project }: ProjectDesk): ProjectMembership['invitedBy'] {
+export function inviterReference({ caller, project }: ProjectSession): ProjectMembership['invitedBy'] {
   if (caller.kind !== 'member') return undefined;
   if (caller.project === project || caller.user.startsWith('User/')) {
     return { reference: caller.user };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
-import type { ProjectDesk } from './project-session.js';
+import type { ProjectSession } from './project-session.js';
 
 /** What administrators may change of their own membership: it gives and takes nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(['meta', 'userConfiguration', 'userName']);
@@ -14,11 +14,11 @@ const HARMLESS: ReadonlySet<string> = new Set(['meta', 'userConfiguration', 'use
  * @throws FhirError `forbidden`
  */
 export function assertNotOwnRights(
-  desk: ProjectDesk,
+  session: ProjectSession,
   before: ProjectMembership,
   after: ProjectMembership | undefined,
 ): void {
-  if (!isOwn(desk, before)) return;
+  if (!isOwn(session, before)) return;
   if (after !== undefined) {
     const [was, is] = [elementsOf(before), elementsOf(after)];
     const names = new Set([...Object.keys(was), ...Object.keys(is)]);
@@ -36,12 +36,12 @@ export function assertNotOwnRights(
  * @param user the User who is to become a member, `User/1`
  * @throws FhirError `forbidden`
  */
-export function assertNoWayAround({ caller, project }: ProjectDesk, user: string): void {
+export function assertNoWayAround({ caller, project }: ProjectSession, user: string): void {
   if (caller.kind !== 'member' || caller.project !== project || caller.user !== user || !caller.bound) return;
   throw new FhirError('forbidden', 'A member who is bound by an access policy cannot give itself another membership');
 }
 
-function isOwn({ caller, project }: ProjectDesk, { id, user }: ProjectMembership): boolean {
+function isOwn({ caller, project }: ProjectSession, { id, user }: ProjectMembership): boolean {
   if (caller.kind !== 'member') return false;
   return id === caller.membership || (caller.project === project && user.reference === caller.user);
 }

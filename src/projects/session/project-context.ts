@@ -1,9 +1,9 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
-import type { ResourceName } from '../../access/sign-in/sign-in.js';
+import type { ResourceRef } from '../../access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../store/store.js';
 
-export type { ResourceName };
+export type { ResourceRef };
 
 /** Where a project or member is administered, and on whose behalf. */
 export interface ProjectContext {

@@ -8,12 +8,12 @@ import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../../store/store.js';
-import type { ProjectContext, ResourceName } from './project-context.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import type { ProjectContext, ResourceRef } from './project-context.js';
 import { assertMayTouchMembers } from './super-admin-projects.js';
 
-/** Where the members of one project are administered by a caller who may do so. */
-export interface ProjectDesk {
+/** A project opened by a caller who may administer its members. */
+export interface ProjectSession {
   /** The id of the project. */
   readonly project: string;
   readonly caller: Caller;
@@ -26,7 +26,7 @@ export interface ProjectDesk {
 }
 
 /**
- * Opens the desk of a project for those who may administer its members: its administrators, super administrators,
+ * Opens a project for those who may administer its members: its administrators, super administrators,
  * trusted code of the project. Who never had the right is refused before anything is looked up; then the caller's own
  * membership is read again, here and with every commit, as rights may have been taken away since it signed in.
  *
@@ -35,11 +35,11 @@ export interface ProjectDesk {
  *
  * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
  */
-export async function openDesk(
-  project: ResourceName,
+export async function openProject(
+  project: ResourceRef,
   context: ProjectContext,
   interaction: Interaction,
-): Promise<ProjectDesk> {
+): Promise<ProjectSession> {
   const { store, caller, signal } = context;
   assertCaller(caller);
   const id = nameToId(project, 'Project');
@@ -60,16 +60,16 @@ export async function openDesk(
 }
 
 /**
- * Opens the desk of the project that a membership lies in. For administrators that is their own project only; a
+ * Opens the project that a membership lies in. For administrators that is their own project only; a
  * membership elsewhere does not exist for them.
  *
  * @throws FhirError `unauthenticated`, `forbidden`, `not-found`
  */
-export async function openMemberDesk(
-  membership: ResourceName,
+export async function openProjectOfMember(
+  membership: ResourceRef,
   context: ProjectContext,
   interaction: Interaction,
-): Promise<{ readonly desk: ProjectDesk; readonly id: string }> {
+): Promise<{ readonly session: ProjectSession; readonly id: string }> {
   const { store, caller, signal } = context;
   assertCaller(caller);
   const home = openable(caller, interaction);
@@ -84,24 +84,24 @@ export async function openMemberDesk(
   if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
   if (project === undefined) throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
-  return { desk: await openDesk(project, context, interaction), id };
+  return { session: await openProject(project, context, interaction), id };
 }
 
 /** The project, without its secrets. @throws FhirError `not-found` */
 export async function readProject(
-  desk: ProjectDesk,
+  session: ProjectSession,
 ): Promise<{ readonly project: Project; readonly versionId: string }> {
-  const [found] = await desk.guard.read([{ type: 'Project', id: desk.project }], desk.options);
-  if (found?.status !== 'found') throw new FhirError('not-found', `Project/${desk.project} was not found`);
+  const [found] = await session.guard.read([{ type: 'Project', id: session.project }], session.options);
+  if (found?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
   return { project: found.resource as Project, versionId: found.versionId };
 }
 
 /** A membership of the project. @throws FhirError `not-found` */
 export async function readMembership(
-  desk: ProjectDesk,
+  session: ProjectSession,
   id: string,
 ): Promise<{ readonly membership: ProjectMembership; readonly versionId: string }> {
-  const [found] = await desk.guard.read([{ type: 'ProjectMembership', id }], desk.options);
+  const [found] = await session.guard.read([{ type: 'ProjectMembership', id }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
   return { membership: found.resource as ProjectMembership, versionId: found.versionId };
 }
@@ -111,10 +111,10 @@ export function copyAs<Resource>(resource: AnyResource): Resource {
   return structuredClone(resource) as unknown as Resource;
 }
 
-/** `meta` for what this caller writes through the desk: the author, where the caller has a profile in the project. */
-export function authored<Written extends AnyResource>(desk: ProjectDesk, resource: Written): Written {
-  const { caller } = desk;
-  if (caller.kind !== 'member' || caller.project !== desk.project) return resource;
+/** `meta` for what this caller writes through the session: the author, where the caller has a profile in the project. */
+export function authored<Written extends AnyResource>(session: ProjectSession, resource: Written): Written {
+  const { caller } = session;
+  if (caller.kind !== 'member' || caller.project !== session.project) return resource;
   return { ...resource, meta: { ...resource.meta, author: { reference: caller.profile } } };
 }
 
@@ -147,7 +147,7 @@ async function projectOf(
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const [entry] = await store.read([{ project: ABOVE_PROJECTS, type: 'ProjectMembership', id }], { signal });
+  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], { signal });
   if (entry?.status !== 'found') return undefined;
   return nameToId((entry.resource as ProjectMembership).project, 'Project');
 }

@@ -12,7 +12,7 @@ import { splitReference } from './project-session.js';
  * @param parameter the search parameter of the reference
  * @param to where it leads, `Type/id`
  */
-export function stillThere(from: string, parameter: string, to: string): GuardedWrite {
+export function referenceExists(from: string, parameter: string, to: string): GuardedWrite {
   const source = splitReference(from);
   const target = splitReference(to);
   const found: Criteria = { kind: 'chain', parameter, type: target.type, of: { kind: 'id', ids: [target.id] } };

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { ABOVE_PROJECTS, type CallOptions, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
 
 /**
  * Keeps super administrators who are bound by access policies away from those who have super-admin powers: whoever could
@@ -21,7 +21,7 @@ export async function assertMayTouchMembers(
 ): Promise<void> {
   // Other members reach their own project only, and sign-in has seen that it is an ordinary one.
   if (caller.kind !== 'member' || !caller.superAdmin || caller.powers === undefined || interaction === 'search') return;
-  const [found] = await store.read([{ project: ABOVE_PROJECTS, type: 'Project', id: project }], options);
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
   if (found?.status !== 'found' || elementsOf(found.resource)['superAdmin'] !== true) return;
   throw new FhirError(
     'forbidden',

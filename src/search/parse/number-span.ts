@@ -8,7 +8,7 @@ export interface NumberSpan {
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 /** Far more digits than a double can hold; longer ones are refused. */
-const LONGEST = 100;
+const MAX_NUMBER_LENGTH = 100;
 
 /**
  * The bounds that a search for a number compares with, see `NumberTest` in criteria.ts.
@@ -22,7 +22,7 @@ const LONGEST = 100;
  * @returns undefined for anything but a finite decimal number.
  */
 export function numberSpan(prefix: Prefix, text: string): NumberSpan | undefined {
-  const match = text.length > LONGEST ? null : DECIMAL.exec(text);
+  const match = text.length > MAX_NUMBER_LENGTH ? null : DECIMAL.exec(text);
   if (match === null) return undefined;
   const [, sign, whole, fraction = '', exponent] = match as unknown as [string, string, string, string?, string?];
   const digits = BigInt(`${sign}${whole}${fraction}`);

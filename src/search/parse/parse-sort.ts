@@ -17,7 +17,7 @@ import { requireParameter } from './require-parameter.js';
 export function parseSort(type: string, texts: readonly string[]): SortKey[] {
   const keys = new Map<string, SortKey>();
   for (const text of texts) {
-    for (const part of text.split(',', MOST_KEYS + 1)) {
+    for (const part of text.split(',', MAX_KEYS + 1)) {
       const descending = part.startsWith('-');
       const parameter = descending ? part.slice(1) : part;
       assertSortable(type, parameter, text);
@@ -28,7 +28,7 @@ export function parseSort(type: string, texts: readonly string[]): SortKey[] {
 }
 
 /** No type has as many parameters, so that further keys could only repeat earlier ones. */
-const MOST_KEYS = 200;
+const MAX_KEYS = 200;
 
 function assertSortable(type: string, parameter: string, text: string): void {
   if (parameter === '') {

@@ -22,12 +22,12 @@ export class Connections {
     this.#cancel = cancelOver(pool);
     this.#connectionWait = config.connectionWait;
     this.#cancelWait = config.cancelWait;
-    heed(pool);
+    subscribe(pool);
   }
 
   /** Leaves the pool as it was. */
   close(): void {
-    heedNoMore(this.#pool);
+    unsubscribe(this.#pool);
   }
 
   /** Runs one statement on a connection of its own. */
@@ -72,25 +72,25 @@ export class Connections {
 }
 
 /** How many heed the lost connections of a pool. */
-const heeded = new WeakMap<PostgresPool, number>();
+const subscribers = new WeakMap<PostgresPool, number>();
 
 /** A connection lost while idle is noticed by the call that needs one; unheard, it would end the process. */
-function heed(pool: PostgresPool): void {
-  const count = heeded.get(pool) ?? 0;
+function subscribe(pool: PostgresPool): void {
+  const count = subscribers.get(pool) ?? 0;
   if (count === 0) {
     pool.on?.('error', ignore);
     pool.on?.('connect', guard);
   }
-  heeded.set(pool, count + 1);
+  subscribers.set(pool, count + 1);
 }
 
-function heedNoMore(pool: PostgresPool): void {
-  const count = heeded.get(pool)! - 1;
+function unsubscribe(pool: PostgresPool): void {
+  const count = subscribers.get(pool)! - 1;
   if (count === 0) {
     pool.off?.('error', ignore);
     pool.off?.('connect', guard);
   }
-  heeded.set(pool, count);
+  subscribers.set(pool, count);
 }
 
 /** One that is lost between being made and being handed out would end the process, too. Its first statement fails. */

@@ -33,13 +33,13 @@ export async function inTransaction<Result>(
       );
     } catch (error) {
       if (!isRetryable(error) || attempt >= options.attempts) throw error;
-      await pause(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE), options.signal);
+      await pause(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS), options.signal);
     }
   }
 }
 
 /** Milliseconds. */
-const LONGEST_PAUSE = 250;
+const MAX_PAUSE_MS = 250;
 
 async function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
   // Its rejection is the signal's.

@@ -10,7 +10,7 @@ import type {
 import { fold } from '../../search/index/fold.js';
 import type { IndexTable, Lookup } from './lookup.js';
 import type { SearchScope } from './rows.js';
-import { dateLookup, numberLookup } from './spans.js';
+import { dateLookup, numberLookup } from './intervals.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 
 /** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */

@@ -15,14 +15,14 @@ export function chooseScan(statements: Statements): ChooseScan {
       const shortest = shortestUnder(look, direct, statements);
       if (shortest !== undefined) return scans.indexOf(shortest);
     }
-    const shortest = shortestUnder(LONGEST_LOOK, scans, statements);
+    const shortest = shortestUnder(MAX_PROBED_ROWS, scans, statements);
     return scans.indexOf(shortest ?? direct[0] ?? scans[0]!);
   };
 }
 
 /** Rows read at most of each scan; one takes about 0.1 µs. */
 const LOOKS = [100, 1_000];
-const LONGEST_LOOK = 10_000;
+const MAX_PROBED_ROWS = 10_000;
 
 function shortestUnder(look: number, scans: readonly PlannedScan[], statements: Statements): PlannedScan | undefined {
   let shortest: PlannedScan | undefined;

@@ -18,7 +18,7 @@ export function assertDatabaseFile(name: string): void {
   if (!existsSync(dirname(file))) throw new FhirError('unavailable', 'The folder of the database file does not exist');
   const found = statsOf(file);
   if (found?.isDirectory() === true) throw new FhirError('unavailable', 'The database file is a folder');
-  if (found?.isFile() === true && found.size > 0 && found.size < SMALLEST) {
+  if (found?.isFile() === true && found.size > 0 && found.size < MIN_FILE_BYTES) {
     throw new FhirError('corrupt', 'The file is not an SQLite database');
   }
 }
@@ -31,7 +31,7 @@ export function withPath(error: FhirError, file: string): FhirError {
 
 const MEMORY = ':memory:';
 /** Bytes of the smallest page, and so of the smallest database that is not empty. See https://www.sqlite.org/fileformat.html. */
-const SMALLEST = 512;
+const MIN_FILE_BYTES = 512;
 
 /** Undefined where there is nothing, or nothing that may be looked at; SQLite tells which. */
 function statsOf(file: string): Stats | undefined {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'graphql';
 import { FhirError } from '../../../src/fhir/error.js';
 import { inDoubt } from '../../../src/fhir/in-doubt.js';
-import { operationKind } from '../../../src/graphql/operation-kind.js';
+import { getOperationType } from '../../../src/graphql/get-operation-type.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { caller, failures, storeWith } from '../harness.js';
 import { executeBy, ManualClock } from '../manual-clock.js';
@@ -63,7 +63,7 @@ describe('limits of mutations', () => {
     'a: PatientUpdate(id: "p", res: {}) { id } b: PatientPatch(id: "p", patch: []) { id } c: PatientDelete(id: "p")',
   ])('costs no more than estimated: %s', async (fields) => {
     const clinic = await openClinic(new MemoryStore());
-    const { data, extensions } = await clinic.ask(`mutation { ${fields} }`, {}, { tellCost: true });
+    const { data, extensions } = await clinic.ask(`mutation { ${fields} }`, {}, { reportCost: true });
     expect(data).toBeDefined();
     expect(extensions!.cost!.actual).toBeGreaterThan(2);
     expect(extensions!.cost!.estimated).toBeGreaterThanOrEqual(extensions!.cost!.actual);
@@ -194,10 +194,10 @@ describe('what a request would do', () => {
     ['{ a }'.padEnd(200_001), undefined, undefined],
     ['{a'.repeat(50_000), undefined, undefined],
   ] as const)('%.40s of %s: %s', (query, name, kind) => {
-    expect(operationKind(query, name)).toBe(kind);
+    expect(getOperationType(query, name)).toBe(kind);
   });
 
   test('of a parsed document', () => {
-    expect(operationKind(parse(both), 'M')).toBe('mutation');
+    expect(getOperationType(parse(both), 'M')).toBe('mutation');
   });
 });

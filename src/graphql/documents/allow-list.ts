@@ -9,10 +9,10 @@ import { documentIdOf } from './document-id.js';
  * @throws FhirError `invalid` - an id that cannot be one
  *
  * @example
- * const documents = allowedDocuments(JSON.parse(await readFile('persisted-documents.json', 'utf8')));
+ * const documents = createAllowList(JSON.parse(await readFile('persisted-documents.json', 'utf8')));
  * await executeFhirGraphql({ documentId }, { store, caller, documents });
  */
-export function allowedDocuments(
+export function createAllowList(
   documents: { readonly [id: string]: DocumentText } | Iterable<readonly [id: string, document: DocumentText]>,
 ): Documents {
   const pairs =

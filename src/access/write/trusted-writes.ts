@@ -15,7 +15,7 @@ import { unrestrictedRule } from '../rule.js';
 import type { ReadyWrite } from './ready-write.js';
 import { restrictQuery } from '../read/restrict-query.js';
 import { uniqueKeysOf } from './unique-keys.js';
-import { companionsOf, stamp } from './write-companions.js';
+import { sideWrites, stamp } from './side-writes.js';
 import { withIndex } from '../write-error.js';
 
 /**
@@ -53,11 +53,11 @@ export async function trustedWrites(
           ? (write.expect ?? { version: found.status === 'found' ? found.versionId : null })
           : write.expect;
       written.set(name, null);
-      ready.push(...companionsOf(write, key, caller, from, before));
-      ready.push({ write: { ...deletion, key, expect }, from, seenBy: [] });
+      ready.push(...sideWrites(write, key, caller, from, before));
+      ready.push({ write: { ...deletion, key, expect }, from, rulesForAnswer: [] });
       continue;
     }
-    ready.push(...companionsOf(write, key, caller, from, null));
+    ready.push(...sideWrites(write, key, caller, from, null));
     if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
     const { keepSecrets: _, ...put } = write;
     const kept = await withWhatStays(store, caller, write, key, from, options);
@@ -65,7 +65,7 @@ export async function trustedWrites(
     written.set(name, resource);
     const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
     const seenBy = [unrestrictedRule('trusted code', secretFields(write.key.type))];
-    ready.push({ write: { ...put, key, resource, expect: kept.expect, unique }, from, seenBy });
+    ready.push({ write: { ...put, key, resource, expect: kept.expect, unique }, from, rulesForAnswer: seenBy });
   }
   return ready;
 }
@@ -80,7 +80,7 @@ async function unmatched(
   const rulesOf = (type: string): ReturnType<typeof decide> => decide(caller, type, 'search');
   const restricted = restrictQuery(caller, query, rulesOf(query.type) ?? [], rulesOf);
   const criteria = await resolveMemberUsers(store, caller, restricted.criteria, options);
-  return { write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, seenBy: [] };
+  return { write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, rulesForAnswer: [] };
 }
 
 /** @throws FhirError `forbidden` - it lies in no project of the caller's, or above projects where that is out of reach */

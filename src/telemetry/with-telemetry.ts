@@ -23,11 +23,11 @@ import type { Attributes, Telemetry } from './telemetry.js';
  * @returns a store that ends with the one given: closing either closes both
  *
  * @example
- * const store = observedStore(new SqliteStore('clinic.db'), {
+ * const store = withTelemetry(new SqliteStore('clinic.db'), {
  *   tracer: trace.getTracer('fhirgraph'), meter: metrics.getMeter('fhirgraph'), system: 'sqlite',
  * });
  */
-export function observedStore(store: ResourceStore, telemetry: Telemetry): ResourceStore {
+export function withTelemetry(store: ResourceStore, telemetry: Telemetry): ResourceStore {
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
   // What a store cannot do, it does not seem to do.

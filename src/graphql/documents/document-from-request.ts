@@ -16,7 +16,7 @@ import type { PersistedDocument } from './documents.js';
  * @returns undefined where neither a text nor an id is given
  * @throws FhirError `invalid` - a member of the wrong type, another version of the extension, two different ids
  */
-export function requestedDocument(parameters: {
+export function documentFromRequest(parameters: {
   readonly [name: string]: unknown;
 }): string | PersistedDocument | undefined {
   const query = ownValue(parameters, 'query');

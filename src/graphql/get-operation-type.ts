@@ -9,9 +9,9 @@ import { DEFAULT_LIMITS } from './limits.js';
  * @returns undefined where that cannot be told: the text is malformed or too long, or names no single operation
  *
  * @example
- * if (method === 'GET' && operationKind(query) === 'mutation') return { status: 405 };
+ * if (method === 'GET' && getOperationType(query) === 'mutation') return { status: 405 };
  */
-export function operationKind(
+export function getOperationType(
   query: string | DocumentNode,
   operationName?: string | null,
 ): 'query' | 'mutation' | 'subscription' | undefined {

@@ -1,6 +1,6 @@
 import { and, not, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { ABOVE_PROJECTS, type ResourceKey, type Write } from '../../store/store.js';
+import { SERVER_SCOPE, type ResourceKey, type Write } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import { formerMembershipWrite } from './former-memberships.js';
 import type { GuardedWrite } from '../contract.js';
@@ -12,7 +12,7 @@ import type { ReadyWrite } from './ready-write.js';
  *
  * @param before the resource that a deletion takes away; null where there is none
  */
-export function companionsOf(
+export function sideWrites(
   write: GuardedWrite,
   key: ResourceKey,
   caller: Caller,
@@ -44,7 +44,7 @@ function profileChecks(write: GuardedWrite, key: ResourceKey, caller: Caller, fr
         },
       },
       from,
-      seenBy: [],
+      rulesForAnswer: [],
     },
   ];
 }
@@ -60,24 +60,24 @@ function directoryWrites(
   before: AnyResource | null,
 ): ReadyWrite[] {
   if (key.type !== 'ProjectMembership' || write.kind === 'unmatched') return [];
-  const entry: ResourceKey = { ...key, project: ABOVE_PROJECTS };
+  const entry: ResourceKey = { ...key, project: SERVER_SCOPE };
   if (write.kind === 'delete') {
     // Without a membership in this project, the entry with this id belongs to another one.
     if (before === null) return [];
     const former = formerMembershipWrite(key.project, before);
     const writes: Write[] = [{ kind: 'delete', key: entry }, ...(former === undefined ? [] : [former])];
-    return writes.map((one) => ({ write: one, from, seenBy: [] }));
+    return writes.map((one) => ({ write: one, from, rulesForAnswer: [] }));
   }
   const project = { reference: `Project/${key.project}` };
   const elsewhere: Criteria = and([
     { kind: 'id', ids: [key.id] },
     not(refersTo('project', { type: 'Project', id: key.project })),
   ]);
-  const query = { project: ABOVE_PROJECTS, type: key.type, criteria: elsewhere };
+  const query = { project: SERVER_SCOPE, type: key.type, criteria: elsewhere };
   const resource = { resourceType: key.type, id: key.id, project };
   return [
-    { write: { kind: 'unmatched', query }, from, seenBy: [] },
-    { write: { kind: 'put', key: entry, resource }, from, seenBy: [] },
+    { write: { kind: 'unmatched', query }, from, rulesForAnswer: [] },
+    { write: { kind: 'put', key: entry, resource }, from, rulesForAnswer: [] },
   ];
 }
 
