@@ -63,7 +63,9 @@ function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject
   const type = value['resourceType'];
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
   const known = all?.rulesFor(type) ?? [];
-  const rules = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  const reading = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  // Rules that only write hide too: without any that reads, nothing shows what they hide.
+  const rules = reading.length > 0 ? reading : known;
   const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
   return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
 }
