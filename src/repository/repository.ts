@@ -70,7 +70,7 @@ export interface Repository {
    * Deletes a resource; its versions stay. Deleting it again changes nothing.
    *
    * @throws FhirError `not-found`, `forbidden`
-   * @throws FhirError `conflict` - it is the profile of a member, whom the message names
+   * @throws FhirError `conflict` - it is the profile of a member, whom the message names to those who read memberships
    * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
    */
   delete(type: ResourceType, id: string, options?: MatchOptions): Promise<void>;

@@ -267,13 +267,16 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(mine.update({ ...draft, status: 'cancelled' }))).toBe('forbidden');
   });
 
-  test('cannot delete the profile of a member, and says whose it is', async () => {
+  test('cannot delete the profile of a member; administrators are told whose it is', async () => {
     const store = open();
     const trusted = await system(store);
     const caller = await signedIn(store);
-    const other = await member(store, { rules: [{ resourceType: 'Practitioner' }] });
+    const rules = [{ resourceType: 'Practitioner' }] as const;
+    const other = await member(store, { rules });
+    const admin = await member(store, { rules, admin: true });
     const id = caller.profile.split('/')[1]!;
-    for (const repository of [trusted, other]) {
+    expect(await codeOf(other.delete('Practitioner', id))).toBe('conflict');
+    for (const repository of [trusted, admin]) {
       const fault = await faultOf(repository.delete('Practitioner', id));
       expect(fault.code).toBe('conflict');
       expect(fault.message).toContain(`ProjectMembership/${caller.membership}`);

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { CallOptions, ResourceStore, Write, WriteResult } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
+import { decide } from '../decide.js';
 import { storeWhile } from '../sign-in/current-caller.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
 import { grantedBefore } from '../evaluate/granted-before.js';
@@ -123,11 +124,13 @@ function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite
   const asked = writes[at.from]!;
   if (typeof at.refusal === 'function') return withIndex(at.refusal(String(error.details?.['holder'])), at.from);
   if (error.code === 'conflict' && at.write.kind === 'unmatched' && asked.kind === 'delete') {
-    const membership = error.details?.['holder'];
+    // Only those who read memberships are told which one it is.
+    const isTold = decide(caller, 'ProjectMembership', 'read') !== null;
+    const membership = isTold ? String(error.details?.['holder']) : undefined;
     return new FhirError(
       'conflict',
-      `${asked.key.type}/${asked.key.id} is the profile of ${String(membership)} and cannot be deleted; remove the member first`,
-      { details: { index: at.from, membership }, cause: error },
+      `${asked.key.type}/${asked.key.id} is the profile of ${membership ?? 'a member'} and cannot be deleted; remove the member first`,
+      { details: { index: at.from, ...(isTold ? { membership } : {}) }, cause: error },
     );
   }
   if (error.code === 'conflict' && at.write.kind === 'put' && caller.kind === 'member') {
