@@ -32,13 +32,24 @@ function holds({ start, end }: { readonly start?: unknown; readonly end?: unknow
 const LINK = ['patient', 'active', 'period'] as const;
 
 /**
+ * The elements of a RelatedPerson that {@link assertPatientLink} keeps as they are. A writer that may not read it leaves
+ * them out: were they compared with what is stored, the answer would confirm a guess.
+ */
+export function fixedLink(caller: MemberCaller, { resourceType, id }: AnyResource): readonly string[] {
+  if (resourceType !== 'RelatedPerson') return [];
+  if (isOwn(caller, id)) return LINK;
+  return linksAnyone(caller) ? [] : ['patient'];
+}
+
+/**
  * Refuses a write that would decide by itself whose compartment a RelatedPerson sees.
  *
  * - Nobody changes the link of its own profile: `patient`, `active` and `period` stay as they are.
  * - `RelatedPerson.patient` of others changes only by callers who read every Patient, and by project administrators:
  *   others could open to a RelatedPerson what they do not see themselves. The same goes for bringing back a deleted one.
  *
- * It depends on the caller's rules and on what the caller may update alone, and so reveals nothing.
+ * It depends on the caller's rules and on what the caller is shown alone, as {@link fixedLink} keeps the others from
+ * naming what is fixed, and so reveals nothing.
  *
  * @param before null where there is no current version
  * @param deleted true where there was one once
@@ -51,11 +62,15 @@ export function assertPatientLink(
   deleted: boolean,
 ): void {
   if (after.resourceType !== 'RelatedPerson') return;
-  const own = referenceTo('RelatedPerson', after.id!) === caller.profile;
-  const fixed = own ? LINK : (['patient'] as const);
+  const own = isOwn(caller, after.id);
+  if (!own && linksAnyone(caller)) return;
   const changed =
-    before === null ? (own || deleted ? 'patient' : undefined) : fixed.find((name) => differ(before, after, name));
-  if (changed === undefined || (!own && linksAnyone(caller))) return;
+    before === null
+      ? own || deleted
+        ? 'patient'
+        : undefined
+      : fixedLink(caller, after).find((name) => differ(before, after, name));
+  if (changed === undefined) return;
   const reason = own
     ? 'it decides what you may see yourself'
     : 'only callers who read every Patient, and project administrators, may';
@@ -73,6 +88,10 @@ export function assertPatientLink(
 function differ(before: AnyResource, after: AnyResource, name: string): boolean {
   const [was, is] = [elementsOf(before), elementsOf(after)];
   return [name, `_${name}`].some((key) => !isDeepStrictEqual(was[key], is[key]));
+}
+
+function isOwn({ profile }: MemberCaller, id: string | undefined): boolean {
+  return id !== undefined && referenceTo('RelatedPerson', id) === profile;
 }
 
 function linksAnyone(caller: MemberCaller): boolean {

@@ -11,7 +11,7 @@ import type { GuardedKey, GuardedWrite } from '../contract.js';
 import type { GrantedBefore } from '../evaluate/granted-before.js';
 import { homeOf } from '../home-of.js';
 import { maskResource, withoutSecrets } from '../fields/mask-resource.js';
-import { assertPatientLink } from '../sign-in/related-patient.js';
+import { assertPatientLink, fixedLink } from '../sign-in/related-patient.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import { overlaidWith, WrittenResources } from '../evaluate/overlay.js';
 import { assertPolicyWrite } from '../policy/assert-policy-write.js';
@@ -20,7 +20,7 @@ import { unrestrictedRule, type AccessRule, type Interaction } from '../rule.js'
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { validateWrite, type Strictness } from './validate-writes.js';
-import { sideWrites, stamp } from './side-writes.js';
+import { sideWrites, stamp, withoutVersion } from './side-writes.js';
 import { assertGuarded, keepFields, type KeptFields } from '../fields/keep-fields.js';
 
 /** The writes of one commit, decided in their order: each sees what those before it will have done. */
@@ -51,17 +51,16 @@ export class WriteSession {
     const { after, kept } = await this.#grantPut(write, from, before);
     assertPatientLink(this.caller, before, after, this.stored.deleted.has(name));
     if (type === 'AccessPolicy') assertPolicyWrite(after);
-    const resource = stamp(after, this.caller);
     // What the writer sent is judged: the parts that it does not see must not show in the outcome.
     const sent = stamp(write.resource, this.caller);
     validateWrite({ key: write.key, resource: sent }, from, this.strictness, kept);
     const expect = this.#expect(write, from, version);
-    this.#write(type, id, resource);
-    const readers = await this.#granting(type, 'read', resource);
+    this.#write(type, id, after);
+    const readers = await this.#granting(type, 'read', after);
     const key = { ...write.key, project: homeOf(type, this.caller) };
     return [
       {
-        write: { kind: 'put', key, resource, expect, unique: uniqueKeysOf(resource) },
+        write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },
         from,
         // Who may write but not read gets back what it wrote, and not what was kept.
         rulesForAnswer: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
@@ -177,14 +176,12 @@ export class WriteSession {
     { before, shown, readers, kept }: Replaced,
   ): Promise<KeptFields | FhirError> {
     const type = asked.resourceType;
-    const fixed = keepFields(before, asked, {
-      kept,
-      readonly: rule.readonlyFields,
-      shown,
-      unread: readers.length === 0,
-    });
+    const unread = before !== null && readers.length === 0;
+    const link = unread ? fixedLink(this.caller, asked) : [];
+    const fixed = keepFields(before, asked, { kept, readonly: [...rule.readonlyFields, ...link], shown, unread });
     if (fixed instanceof FhirError) return fixed;
-    const { after } = fixed;
+    // Judged as it will be stored: what `meta` says of author, project and time is not for the writer to claim.
+    const after = stamp(withoutVersion(fixed.after), this.caller);
     if (!(await this.#holds(rule, after))) {
       return new FhirError(
         'forbidden',
@@ -198,7 +195,7 @@ export class WriteSession {
         return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
       }
     }
-    return fixed;
+    return { after, kept: fixed.kept };
   }
 
   /**
@@ -234,11 +231,18 @@ export class WriteSession {
     return granting;
   }
 
-  /** The same for a resource as it is before. After other writes of the commit, what they change counts too. */
+  /**
+   * The same for a resource as it is before. What earlier writes of the commit change may take it away from the caller,
+   * and never gives it what it did not see: looking at what is stored unseen would tell by the calls that it is there.
+   */
   async #grantingBefore(type: string, interaction: Interaction, before: AnyResource): Promise<readonly AccessRule[]> {
-    if (!this.#overlay.isEmpty) return this.#granting(type, interaction, before);
+    if (this.#overlay.get(type, before.id!) !== undefined) return this.#granting(type, interaction, before);
     const granted = this.stored.granted.get(`${type}/${before.id!}`);
-    return (this.#rules(type, interaction) ?? []).filter((rule) => granted?.rules.has(rule) === true);
+    const rules = (this.#rules(type, interaction) ?? []).filter((rule) => granted?.rules.has(rule) === true);
+    if (this.#overlay.isEmpty) return rules;
+    const still: AccessRule[] = [];
+    for (const rule of rules) if (await this.#holds(rule, before)) still.push(rule);
+    return still;
   }
 
   async #sees(type: string, before: AnyResource): Promise<boolean> {
