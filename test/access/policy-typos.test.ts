@@ -50,6 +50,13 @@ const MISTAKES: readonly (readonly [name: string, policy: object, path: string, 
     'resource[0].criteria',
     'another type',
   ],
+  ['criteria of any type', { resource: [{ criteria: '*' }] }, 'resource[0].criteria', 'must begin with "Patient?"'],
+  [
+    'criteria of any type with a condition',
+    { resource: [{ criteria: '*?gender=male' }] },
+    'resource[0].criteria',
+    'must begin with "Patient?"',
+  ],
   [
     'criteria by an unknown parameter',
     { resource: [{ criteria: 'Patient?gendre=male' }] },

@@ -52,7 +52,7 @@ class Shape {
     if (given(rule['readonly']) && typeof rule['readonly'] !== 'boolean') {
       this.#error(`${path}.readonly`, `must be true or false, not ${kindOf(rule['readonly'])}`);
     }
-    if (given(rule['criteria'])) this.#text(rule['criteria'], `${path}.criteria`);
+    if (given(rule['criteria'])) this.#criteria(rule['criteria'], rule['resourceType'], `${path}.criteria`);
     if (given(rule['compartment'])) this.#compartment(rule['compartment'], `${path}.compartment`);
     this.#interactions(rule, path);
     for (const list of ['hiddenFields', 'readonlyFields']) {
@@ -73,6 +73,13 @@ class Shape {
       const hint = typeof one === 'string' ? didYouMean(one, ALL_INTERACTIONS) : '';
       this.#error(at, `must be one of ${ALL_INTERACTIONS.join(', ')}.${hint}`);
     });
+  }
+
+  /** `*` would be no search of one type, and taken for one it would grant all of it. */
+  #criteria(value: unknown, type: unknown, path: string): void {
+    this.#text(value, path);
+    if (typeof value !== 'string' || typeof type !== 'string' || type === '*' || !value.startsWith('*')) return;
+    this.#error(path, `must begin with ${quote(`${type}?`)}; "*" is for rules for all types`);
   }
 
   #compartment(value: unknown, path: string): void {
