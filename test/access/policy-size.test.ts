@@ -39,12 +39,12 @@ describe('a policy that would take long to compile is refused when it is written
       [
         {
           resourceType: 'Patient',
-          criteria: `Patient?${rules(260)
+          criteria: `Patient?${rules(70)
             .map((_, n) => `name:exact=${n}`)
             .join('&')}`,
         },
       ],
-      'resource[0].criteria: At most 250 look-ups per resource in one search are allowed, this has 260',
+      'resource[0].criteria: At most 64 look-ups per resource in one search are allowed, this has 70',
     ],
     [
       'choices inside choices',
