@@ -18,8 +18,11 @@ test('a sort by a token reads the values of each resource by its key, before the
       query: queryOf('Observation', { kind: 'all' }, { sort, limit: 5 }),
     });
     const plan = page!.plan.join('\n');
-    expect(plan).toContain('token_by_resource');
-    expect(plan).not.toContain('token_by_value');
+    // The name of the index depends on whether the tables of this process are partitioned; its condition does not.
+    const perRow = plan.slice(plan.lastIndexOf('SubPlan 1'));
+    expect(perRow.match(/Index Cond: .*/g)).toEqual([
+      expect.stringMatching(/^Index Cond: \(\(resource = r0\.key\) AND \(parameter = /),
+    ]);
   }
   await store.close();
 });
