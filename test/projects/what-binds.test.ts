@@ -5,6 +5,7 @@ import { createBot, createClient } from '../../src/projects/clients/create-clien
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize, type Initialized } from '../../src/projects/clients/initialize.js';
 import { invite } from '../../src/projects/invite/invite.js';
+import type { InviteBody } from '../../src/projects/body/invite-body.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
 import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
@@ -13,6 +14,7 @@ import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
+import { storeWith } from '../graphql/harness.js';
 import { type Clinic, memoryStore, openClinic, patient, person, policy, put, rejection, stores } from './harness.js';
 
 const POWERS = [{ resourceType: 'Project' }, { resourceType: 'ProjectMembership' }];
@@ -185,6 +187,71 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
         'w',
       );
     }
+  });
+
+  test('finds no way around through the User of the other scope, nor through a profile that opens a compartment only', async () => {
+    const { store, project, superAdmin } = clinic;
+    const twin = (name: string): InviteBody =>
+      person('Practitioner', name, { forceNewMembership: true, scope: 'project' });
+    const patient = await invite(project, person('Patient', 'Pat', { admin: true, scope: 'server' }), {
+      store,
+      caller: superAdmin,
+    });
+    const pat = await signIn(store, { membership: patient.membership.id! });
+    const callers: readonly (readonly [Caller, string])[] = [
+      [await bind(), 'Ada'],
+      [pat, 'Pat'],
+    ];
+    for (const [caller, name] of callers) {
+      const context = { store, caller };
+      expect((await rejection(invite(project, twin(name), context))).code).toBe('forbidden');
+      const { membership } = await invite(project, twin(name), { store, caller: superAdmin });
+      expect((await rejection(updateMember(membership.id!, { admin: true }, context))).code).toBe('forbidden');
+      expect((await rejection(removeMember(membership.id!, context))).code).toBe('forbidden');
+    }
+  });
+
+  test('who is bound rewrites no policy of its other memberships', async () => {
+    const { store, project, superAdmin } = clinic;
+    const membership = { accessPolicy: { reference: 'AccessPolicy/wide' } } as const;
+    const another = person('Practitioner', 'Ada', { forceNewMembership: true, membership });
+    await invite(project, another, { store, caller: superAdmin });
+    const repository = createRepository({ store, caller: await bind() });
+    const wide = await repository.read('AccessPolicy', 'wide');
+    const error = await rejection(repository.update({ ...wide, name: 'Wider' }));
+    expect(error).toMatchObject({ code: 'forbidden' });
+    expect(error.message).toContain('AccessPolicy/wide, which binds the caller');
+  });
+
+  test('a super administrator under a policy leaves its membership in an ordinary project alone', async () => {
+    const { store, superAdmin } = clinic;
+    await put(store, superAdmin.project, policy('powers', POWERS));
+    const above = { store, caller: superAdmin };
+    const accessPolicy = { reference: 'AccessPolicy/powers' } as const;
+    const { membership } = await invite(superAdmin.project, person('Practitioner', 'Ada', { membership: { accessPolicy } }), above); // prettier-ignore
+    const context = { store, caller: await signIn(store, { membership: membership.id! }) };
+    await bind();
+    expect((await rejection(updateMember(own, { accessPolicy: null }, context))).code).toBe('forbidden');
+    expect((await rejection(removeMember(own, context))).code).toBe('forbidden');
+  });
+
+  test('an administrator who is bound while its invite is under way gives itself no second membership', async () => {
+    const { store, project } = clinic;
+    let raced = false;
+    const racing = storeWith(store, {
+      async search(query, options) {
+        const page = await store.search(query, options);
+        if (!raced && query.type === 'ProjectMembership') {
+          raced = true;
+          await bind();
+        }
+        return page;
+      },
+    });
+    const another = person('Practitioner', 'Ada', { forceNewMembership: true });
+    const error = await rejection(invite(project, another, { store: racing, caller: clinic.admin }));
+    expect(error.code).toBe('forbidden');
+    expect(raced).toBe(true);
   });
 
   test('invites, and sets the access of others', async () => {

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
-import { and, refersTo, type Criteria } from '../../search/criteria/criteria.js';
+import { and, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceKey, type ResourceStore } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import type { ReadyWrite } from './ready-write.js';
@@ -10,7 +10,8 @@ import { withIndex } from '../write-error.js';
 /**
  * The writes of a commit with what must hold besides for its AccessPolicies, decided in the commit itself:
  *
- * - Nobody writes a policy that its own membership names, as that is now.
+ * - Nobody writes a policy that its own membership names, as that is now; who is bound by policies, none that another
+ *   membership of its User names either.
  * - A policy that a membership names, or the Project among its defaults, is not deleted: its members could not sign in.
  *
  * @throws FhirError `conflict` - the Project names a policy that is to be deleted
@@ -36,8 +37,16 @@ export async function withPolicyChecks(
   return checked;
 }
 
-function bindsNotItself({ project, membership }: MemberCaller, key: ResourceKey, from: number): ReadyWrite {
-  const criteria = and([{ kind: 'id', ids: [membership] }, refersTo('access-policy', key)]);
+/** Who is bound has no hand in the policies of its other memberships either: it could sign in through them. */
+function bindsNotItself(
+  { project, membership, user, bound }: MemberCaller,
+  key: ResourceKey,
+  from: number,
+): ReadyWrite {
+  const [type, id] = user.split('/') as [string, string];
+  const itself: Criteria = { kind: 'id', ids: [membership] };
+  const own = bound ? or([itself, refersTo('user', { type, id })]) : itself;
+  const criteria = and([own, refersTo('access-policy', key)]);
   return {
     write: { kind: 'unmatched', query: { project, type: 'ProjectMembership', criteria } },
     from,

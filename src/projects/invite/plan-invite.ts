@@ -51,7 +51,8 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
   const user = people.user ?? newUser(session, request);
   const profile = people.profile ?? newProfile(session, request);
   const before = people.membership;
-  if (before === undefined) assertNoWayAround(session, `User/${user.id!}`);
+  if (before === undefined)
+    assertNoWayAround(session, [user.id!, ...(people.twin === undefined ? [] : [people.twin.id!])]);
   const settings = before === undefined ? await chosenSettings(session, request, project, profile) : request.settings;
   const membership = withSettings(
     before === undefined

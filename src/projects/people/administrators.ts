@@ -23,7 +23,7 @@ export async function keepAnAdministrator(
   before: ProjectMembership,
   after: ProjectMembership | undefined,
 ): Promise<readonly GuardedWrite[]> {
-  assertNotOwnRights(session, before, after);
+  await assertNotOwnRights(session, before, after);
   if (!isAdministrator(before) || (after !== undefined && isAdministrator(after))) return [];
   const { project, versionId } = await readProject(session);
   if (!(await hasOtherAdministrator(session, before.id!))) {

@@ -1,24 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ProjectMembership } from '@medplum/fhirtypes';
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import type { MemberCaller } from '../../access/caller.js';
+import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
-import type { ProjectSession } from './project-session.js';
+import { type ProjectSession, splitReference } from './project-session.js';
 
 /** What administrators may change of their own membership: it gives and takes nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(['meta', 'userConfiguration', 'userName']);
 
 /**
  * Nobody changes what binds itself: the membership that it signed in with, or another one of the same User in this project.
+ * A member who is restricted also leaves alone the memberships that its User has in other projects, and those of another
+ * User with its e-mail address.
  *
  * @param after undefined when the membership is removed
  * @throws FhirError `forbidden`
  */
-export function assertNotOwnRights(
+export async function assertNotOwnRights(
   session: ProjectSession,
   before: ProjectMembership,
   after: ProjectMembership | undefined,
-): void {
-  if (!isOwn(session, before)) return;
+): Promise<void> {
+  if (!isOwn(session, before) && !(await isOfSamePerson(session, before))) return;
   if (after !== undefined) {
     const [was, is] = [elementsOf(before), elementsOf(after)];
     const names = new Set([...Object.keys(was), ...Object.keys(is)]);
@@ -31,17 +35,43 @@ export function assertNotOwnRights(
 }
 
 /**
- * A member who is bound by access policies gives itself no membership beside the one that binds it.
+ * A member who is restricted gives itself no membership beside the one that binds it.
  *
- * @param user the User who is to become a member, `User/1`
+ * @param people ids of the Users that stand for the person who is to become a member
  * @throws FhirError `forbidden`
  */
-export function assertNoWayAround({ caller, project }: ProjectSession, user: string): void {
-  if (caller.kind !== 'member' || caller.project !== project || caller.user !== user || !caller.bound) return;
-  throw new FhirError('forbidden', 'A member who is bound by an access policy cannot give itself another membership');
+export function assertNoWayAround({ caller, project }: ProjectSession, people: readonly string[]): void {
+  if (caller.kind !== 'member' || caller.project !== project || !isRestricted(caller)) return;
+  if (!people.some((id) => caller.user === `User/${id}`)) return;
+  throw new FhirError(
+    'forbidden',
+    'A member who is bound by an access policy, or by the compartment of a patient, cannot give itself another membership',
+  );
+}
+
+/** True where policies bind the member, or the type of its profile opens a compartment only. */
+function isRestricted({ bound, profile }: MemberCaller): boolean {
+  return bound || ['Patient', 'RelatedPerson'].includes(splitReference(profile).type);
 }
 
 function isOwn({ caller, project }: ProjectSession, { id, user }: ProjectMembership): boolean {
   if (caller.kind !== 'member') return false;
-  return id === caller.membership || (caller.project === project && user.reference === caller.user);
+  if (id === caller.membership) return true;
+  if (caller.project === project) return user.reference === caller.user;
+  // Programs have ids of their projects; Users are the same everywhere.
+  return isRestricted(caller) && caller.user.startsWith('User/') && user.reference === caller.user;
+}
+
+/** An e-mail address belongs to two Users at most: one of the server, and one of the project. */
+async function isOfSamePerson(
+  { caller, guard, options }: ProjectSession,
+  { user }: ProjectMembership,
+): Promise<boolean> {
+  if (caller.kind !== 'member' || !isRestricted(caller)) return false;
+  const users = [caller.user, user.reference ?? ''].map(splitReference);
+  if (users.some(({ type }) => type !== 'User')) return false;
+  const [own, other] = (await guard.read(users, options)).map((found) =>
+    found.status === 'found' ? (found.resource as User).email : undefined,
+  );
+  return own !== undefined && other !== undefined && normalizeEmail(own) === normalizeEmail(other);
 }

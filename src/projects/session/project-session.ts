@@ -51,8 +51,8 @@ export async function openProject(
   const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
   const current = await currentCaller(store, caller, stillMay);
   await assertMayTouchMembers(store, current, id, interaction, { signal });
-  // A super administrator who was unbound a moment ago may have been bound by policies since.
-  const isUnbound = current.kind === 'member' && current.superAdmin && !current.bound;
+  // Who was unbound a moment ago may have been bound by policies since, and may then do less.
+  const isUnbound = current.kind === 'member' && !current.bound;
   const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
   const guard = guardStore(held, serverCaller(id));
   const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
