@@ -17,7 +17,8 @@ export type Caller = SystemCaller | ServerCaller | MemberCaller;
  * Trusted in-process code of one project: it may do anything with the resources of that project, and nothing elsewhere.
  *
  * Of what lives above projects it reaches what an administrator of the project needs: it reads the Users of the project's
- * members, and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin`.
+ * members, and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin` and `systemSecret`. Bots with
+ * `system: true` belong to the operator, too.
  */
 export interface SystemCaller {
   readonly kind: 'system';

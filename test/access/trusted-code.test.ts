@@ -6,6 +6,8 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
 import { createProject } from '../../src/projects/project/create-project.js';
+import { createBot } from '../../src/projects/clients/create-client.js';
+import { updateBot } from '../../src/projects/clients/update-client.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { searchMembers } from '../../src/projects/members/search-members.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
@@ -72,6 +74,7 @@ overStores('the trusted code of a project', (open) => {
       () => repository.create({ resourceType: 'User', firstName: 'New', lastName: 'User' }),
       () => repository.create({ resourceType: 'Project', name: 'New' }),
       () => repository.patch('Project', north, [{ op: 'add', path: '/superAdmin', value: true }]),
+      () => repository.patch('Project', north, [{ op: 'add', path: '/systemSecret', value: [{ name: 'key', valueString: 'x' }] }]), // prettier-ignore
       () => repository.delete('Project', north),
       () => repository.delete('Project', south),
       () => repository.delete('User', ann),
@@ -84,6 +87,40 @@ overStores('the trusted code of a project', (open) => {
     const mutation = `mutation { UserDelete(id: "${ann}") { id } }`;
     expect((await executeFhirGraphql(mutation, { store, caller })).errors).toHaveLength(1);
     expect(await aboveProjects(store)).toBe(before);
+  });
+
+  test('makes no system Bot, changes none, and brings back no Project that the operator deleted', async () => {
+    const store = open();
+    const { north } = await world(store);
+    const [own, above] = [systemCaller(north), serverCaller(north)].map((caller) => ({ store, caller })) as [
+      { readonly store: ResourceStore; readonly caller: ReturnType<typeof systemCaller> },
+      { readonly store: ResourceStore; readonly caller: ReturnType<typeof serverCaller> },
+    ];
+    const repository = createRepository(own);
+    const { bot } = await createBot(north, { name: 'Root', system: true }, above);
+    const root = await repository.read('Bot', bot.id!);
+    const project = await repository.read('Project', north);
+    const put = (resource: { readonly resourceType: string; readonly id?: string }): never =>
+      ({
+        resourceType: 'Bundle',
+        type: 'transaction',
+        entry: [{ resource, request: { method: 'PUT', url: `${resource.resourceType}/${resource.id}` } }],
+      }) as never;
+    const attempts: readonly (() => Promise<unknown>)[] = [
+      () => createBot(north, { name: 'New', system: true }, own),
+      () => updateBot(north, bot.id!, { code: 'steal()' }, own),
+      () => repository.create({ resourceType: 'Bot', name: 'New', system: true }),
+      () => repository.update({ ...root, code: 'steal()' }),
+      () => repository.update({ ...root, system: false }),
+      () => importBundle(put({ ...root, code: 'steal()' } as never), own),
+      () => importBundle(put({ resourceType: 'Bot', id: 'new', name: 'New', system: true } as never), own),
+    ];
+    for (const attempt of attempts) expect(await codeOf(attempt()), String(attempt)).toBe('forbidden');
+    expect(await repository.read('Bot', bot.id!)).toEqual(root);
+    expect(await repository.create({ resourceType: 'Bot', name: 'Plain', code: 'work()' })).toHaveProperty('code');
+    await createRepository(above).delete('Project', north);
+    expect(await codeOf(repository.update(project))).toBe('forbidden');
+    expect(await codeOf(importBundle(put(project as never), own))).toBe('forbidden');
   });
 
   test('reads its own Project and the Users of its members, and no others', async () => {

@@ -5,21 +5,32 @@ import { OPERATORS_FIELDS } from '../policy/default-rules.js';
 
 /**
  * What a project's own trusted code may make of the Project: it changes what the project's administrators may change, and
- * the secrets; the settings that belong to the operator stay, and may be repeated or left out.
+ * the project's own secrets; the settings that belong to the operator stay, and may be repeated or left out. The operator's
+ * secrets may only be left out: nobody reads them, so repeating would be guessing.
  *
  * @param stored undefined where there is no such Project yet: it may then be made, but not as a super-admin project
  * @returns a `forbidden` error where it touches what it may not
  */
 export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResource): AnyResource | FhirError {
   const wanted = elementsOf(asked);
+  const secret = formsOf(OPERATORS_SECRET).find((name) => Object.hasOwn(wanted, name));
+  if (secret !== undefined) return refusal(secret);
   if (stored === undefined) return wanted['superAdmin'] === undefined ? asked : refusal('superAdmin');
   const before = elementsOf(stored);
   const kept: { [name: string]: unknown } = { ...wanted };
-  for (const name of OPERATORS_FIELDS.flatMap((field) => [field, `_${field}`])) {
+  for (const name of [...OPERATORS_FIELDS, OPERATORS_SECRET].flatMap(formsOf)) {
     if (Object.hasOwn(wanted, name) && !isDeepStrictEqual(wanted[name], before[name])) return refusal(name);
     if (Object.hasOwn(before, name)) kept[name] = before[name];
   }
   return kept as unknown as AnyResource;
+}
+
+/** What the operator keeps from the project, for system Bots. */
+const OPERATORS_SECRET = 'systemSecret';
+
+/** An element and its primitive extensions. */
+function formsOf(field: string): readonly string[] {
+  return [field, `_${field}`];
 }
 
 function refusal(field: string): FhirError {

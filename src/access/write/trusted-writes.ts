@@ -7,6 +7,7 @@ import { decide } from '../decide.js';
 import type { GuardedWrite } from '../contract.js';
 import { homeOf } from '../home-of.js';
 import { keepSecrets } from './keep-secrets.js';
+import { isSystemBot } from './system-bot.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import { ownProjectWrite } from './own-project-write.js';
 import { isAboveProjects, secretFields } from '../fields/administrative-types.js';
@@ -97,8 +98,12 @@ function assertWithinReach(
   }
   if (!isAboveProjects(type) || (type === 'Project' && id === caller.project && kind === 'put')) return;
   const what = type === 'User' ? 'Users are' : id === caller.project ? 'Deleting a Project is' : 'Other Projects are';
+  throw withIndex(outOfReach(what), from);
+}
+
+function outOfReach(what: string): FhirError {
   const message = `${what} out of reach of systemCaller(project); use serverCaller() for what is above projects`;
-  throw withIndex(new FhirError('forbidden', message), from);
+  return new FhirError('forbidden', message);
 }
 
 /** The resource with what it leaves out and what must stay, and the version that this was decided on. */
@@ -112,15 +117,20 @@ async function withWhatStays(
 ): Promise<Pick<GuardedWrite & { kind: 'put' }, 'resource' | 'expect'>> {
   const { resource, expect } = write;
   const ownProject = caller.kind === 'system' && key.type === 'Project';
+  const ownBot = caller.kind === 'system' && key.type === 'Bot';
   const keeping = write.keepSecrets === true && secretFields(key.type).length > 0;
-  if (!ownProject && !keeping) return { resource, expect };
+  if (!ownProject && !ownBot && !keeping) return { resource, expect };
   const [found] = await store.read([key], options);
   const stored = storedOf(found);
+  if (ownProject && found?.status === 'gone') throw withIndex(outOfReach('Bringing back a deleted Project is'), from);
+  if (ownBot && (isSystemBot(resource) || (stored !== undefined && isSystemBot(stored)))) {
+    throw withIndex(outOfReach('A Bot with "system": true is'), from);
+  }
   const settled = ownProject ? ownProjectWrite(stored, resource) : resource;
   if (settled instanceof FhirError) throw withIndex(settled, from);
   const kept = keeping && stored !== undefined ? keepSecrets(stored, settled) : settled;
   if (found?.status === 'found') return { resource: kept, expect: expect ?? { version: found.versionId } };
-  return { resource: kept, expect: ownProject ? (expect ?? { version: null }) : expect };
+  return { resource: kept, expect: ownProject || ownBot ? (expect ?? { version: null }) : expect };
 }
 
 function storedOf(found: ReadResult | undefined): AnyResource | undefined {
