@@ -72,6 +72,14 @@ describe('trusted code', () => {
   });
 });
 
+test('code above all projects has what is above them, and nothing inside one', () => {
+  const caller = serverCaller();
+  for (const interaction of ALL_INTERACTIONS) {
+    expect(decide(caller, 'Patient', interaction)).toBeNull();
+    expect(decide(caller, 'Project', interaction)).toHaveLength(1);
+  }
+});
+
 test.each<[readonly AccessRule[], boolean]>([
   [[], false],
   [[rule()], true],
