@@ -4,7 +4,7 @@ import type { SearchParameterDefinition } from './definition-types.js';
  * Search parameters that R4 and Medplum do not define and this library needs.
  *
  * R4 has none for Binary, so nothing could tell which Binary belongs to whom.
- * See https://hl7.org/fhir/R4/binary.html#security-context.
+ * See https://hl7.org/fhir/R4/binary.html#security-context. Nor could anything tell which Binary is the code of a Bot.
  */
 export const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
   Binary: [
@@ -20,6 +20,15 @@ export const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchP
       type: 'token',
       expression: 'Binary.securityContext.exists()',
       short: 'Whether a security context is given, one that leads nowhere included',
+    },
+  ],
+  Bot: [
+    {
+      code: 'code-binary',
+      type: 'reference',
+      expression: 'Bot.sourceCode.url | Bot.executableCode.url',
+      targets: ['Binary'],
+      short: 'A Binary that holds code of the Bot',
     },
   ],
 };

@@ -180,6 +180,7 @@ describe('search parameters', () => {
       .map((parameter) => parameter.expression);
     expect([...new Set(expressions)].sort()).toEqual([
       'Binary.securityContext.exists()',
+      'Bot.sourceCode.url | Bot.executableCode.url',
       'Patient.deceased.exists() and Patient.deceased != false',
       'ProjectMembership.profile.resolve().resourceType',
       "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",

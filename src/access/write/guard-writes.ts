@@ -9,6 +9,7 @@ import { grantedBefore } from '../evaluate/granted-before.js';
 import { homeOf } from '../home-of.js';
 import { maskResource } from '../fields/mask-resource.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
+import { withCodeChecks } from './code-checks.js';
 import { withPolicyChecks } from './policy-checks.js';
 import type { ReadyWrite } from './ready-write.js';
 import { trustedWrites } from './trusted-writes.js';
@@ -37,7 +38,7 @@ export async function commitGuarded(
       caller.kind === 'member'
         ? await memberWrites(store, caller, writes, strictness, options)
         : await trustedWrites(store, caller, writes, options);
-    const ready = await withPolicyChecks(store, caller, decided, options);
+    const ready = await withPolicyChecks(store, caller, withCodeChecks(caller, decided), options);
     assertNotAborted(options);
     options?.onCommit?.();
     try {

@@ -1,5 +1,5 @@
 import { and, not, refersTo, type Criteria } from '../../search/criteria/criteria.js';
-import { isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type ResourceKey, type Write } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import { formerMembershipWrite } from './former-memberships.js';
@@ -94,6 +94,6 @@ export function stamp(resource: AnyResource, caller: Caller): AnyResource {
 /** The resource without the version and the time of another version: the store gives it its own. */
 export function withoutVersion(resource: AnyResource): AnyResource {
   if (!isJsonObject(resource.meta)) return resource;
-  const { versionId: _v, lastUpdated: _l, ...meta } = resource.meta as JsonObject;
-  return { ...resource, meta } as AnyResource;
+  const { versionId: _v, lastUpdated: _l, ...meta } = resource.meta;
+  return { ...resource, meta };
 }

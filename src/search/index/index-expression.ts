@@ -33,6 +33,7 @@ interface NativeExpression {
 const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ['Patient.deceased.exists() and Patient.deceased != false', { type: 'boolean', evaluate: isDeceased }],
   ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
+  ['Bot.sourceCode.url | Bot.executableCode.url', { type: 'Reference', evaluate: codeBinaries }],
   ['ProjectMembership.profile.resolve().resourceType', { type: 'string', evaluate: profileType }],
   [
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
@@ -42,7 +43,12 @@ const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
 
 function compileNative(native: NativeExpression, parameterType: SearchParameterType): Visitor<IndexWriter> | undefined {
   const index = valueIndexer(parameterType, native.type);
-  return index && ((value, writer) => isJsonObject(value) && index(native.evaluate(value), writer));
+  if (index === undefined) return undefined;
+  return (value, writer) => {
+    if (!isJsonObject(value)) return;
+    const result = native.evaluate(value);
+    for (const one of Array.isArray(result) ? (result as readonly unknown[]) : [result]) index(one, writer);
+  };
 }
 
 /** A date of death that is given by an extension only counts too. */
@@ -56,6 +62,19 @@ function isDeceased(patient: JsonObject): boolean {
 function hasSecurityContext(binary: JsonObject): boolean {
   return Object.hasOwn(binary, 'securityContext') || Object.hasOwn(binary, '_securityContext');
 }
+
+/**
+ * References to the Binaries whose addresses are those of a Bot's code: `Binary/1`, below whatever base, of any version.
+ * Which base is the service's own is not known here, and a Binary that is taken for code only stays as it is.
+ */
+function codeBinaries(bot: JsonObject): readonly { readonly reference: string }[] {
+  return [bot.sourceCode, bot.executableCode].flatMap((attachment) => {
+    const url = isJsonObject(attachment) ? attachment.url : undefined;
+    const id = typeof url === 'string' ? BINARY_ADDRESS.exec(url)?.[1] : undefined;
+    return id === undefined ? [] : [{ reference: `Binary/${id}` }];
+  });
+}
+const BINARY_ADDRESS = /(?:^|\/)Binary\/([A-Za-z0-9\-.]{1,64})(?:[/?#]|$)/;
 
 function profileType(membership: JsonObject): string | undefined {
   return referenceStub(membership.profile)?.resourceType;
