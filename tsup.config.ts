@@ -8,6 +8,7 @@ export default defineConfig({
     sqlite: 'src/sqlite.ts',
     postgres: 'src/postgres.ts',
     store: 'src/store.ts',
+    telemetry: 'src/telemetry.ts',
     testing: 'src/testing.ts',
   },
   format: 'esm',

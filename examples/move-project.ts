@@ -1,13 +1,12 @@
 import {
-  SERVER_SCOPE,
   type AnyResource,
   importNdjson,
   type NdjsonResult,
   type ResourceStore,
   type SearchPosition,
-  type SearchQuery,
   serverCaller,
 } from '../src/index.js';
+import { SERVER_SCOPE, type SearchQuery } from '../src/store.js';
 
 /**
  * Copies what a project holds now from one store to another, whatever they are, with the Project itself and the Users that

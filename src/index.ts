@@ -111,80 +111,8 @@ export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
 export type { CreateOptions, MatchOptions, Repository, Stored, VersionsPage } from './repository/repository.js';
 export { createSearch, type CriteriaSearch, type RepositorySearch } from './repository/search-query.js';
-export type {
-  AllCriteria,
-  AndCriteria,
-  ChainCriteria,
-  CompositeCriteria,
-  Criteria,
-  DateTest,
-  HasCriteria,
-  IdCriteria,
-  LastUpdatedCriteria,
-  MatchCriteria,
-  MissingCriteria,
-  NoneCriteria,
-  NotCriteria,
-  NumberTest,
-  OrCriteria,
-  Prefix,
-  QuantityTest,
-  ReferenceTest,
-  SortKey,
-  StringTest,
-  TextTest,
-  TokenTest,
-  UriTest,
-  ValueTest,
-} from './search/criteria/criteria.js';
-export type {
-  DateValue,
-  IndexEntry,
-  IndexValue,
-  LocalReferenceValue,
-  NumberValue,
-  QuantityValue,
-  StringValue,
-  TokenValue,
-  UriValue,
-  UrlReferenceValue,
-} from './search/index/index-entry.js';
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export type { SearchPosition } from './search/evaluate/sort.js';
-export { SERVER_SCOPE } from './store/store.js';
-export type {
-  CallOptions,
-  Change,
-  DeleteWrite,
-  Expectation,
-  HistoryEntry,
-  HistoryPage,
-  PutWrite,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  ResourceStore,
-  SearchPage,
-  SearchQuery,
-  StatementPlan,
-  StoreCall,
-  StoredResource,
-  UnmatchedCheck,
-  Write,
-  WriteResult,
-} from './store/store.js';
+export type { ResourceStore } from './store/store.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';
-export { createCounters, type Count, type Counters } from './telemetry/counters.js';
-export { withTelemetry } from './telemetry/with-telemetry.js';
-export type {
-  Attributes,
-  Counter,
-  Histogram,
-  InstrumentOptions,
-  Meter,
-  Span,
-  SpanOptions,
-  Telemetry,
-  Tracer,
-} from './telemetry/telemetry.js';

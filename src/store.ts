@@ -1,5 +1,5 @@
-// What a store is written with: the one meaning of searches, and what all stores would otherwise repeat. The contract
-// itself stands in the main entry, its proof in `fhirgraph/testing`.
+// What a store is written with: the contract and the shapes in it, the one meaning of searches, and what all stores would
+// otherwise repeat. The proof of a store is in `fhirgraph/testing`.
 
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
 export { collationKey, fold } from './search/index/fold.js';
@@ -28,3 +28,63 @@ export {
 export { jsonText, MAX_RESOURCE_BYTES } from './store/json-text.js';
 export { nextInstant, withVersion } from './store/versioned.js';
 export { cutPage } from './stores/cut-page.js';
+export type {
+  AllCriteria,
+  AndCriteria,
+  ChainCriteria,
+  CompositeCriteria,
+  Criteria,
+  DateTest,
+  HasCriteria,
+  IdCriteria,
+  LastUpdatedCriteria,
+  MatchCriteria,
+  MissingCriteria,
+  NoneCriteria,
+  NotCriteria,
+  NumberTest,
+  OrCriteria,
+  Prefix,
+  QuantityTest,
+  ReferenceTest,
+  SortKey,
+  StringTest,
+  TextTest,
+  TokenTest,
+  UriTest,
+  ValueTest,
+} from './search/criteria/criteria.js';
+export type {
+  DateValue,
+  IndexEntry,
+  IndexValue,
+  LocalReferenceValue,
+  NumberValue,
+  QuantityValue,
+  StringValue,
+  TokenValue,
+  UriValue,
+  UrlReferenceValue,
+} from './search/index/index-entry.js';
+export { SERVER_SCOPE } from './store/store.js';
+export type {
+  CallOptions,
+  Change,
+  DeleteWrite,
+  Expectation,
+  HistoryEntry,
+  HistoryPage,
+  PutWrite,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  ResourceStore,
+  SearchPage,
+  SearchQuery,
+  StatementPlan,
+  StoreCall,
+  StoredResource,
+  UnmatchedCheck,
+  Write,
+  WriteResult,
+} from './store/store.js';

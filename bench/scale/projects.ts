@@ -1,4 +1,5 @@
-import { executeFhirGraphql, signIn, type ResourceStore, type Write } from 'fhirgraph';
+import { executeFhirGraphql, signIn, type ResourceStore } from 'fhirgraph';
+import { type Write } from 'fhirgraph/store';
 import { type Quantiles, quantilesOf } from './time-queries.js';
 
 const PATIENTS = 5;

@@ -1,4 +1,4 @@
-import type { SearchQuery } from '../../src/index.js';
+import type { SearchQuery } from '../../src/store.js';
 import {
   compareSubjects,
   createSubject,

@@ -1,3 +1,4 @@
+import type { ResourceStore } from '../../src/index.js';
 import type {
   CallOptions,
   Change,
@@ -6,13 +7,12 @@ import type {
   ReadResult,
   ReferenceTarget,
   ResourceKey,
-  ResourceStore,
   SearchPage,
   SearchQuery,
   StoredResource,
   Write,
   WriteResult,
-} from '../../src/index.js';
+} from '../../src/store.js';
 import {
   assertNotAborted,
   assertPutMatchesKey,

@@ -4,11 +4,13 @@ import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type Resource
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { createSubject, matches } from 'fhirgraph/store';
+import { createCounters, withTelemetry } from 'fhirgraph/telemetry';
 import { storeConformance } from 'fhirgraph/testing';
 
 const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
 declare const pool: PostgresPool;
 stores.push(new PostgresStore(pool), new PostgresStore({ writer: pool, readers: pool }, { partitions: 8 }));
+stores.push(withTelemetry(new MemoryStore(), { meter: createCounters() }));
 const patient: Patient = { resourceType: 'Patient', id: 'ann' };
 
 for (const store of stores) {

@@ -4,9 +4,10 @@ const { executeFhirGraphql, FhirError, MemoryStore, systemCaller } = require('fh
 const { PostgresStore } = require('fhirgraph/postgres');
 const { SqliteStore } = require('fhirgraph/sqlite');
 const { createSubject } = require('fhirgraph/store');
+const { withTelemetry } = require('fhirgraph/telemetry');
 const { storeConformance } = require('fhirgraph/testing');
 
-const loaded = [FhirError, PostgresStore, SqliteStore, createSubject, storeConformance];
+const loaded = [FhirError, PostgresStore, SqliteStore, createSubject, withTelemetry, storeConformance];
 assert.ok(loaded.every((one) => typeof one === 'function'));
 executeFhirGraphql('{ PatientList { id } }', { store: new MemoryStore(), caller: systemCaller('clinic') })
   .then(({ data }) => {

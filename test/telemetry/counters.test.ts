@@ -7,14 +7,13 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { expect, test } from 'vitest';
 import {
-  createCounters,
   createRepository,
   executeFhirGraphql,
   MemoryStore,
-  withTelemetry,
   type ResourceStore,
   systemCaller,
 } from '../../src/index.js';
+import { createCounters, withTelemetry } from '../../src/telemetry.js';
 
 /** Two patients, a read of one, a query twice, a query that fails, a read of nobody. */
 async function work(store: ResourceStore): Promise<void> {

@@ -8,12 +8,12 @@ import {
   importBundle,
   invite,
   MemoryStore,
-  withTelemetry,
   type ResourceStore,
   signIn,
   serverCaller,
   systemCaller,
 } from '../../src/index.js';
+import { withTelemetry } from '../../src/telemetry.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { openTracer, treeOf } from './harness.js';
 

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { exports } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { exports: Record<string, unknown> };
+const entries = Object.entries(exports).flatMap(([path, target]) =>
+  typeof target === 'object' ? [path === '.' ? 'index' : path.slice(2)] : [],
+);
+
+/** The names that an entry exports, one per line, values before types. */
+function publicNames(entry: string): string {
+  const file = `${root}/src/${entry}.ts`;
+  const { statements } = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  const names = statements.flatMap((statement) => {
+    if (!ts.isExportDeclaration(statement) || statement.exportClause === undefined) {
+      throw new Error(`${entry}.ts only gathers names: export { … } from '…'`);
+    }
+    if (!ts.isNamedExports(statement.exportClause)) throw new Error(`${entry}.ts names what it exports`);
+    return statement.exportClause.elements.map(
+      ({ name, isTypeOnly }) => `${statement.isTypeOnly || isTypeOnly ? 'type' : 'value'} ${name.text}`,
+    );
+  });
+  const order = (name: string): string => name.replace(/^value/, '0');
+  return `${names.sort((one, two) => (order(one) < order(two) ? -1 : 1)).join('\n')}\n`;
+}
+
+// A name that appears, disappears or changes its kind is a change for somebody: record it with `vitest -u`, and tell
+// the readers of CHANGELOG.md.
+test.each(entries)('the public names of entry %s are those on record', async (entry) => {
+  await expect(publicNames(entry)).toMatchFileSnapshot(`public-names/${entry}.txt`);
+});
+
+test('the entry for hosts holds no name of the store contract or of telemetry', () => {
+  const names = (entry: string): Set<string> => new Set(publicNames(entry).trim().split('\n'));
+  const main = names('index');
+  const shared = [...names('store'), ...names('telemetry')].filter((name) => main.has(name));
+  expect(shared).toEqual(['type ResourceStore', 'type SearchPosition']);
+});
