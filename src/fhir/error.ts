@@ -89,6 +89,22 @@ export class FhirError extends Error {
     this.details = options.details;
   }
 
+  /**
+   * The same error with another message or further details. Findings stay as they are unless the message changes; the
+   * cause stays the fault below.
+   */
+  with({
+    message = this.message,
+    details,
+  }: Pick<FhirErrorOptions, 'details'> & { readonly message?: string }): FhirError {
+    const merged = { ...this.details, ...details };
+    return new FhirError(this.code, message, {
+      ...(message === this.message ? { issues: this.issues } : {}),
+      ...(Object.keys(merged).length === 0 ? {} : { details: merged }),
+      cause: this.cause ?? this,
+    });
+  }
+
   /** The HTTP status that fits the code. */
   get status(): number {
     return ERROR_CODES[this.code].status;

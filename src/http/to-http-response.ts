@@ -1,3 +1,4 @@
+import { entityTag } from '../fhir/entity-tag.js';
 import { ERROR_CODES, maskError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
@@ -107,7 +108,7 @@ function versionHeaders({ meta }: { readonly meta?: unknown }): { [name: string]
   const { versionId, lastUpdated } = isJsonObject(meta) ? meta : {};
   const updated = typeof lastUpdated === 'string' ? new Date(lastUpdated) : undefined;
   return {
-    ...(typeof versionId === 'string' ? { etag: `W/"${versionId}"` } : {}),
+    ...(typeof versionId === 'string' ? { etag: entityTag(versionId) } : {}),
     ...(updated === undefined || Number.isNaN(updated.getTime()) ? {} : { 'last-modified': updated.toUTCString() }),
   };
 }

@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import { isResourceId } from '../fhir/resource.js';
+import { versionOfEntityTag } from '../fhir/entity-tag.js';
 import type { Expectation } from '../store/store.js';
 
 /**
@@ -10,7 +10,7 @@ import type { Expectation } from '../store/store.js';
  */
 export function expectationOf(ifMatch: unknown): Expectation | undefined {
   if (ifMatch === undefined) return undefined;
-  const version = typeof ifMatch === 'string' ? (/^(?:W\/)?"([^"]*)"$/.exec(ifMatch)?.[1] ?? ifMatch) : undefined;
-  if (isResourceId(version)) return { version };
+  const version = typeof ifMatch === 'string' ? versionOfEntityTag(ifMatch) : undefined;
+  if (version !== undefined) return { version };
   throw new FhirError('invalid', 'ifMatch must be a version such as 3, or an entity tag such as W/"3"');
 }

@@ -1,3 +1,4 @@
+import { entityTag } from '../fhir/entity-tag.js';
 import type { GuardedKey } from '../access/contract.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
@@ -64,6 +65,6 @@ function toEntry(
     ...(baseUrl === undefined ? {} : { fullUrl: `${baseUrl}/${name}` }),
     ...(version.kind === 'put' ? { resource: version.resource } : {}),
     request,
-    response: { status, etag: `W/"${version.versionId}"`, lastModified: version.lastUpdated },
+    response: { status, etag: entityTag(version.versionId), lastModified: version.lastUpdated },
   };
 }

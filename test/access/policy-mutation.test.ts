@@ -8,10 +8,9 @@ import type { AccessRules } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
-import { NOTHING_ELSE } from '../../src/access/evaluate/evaluate-criteria.js';
 import { matches } from '../../src/search/evaluate/match.js';
 import { cases, SEED } from '../support/chance.js';
-import { createSubject } from '../../src/search/evaluate/search-subject.js';
+import { createSubject, EMPTY_WORLD } from '../../src/search/evaluate/search-subject.js';
 
 /** Restricts in every way that a policy can. */
 const POLICY = {
@@ -78,7 +77,7 @@ function grantsOf(policy: unknown): ReadonlySet<string> | undefined {
   for (const resource of RESOURCES) {
     const name = `${resource.resourceType}/${resource.id!}`;
     for (const rule of rules.rulesFor(resource.resourceType)) {
-      if (!matches(rule.criteria, createSubject(resource, 0), NOTHING_ELSE)) continue;
+      if (!matches(rule.criteria, createSubject(resource, 0), EMPTY_WORLD)) continue;
       const seen = JSON.stringify(withoutFields(resource, rule.hidden));
       for (const leaf of seen.match(/"\w+":/g)!)
         for (const one of rule.interactions) granted.add(`${name} ${one} ${leaf}`);

@@ -1,4 +1,4 @@
-import { createSubject, type SearchSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
+import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import { and, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -55,7 +55,7 @@ export async function evaluateCriteria(
           ]),
         );
       default:
-        return matches(criteria, subject, NOTHING_ELSE);
+        return matches(criteria, subject, EMPTY_WORLD);
     }
   }
 
@@ -80,9 +80,6 @@ export function isLocal(criteria: Criteria): boolean {
       return true;
   }
 }
-
-/** For criteria that {@link isLocal}: no other resource is asked for. */
-export const NOTHING_ELSE: SearchWorld = { find: () => undefined, referencing: () => [] };
 
 function pointsTo(
   source: SearchSubject,

@@ -1,9 +1,9 @@
-import { createSubject } from '../../search/evaluate/search-subject.js';
+import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import { and } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { CallOptions, ResourceStore, StoredResource } from '../../store/store.js';
 import { isUnrestricted } from '../decide.js';
-import { isLocal, NOTHING_ELSE } from './evaluate-criteria.js';
+import { isLocal } from './evaluate-criteria.js';
 import { maskResource, withMasked } from '../fields/mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../rule.js';
 
@@ -44,7 +44,7 @@ export async function grantsOf<Row extends StoredResource>(
       if (!isLocal(rule.criteria)) return false;
       let subject = subjects.get(row);
       if (subject === undefined) subjects.set(row, (subject = createSubject(row.resource, row.lastUpdated)));
-      return matches(rule.criteria, subject, NOTHING_ELSE);
+      return matches(rule.criteria, subject, EMPTY_WORLD);
     };
     return { row, rules: rules.filter(grants) };
   });

@@ -1,4 +1,4 @@
-import { FhirError, maskError } from '../../fhir/error.js';
+import { type FhirError, maskError } from '../../fhir/error.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
@@ -69,11 +69,7 @@ function isFlattened(selection: Selection | undefined, key: string): boolean {
 
 /** The error of a mutation that took place: `details.written` keeps its sender from sending it again. */
 function afterWriting(error: FhirError): FhirError {
-  return new FhirError(error.code, error.message, {
-    issues: error.issues,
-    details: { ...error.details, written: true },
-    cause: error.cause ?? error,
-  });
+  return error.with({ details: { written: true } });
 }
 
 async function fillLevels(run: Run): Promise<void> {

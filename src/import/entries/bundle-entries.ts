@@ -1,5 +1,6 @@
+import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
-import { type AnyResource, isJsonObject, isResourceId, type JsonObject } from '../../fhir/resource.js';
+import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { checkResource, shorten } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';
@@ -85,8 +86,8 @@ function optionalText(object: JsonObject, name: string): string | undefined {
 /** `W/"3"` and `"3"` are version 3. See https://hl7.org/fhir/R4/http.html#versioning. */
 function version(etag: string | undefined, name: string): string | undefined {
   if (etag === undefined || (etag === '*' && name === 'ifNoneMatch')) return etag;
-  const id = /^(?:W\/)?"([^"]+)"$/.exec(etag)?.[1] ?? etag;
-  if (isResourceId(id)) return id;
+  const id = versionOfEntityTag(etag);
+  if (id !== undefined) return id;
   throw new FhirError('invalid', `"${name}" of the entry must be an entity tag such as W/"3"`);
 }
 

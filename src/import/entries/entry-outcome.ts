@@ -1,3 +1,4 @@
+import { entityTag } from '../../fhir/entity-tag.js';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
@@ -50,7 +51,7 @@ function toEntry(outcome: EntryOutcome): object {
     case 'unchanged':
       return { response: { status: '200 OK', location: location(outcome.stored), ...version(outcome.stored) } };
     case 'deleted': {
-      const etag = outcome.versionId === null ? {} : { etag: `W/"${outcome.versionId}"` };
+      const etag = outcome.versionId === null ? {} : { etag: entityTag(outcome.versionId) };
       return { response: { status: '204 No Content', ...etag } };
     }
     case 'read': {
@@ -71,7 +72,7 @@ function location({ resource, versionId }: StoredResource): string {
 }
 
 function version({ versionId, lastUpdated }: StoredResource): { etag: string; lastModified: string } {
-  return { etag: `W/"${versionId}"`, lastModified: lastUpdated };
+  return { etag: entityTag(versionId), lastModified: lastUpdated };
 }
 
 const REASONS: { readonly [status: number]: string } = {

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { assertBody, BodyReader, type LocalReference, own } from '../session/body-reader.js';
 import { plausibleEmail } from './email-address.js';
 import { MEMBERSHIP_FIELDS, type MembershipSettings, readMembershipSettings } from './membership-settings.js';
-import { sameJson } from '../session/same-json.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 
 /** The types of people's profiles. */
 export type PersonType = 'Patient' | 'Practitioner' | 'RelatedPerson';

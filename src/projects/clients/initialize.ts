@@ -88,11 +88,7 @@ function nameOf(options: InitializeOptions): string {
 
 /** What a new secret is made with, where the first one was lost with the answer. */
 function withNames(error: FhirError, project: Project, client: ClientApplication): FhirError {
-  return new FhirError(error.code, error.message, {
-    issues: error.issues,
-    details: { ...error.details, project: `Project/${project.id}`, client: `ClientApplication/${client.id}` },
-    cause: error.cause ?? error,
-  });
+  return error.with({ details: { project: `Project/${project.id}`, client: `ClientApplication/${client.id}` } });
 }
 
 function explainConflict(error: unknown): unknown {

@@ -16,7 +16,7 @@ import { assertNamedExist, type NamedResource, policiesStillThere } from '../bod
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
 import { authored, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
 import type { PlannedWrites } from '../session/retry-conflicts.js';
-import { sameJson } from '../session/same-json.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceExists } from '../session/reference-exists.js';
 
 /** A resource that an invite will leave behind, and where its write stands; undefined for one that stays as it is. */

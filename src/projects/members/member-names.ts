@@ -4,7 +4,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { and, type Criteria, or } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import { parseParameter } from '../../search/parse/parse-parameter.js';
-import { createSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
+import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** Types of profiles that have a name. */
@@ -64,7 +64,5 @@ function fits(user: User | undefined, named: Criteria): boolean {
   const { firstName, lastName } = user;
   const name = [{ given: [firstName], family: lastName, text: `${firstName} ${lastName}` }];
   const person: AnyResource & { readonly name: object } = { resourceType: 'Practitioner', id: 'any', name };
-  return matches(named, createSubject(person, 0), NOTHING_ELSE);
+  return matches(named, createSubject(person, 0), EMPTY_WORLD);
 }
-
-const NOTHING_ELSE: SearchWorld = { find: () => undefined, referencing: () => [] };

@@ -25,7 +25,7 @@ import {
   targetOf,
 } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
-import { sameJson } from '../session/same-json.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 
 /** What to change about a membership. Left out: stays as it is. Null, or an empty list: taken away. */
 export interface MemberChanges {

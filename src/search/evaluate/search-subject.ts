@@ -25,6 +25,9 @@ export interface SearchWorld {
   ): Iterable<SearchSubject>;
 }
 
+/** A world with nothing else in it: for criteria that ask about the resource at hand alone. */
+export const EMPTY_WORLD: SearchWorld = Object.freeze({ find: () => undefined, referencing: () => [] });
+
 /**
  * Indexes a resource for {@link matches}.
  *

@@ -25,8 +25,7 @@ export function assertDatabaseFile(name: string): void {
 
 /** The error of opening a file, with its path: it goes to the host, not to a caller. */
 export function withPath(error: FhirError, file: string): FhirError {
-  const details = { ...error.details, path: file };
-  return new FhirError(error.code, `${error.message}: ${file}`, { details, cause: error.cause ?? error });
+  return error.with({ message: `${error.message}: ${file}`, details: { path: file } });
 }
 
 const MEMORY = ':memory:';

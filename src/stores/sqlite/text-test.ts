@@ -1,6 +1,6 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
-import { createSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
+import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from './driver.js';
 import { parseKept } from './kept-text.js';
 import { type Sql, sql } from '../sql/sql.js';
@@ -30,8 +30,5 @@ function matchesText(
 ): number {
   const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
   const criteria = JSON.parse(criteriaText) as Criteria;
-  return matches(criteria, createSubject(resource, lastUpdated), NOTHING_ELSE) ? 1 : 0;
+  return matches(criteria, createSubject(resource, lastUpdated), EMPTY_WORLD) ? 1 : 0;
 }
-
-/** Only criteria on the resource itself come here. */
-const NOTHING_ELSE: SearchWorld = { find: () => undefined, referencing: () => [] };

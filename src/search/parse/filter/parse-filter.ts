@@ -80,8 +80,6 @@ function withOffset(offset: number, make: () => Criteria): Criteria {
     return make();
   } catch (error) {
     if (!(error instanceof FhirError) || error.details?.['offset'] !== undefined) throw error;
-    throw new FhirError(error.code, `${error.message} (at offset ${offset} of "_filter")`, {
-      details: { ...error.details, offset },
-    });
+    throw error.with({ message: `${error.message} (at offset ${offset} of "_filter")`, details: { offset } });
   }
 }
