@@ -144,6 +144,72 @@ test('what a rule hides that only writes is hidden inside other resources too', 
   expect((await reader.read('Observation', 'o')).contained).toEqual([shown]);
 });
 
+test.each([
+  ['an update', 'not-found'],
+  ['a deletion', 'not-found'],
+  ['a creation', 'forbidden'],
+] as const)('%s under a rule with a chain is decided by what the chain leads to at the commit', async (kind, code) => {
+  const her = { resourceType: 'Patient', id: 'her', gender: 'female' } as const;
+  const observation = {
+    resourceType: 'Observation',
+    id: 'o',
+    status: 'final',
+    code: { text: 'x' },
+    subject: { reference: 'Patient/her' },
+  } as const;
+  const store = await storeWith(her, observation);
+  const trusted = await system(store);
+  const rules: Rules = [{ resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' }];
+  const writer = repositoryOf(store, await signedIn(store, { rules }));
+  const { id: _, ...fresh } = observation;
+  const write = (): Promise<unknown> =>
+    kind === 'an update'
+      ? writer.update({ ...observation, status: 'amended' })
+      : kind === 'a deletion'
+        ? writer.delete('Observation', 'o')
+        : writer.create(fresh);
+  const commit = store.commit.bind(store);
+  store.commit = async (writes, options) => {
+    store.commit = commit;
+    await trusted.update({ ...her, gender: 'male' });
+    return commit(writes, options);
+  };
+  expect(await codeOf(write())).toBe(code);
+  const { entry } = await trusted.search('Observation');
+  expect(entry!.map(({ resource }) => [resource!.id, resource!.meta!.versionId])).toEqual([['o', '1']]);
+
+  await trusted.update(her);
+  await write();
+  expect(store.commit).toBe(commit);
+});
+
+test('what decides about a write and keeps changing is a conflict in the end', async () => {
+  const store = await storeWith({ resourceType: 'Patient', id: 'her', gender: 'female' });
+  const trusted = await system(store);
+  const rules: Rules = [{ resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' }];
+  const writer = repositoryOf(store, await signedIn(store, { rules }));
+  const commit = store.commit.bind(store);
+  store.commit = async (writes, options) => {
+    const flip = (gender: 'female' | 'male') =>
+      commit([
+        {
+          kind: 'put',
+          key: { project: 'clinic', type: 'Patient', id: 'her' },
+          resource: { resourceType: 'Patient', id: 'her', gender } as AnyResource,
+        },
+      ]);
+    await flip('male');
+    return commit(writes, options).finally(() => flip('female'));
+  };
+  const subject = { reference: 'Patient/her' };
+  const fault = await faultOf(
+    writer.create({ resourceType: 'Observation', status: 'final', code: { text: 'x' }, subject }),
+  );
+  expect([fault.code, fault.details]).toEqual(['conflict', { index: 0 }]);
+  store.commit = commit;
+  expect((await trusted.search('Observation')).entry).toBeUndefined();
+});
+
 /** The store, with the names of the calls to it written down. */
 function counted(store: ResourceStore, calls: string[]): ResourceStore {
   return new Proxy(store, {

@@ -123,6 +123,13 @@ function isOwnExpectation(asked: GuardedWrite, write: Write): boolean {
 /** The store's error about a write that this module made of the caller's, in the caller's terms. */
 function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite[], caller: Caller): FhirError {
   const asked = writes[at.from]!;
+  if (at.refusal === 'decide again') {
+    const name = asked.kind === 'unmatched' ? asked.query.type : `${asked.key.type}/${asked.key.id}`;
+    return new FhirError('conflict', `What decides about ${name} keeps changing; try again`, {
+      details: { index: at.from },
+      cause: error,
+    });
+  }
   if (typeof at.refusal === 'function') return withIndex(at.refusal(String(error.details?.['holder'])), at.from);
   if (error.code === 'conflict' && at.write.kind === 'unmatched' && asked.kind === 'delete') {
     // Only those who read memberships are told which one it is.

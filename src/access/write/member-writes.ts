@@ -17,6 +17,7 @@ import { overlaidWith, WrittenResources } from '../evaluate/overlay.js';
 import { assertPolicyWrite } from '../policy/assert-policy-write.js';
 import { restrict } from '../read/restrict.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../rule.js';
+import { confirmGrants } from './confirm-grants.js';
 import type { ReadyWrite } from './ready-write.js';
 import { uniqueKeysOf } from './unique-keys.js';
 import { validateWrite, type Strictness } from './validate-writes.js';
@@ -32,8 +33,8 @@ export class WriteSession {
    * @param stored what the store holds of the resources to be written
    */
   constructor(
-    private readonly store: ResourceStore,
-    private readonly caller: MemberCaller,
+    readonly store: ResourceStore,
+    readonly caller: MemberCaller,
     private readonly stored: StoredState,
     private readonly strictness: Strictness,
   ) {}
@@ -48,7 +49,7 @@ export class WriteSession {
     const before = (first ? stored?.resource : written) ?? null;
     const version = first ? (stored?.versionId ?? null) : undefined;
     if (write.kind === 'delete') return this.#delete(write, from, before, version);
-    const { after, kept } = await this.#grantPut(write, from, before);
+    const { after, kept, rule, existing } = await this.#grantPut(write, from, before);
     assertPatientLink(this.caller, before, after, this.stored.deleted.has(name));
     if (type === 'AccessPolicy') assertPolicyWrite(after);
     // What the writer sent is judged: the parts that it does not see must not show in the outcome.
@@ -58,7 +59,9 @@ export class WriteSession {
     this.#write(type, id, after);
     const readers = await this.#granting(type, 'read', after);
     const key = { ...write.key, project: homeOf(type, this.caller) };
+    const confirmed = await confirmGrants([rule], key, from, this);
     return [
+      ...(existing === null ? [] : confirmed),
       {
         write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },
         from,
@@ -66,6 +69,7 @@ export class WriteSession {
         rulesForAnswer: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
         unreadable: readers.length === 0,
       },
+      ...confirmed,
     ];
   }
 
@@ -90,12 +94,13 @@ export class WriteSession {
   ): Promise<ReadyWrite[]> {
     const { type, id } = write.key;
     if (this.#rules(type, 'delete') === null) throw forbidden(type, 'delete');
-    const granted = before !== null && (await this.#grantingBefore(type, 'delete', before)).length > 0;
-    if (granted) {
+    const granting = before === null ? [] : await this.#grantingBefore(type, 'delete', before);
+    if (granting.length > 0) {
       const expect = this.#expect(write, from, version);
       const key = { ...write.key, project: homeOf(type, this.caller) };
       this.#write(type, id, null);
       return [
+        ...(await confirmGrants(granting, key, from, this)),
         ...sideWrites(write, key, this.caller, from, before),
         { write: { kind: 'delete', key, expect }, from, rulesForAnswer: [] },
       ];
@@ -123,7 +128,7 @@ export class WriteSession {
     write: GuardedWrite & { kind: 'put' },
     from: number,
     before: AnyResource | null,
-  ): Promise<KeptFields> {
+  ): Promise<GrantedPut> {
     const { type } = write.key;
     const updating = before === null ? [] : await this.#grantingBefore(type, 'update', before);
     if (updating.length === 0 && before !== null && (await this.#sees(type, before))) throw forbidden(type, 'update');
@@ -135,7 +140,7 @@ export class WriteSession {
     let refusal: FhirError | undefined;
     for (const rule of granting) {
       const outcome = await this.#tryPut(rule, write.resource, { before: existing, shown, readers, kept });
-      if (!(outcome instanceof FhirError)) return outcome;
+      if (!(outcome instanceof FhirError)) return { ...outcome, rule, existing };
       refusal ??= outcome;
     }
     throw refusal!;
@@ -264,6 +269,12 @@ interface StoredState {
   readonly deleted: ReadonlySet<string>;
   /** What is there, and the rules that grant it. */
   readonly granted: ReadonlyMap<string, GrantedBefore>;
+}
+
+/** What is to be stored, by which rule, and what it replaces; null for something new. */
+interface GrantedPut extends KeptFields {
+  readonly rule: AccessRule;
+  readonly existing: AnyResource | null;
 }
 
 /** What a write replaces; `before` and `shown` are null where something new is created. */
