@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { codeOf, signedIn, system } from '../repository/harness.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 async function world(): ReturnType<typeof signedIn> {
   const store = new MemoryStore();
@@ -58,6 +60,78 @@ describe('an explanation', () => {
     expect(await codeOf(explainAccess(caller, 'Pateint'))).toBe('invalid');
     expect(await codeOf(explainAccess(caller, '__proto__'))).toBe('invalid');
     expect(await codeOf(explainAccess({ ...caller }, 'Patient'))).toBe('unauthenticated');
+  });
+});
+
+describe('an explanation agrees with what happens', () => {
+  test('for what was deleted: who reads all of the type sees its history, and may delete it again', async () => {
+    const store = new MemoryStore();
+    const trusted = await system(store);
+    await trusted.update({ resourceType: 'Patient', id: 'gone', gender: 'female' });
+    await trusted.delete('Patient', 'gone');
+    const rules = [{ resourceType: 'Patient' }];
+    const all = await signedIn(store, { rules });
+    const some = await signedIn(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] });
+    for (const [caller, expected] of [
+      [all, true],
+      [some, false],
+    ] as const) {
+      const repository = repositoryOf(store, caller);
+      const { history, vread, read, update, delete: deletion } = (await explainAccess(caller, 'Patient', 'gone')).interactions; // prettier-ignore
+      expect([history, vread, deletion].map(({ allowed }) => allowed)).toEqual([expected, expected, expected]);
+      expect([read.allowed, update.allowed]).toEqual([false, false]);
+      const happens = [
+        repository.history('Patient', 'gone'),
+        repository.vread('Patient', 'gone', '1'),
+        repository.delete('Patient', 'gone'),
+      ];
+      expect((await Promise.allSettled(happens)).map(({ status }) => status === 'fulfilled')).toEqual([
+        expected,
+        expected,
+        expected,
+      ]);
+    }
+  });
+
+  test('for a policy that binds the caller: administrators change others only', async () => {
+    const store = new MemoryStore();
+    await system(store);
+    const caller = await signedIn(store, { admin: true, rules: [{ resourceType: 'Patient' }] });
+    const other = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
+    const own = caller.membership.replace('member', 'policy');
+    const { interactions } = await explainAccess(caller, 'AccessPolicy', own);
+    expect(interactions.read.allowed).toBe(true);
+    expect([interactions.update.allowed, interactions.delete.allowed]).toEqual([false, false]);
+    expect(interactions.update.reasons?.[0]?.because).toEqual([
+      'it binds the caller itself; only another administrator changes it',
+    ]);
+    const theirs = await explainAccess(caller, 'AccessPolicy', other.membership.replace('member', 'policy'));
+    expect(theirs.interactions.update.allowed).toBe(true);
+  });
+
+  test('and says of a hidden Binary what it says of a missing one, with the same calls', async () => {
+    const store = new MemoryStore();
+    const trusted = await system(store);
+    const rules = [{ resourceType: 'Binary' }, { resourceType: 'Patient', criteria: 'Patient?gender=female' }];
+    await trusted.update({ resourceType: 'Patient', id: 'him', gender: 'male' });
+    await trusted.update({
+      resourceType: 'Binary',
+      id: 'one',
+      contentType: 'text/plain',
+      securityContext: { reference: 'Patient/him' },
+    });
+    const { store: counted, takeCalls } = countCalls(store);
+    const { membership } = await signedIn(store, { rules });
+    const caller = await signIn(counted, { membership });
+    takeCalls();
+    const [hidden, calls] = [await explainAccess(caller, 'Binary', 'one'), takeCalls()];
+    const [missing, others] = [await explainAccess(caller, 'Binary', 'two'), takeCalls()];
+    expect(
+      JSON.parse(JSON.stringify(hidden).replaceAll(/Binary\/one|"one"/g, (name) => name.replace('one', 'two'))),
+    ).toEqual(missing);
+    expect(calls.map((call) => call.replaceAll('one', 'two'))).toEqual(others);
+    const { reasons } = hidden.interactions.read;
+    expect(reasons?.[0]?.because[0]).toContain('the securityContext, where there is one, can be read');
   });
 });
 

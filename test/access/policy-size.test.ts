@@ -62,6 +62,42 @@ describe('a policy that would take long to compile is refused when it is written
   });
 });
 
+test('a Binary can be read and searched whose contexts a dozen rules for all types decide, with one search per set of hidden fields', async () => {
+  const dozen = Array.from({ length: 12 }, (_, n) => ({
+    resourceType: '*',
+    criteria: n < 6 ? `*?_id=p5,b,p${n}` : `*?_compartment=Patient/p${n}`,
+    interaction: ['read', 'search'],
+    hiddenFields: n < 6 ? ['language'] : ['text'],
+  }));
+  const store = await storeWith([policy(dozen as Rule[])], ['p']);
+  await store.commit([put({ resourceType: 'Patient', id: 'p5' })]);
+  for (const [id, patient] of [
+    ['b', 'p5'],
+    ['c', 'p5'],
+    ['d', 'p13'],
+  ] as const) {
+    const resource = { resourceType: 'Binary', id, securityContext: { reference: `Patient/${patient}` } };
+    await store.commit([{ kind: 'put', key: { project: 'clinic', type: 'Binary', id }, resource }]);
+  }
+  const { store: counted, takeCalls } = countCalls(store);
+  const repository = createRepository({ store: counted, caller: await signIn(store, { membership: 'm' }) });
+  expect(await repository.read('Binary', 'b')).toMatchObject({ id: 'b' });
+  expect(takeCalls()).toEqual(['read Binary/b', 'search Binary']);
+  expect(await repository.search('Binary', '_total=accurate')).toMatchObject({ total: 1 });
+});
+
+test('contexts of Binaries that cost too much are refused before they are searched', async () => {
+  const many = Array.from({ length: 60 }, (_, n) => ({
+    resourceType: '*',
+    criteria: `*?_filter=_id eq p${n} or _lastUpdated gt 20${10 + n}`,
+  }));
+  const store = await storeWith([policy(many)], ['p']);
+  const { store: counted, takeCalls } = countCalls(store);
+  const repository = createRepository({ store: counted, caller: await signIn(store, { membership: 'm' }) });
+  await expect(repository.read('Binary', 'b')).rejects.toMatchObject({ code: 'too-costly' });
+  expect(takeCalls()).toEqual([]);
+});
+
 test('a field through choices that leads nowhere is told without a walk through all of them', () => {
   const field = `${'extension.value.'.repeat(20)}nothing`;
   expect(fieldPaths('Patient', field)).toEqual([]);

@@ -20,6 +20,7 @@ describe('the cost of criteria', () => {
     ['Observation', 'subject:Patient.gender=male', 3],
     ['Observation', 'subject:Patient.organization.name=x', 5],
     ['Patient', '_has:Observation:subject:status=final', 5],
+    ['Observation', 'subject._id=x', 4 * 0.6 + 1 + 0.4],
     ['Observation', `code=${Array.from({ length: 501 }, (_, n) => n).join()}`, 2],
     ['Observation', `date=${Array.from({ length: 51 }, (_, n) => 2000 + n).join()}`, 2],
   ])('%s?%s', (type, search, cost) => {

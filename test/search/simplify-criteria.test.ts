@@ -47,6 +47,14 @@ describe('equal conditions are one', () => {
   });
 });
 
+test('what several alternatives demand alike stands once', () => {
+  const shared = or([token('language', 'de'), token('language', 'fr')]);
+  const [a, b, c] = ['a', 'b', 'c'].map((code) => token('_tag', code)) as [Criteria, Criteria, Criteria];
+  expect(simplifyCriteria(or([and([a, shared]), MALE, and([b, shared]), and([shared, c, ACTIVE])]))).toEqual(
+    or([MALE, and([shared, or([a, b, and([c, ACTIVE])])])]),
+  );
+});
+
 test('criteria without repetition keep their identity, so explanations find the rules they come from', () => {
   const inner = or([MALE, ACTIVE]);
   const { of } = simplifyCriteria({ kind: 'and', of: [inner, MALE, MALE] }) as { readonly of: readonly Criteria[] };

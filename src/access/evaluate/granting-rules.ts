@@ -1,5 +1,6 @@
 import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
-import { and } from '../../search/criteria/criteria.js';
+import { and, or } from '../../search/criteria/criteria.js';
+import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { CallOptions, ResourceStore, StoredResource } from '../../store/store.js';
 import { isUnrestricted } from '../decide.js';
@@ -47,6 +48,18 @@ export async function grantsOf<Row extends StoredResource>(
       return matches(rule.criteria, subject, EMPTY_WORLD);
     };
     return { row, rules: rules.filter(grants) };
+  });
+}
+
+/**
+ * The rules with those that hide the same fields as one: which of them grants a resource makes no difference to what is
+ * seen of it, and the store is asked once for all. Not for older versions, which one rule must grant beside the newest.
+ */
+export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRule[] {
+  return [...Map.groupBy(rules, ({ hidden }) => hidden.join()).values()].map((alike) => {
+    const [first] = alike as [AccessRule];
+    if (alike.length === 1) return first;
+    return { ...first, criteria: simplifyCriteria(or(alike.map(({ criteria }) => criteria))) };
   });
 }
 
@@ -113,7 +126,7 @@ export async function maskFound(
     const grants = isUnrestricted(rules) ? rules.filter(({ criteria }) => criteria.kind === 'all') : rules;
     return rows.map((row) => mask(row, grants));
   }
-  const granted = await grantsOf(store, project, type, rules, rows, options);
+  const granted = await grantsOf(store, project, type, joinedByFields(rules), rows, options);
   const unknown = unrestrictedRule('whichever rule granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
   return rows.map((found, index) => {
     const { row, rules } = granted[index]!;

@@ -1,6 +1,7 @@
 import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import type { StoredResource } from '../../store/store.js';
+import { and, refersTo } from '../../search/criteria/criteria.js';
+import type { ResourceStore, StoredResource } from '../../store/store.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { denialReasons } from './explain-denial.js';
@@ -72,41 +73,75 @@ export async function explainAccess(
   assertCaller(caller);
   assertCaller(askedBy);
   if (!isResourceType(type)) throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
-  const row = caller.kind !== 'member' || id === undefined ? undefined : await rowOf(caller, type, id);
+  const subject = caller.kind !== 'member' || id === undefined ? undefined : await findSubject(caller, type, id);
   const entries = await Promise.all(
     ALL_INTERACTIONS.map(
-      async (interaction) => [interaction, await explainInteraction(caller, askedBy, type, row, interaction)] as const,
+      async (interaction) =>
+        [interaction, await explainInteraction(caller, askedBy, type, subject, interaction)] as const,
     ),
   );
   const interactions = Object.fromEntries(entries) as unknown as AccessExplanation['interactions'];
-  const subject = id === undefined ? type : `${type}/${id}`;
-  return { type, id, interactions, text: entries.map(([name, found]) => sentence(name, subject, found)).join('\n') };
+  const name = id === undefined ? type : `${type}/${id}`;
+  return { type, id, interactions, text: entries.map(([key, found]) => sentence(key, name, found)).join('\n') };
 }
 
-/** A resource as it is stored, or null. */
-async function rowOf(caller: MemberCaller, type: string, id: string): Promise<StoredResource | null> {
+/** What an explanation with an id is about. */
+interface Subject {
+  /** Null where there is no current version. */
+  readonly row: StoredResource | null;
+  readonly deleted: boolean;
+  /** The caller's rules that grant the current version, for whatever interactions. */
+  readonly granted: ReadonlySet<AccessRule>;
+  /** An AccessPolicy that the caller's own membership names, which it may not write. */
+  readonly bindsCaller: boolean;
+}
+
+/** Asks the store as often for a resource that is missing, so that the time does not tell which it is. */
+async function findSubject(caller: MemberCaller, type: string, id: string): Promise<Subject> {
   const store = storeOf(caller);
   if (store === undefined) throw new FhirError('invalid', 'Only a caller from signIn can be explained with an id');
-  const [found] = await store.read([{ project: homeOf(type, caller), type, id }]);
-  return found?.status === 'found' ? found : null;
+  const project = homeOf(type, caller);
+  const [found] = await store.read([{ project, type, id }]);
+  const row = found?.status === 'found' ? found : null;
+  const rules = new Map<AccessRule, AccessRule>();
+  for (const rule of caller.rules.rulesFor(type)) {
+    rules.set({ ...rule, criteria: await resolveMemberUsers(store, caller, rule.criteria, undefined) }, rule);
+  }
+  const granted = await grantsOf(store, project, type, [...rules.keys()], row === null ? [] : [row], undefined, [id]);
+  return {
+    row,
+    deleted: found?.status === 'gone',
+    granted: new Set(granted.flatMap((one) => one.rules.map((rule) => rules.get(rule)!))),
+    bindsCaller: type === 'AccessPolicy' && (await bindsCaller(store, caller, id)),
+  };
+}
+
+async function bindsCaller(store: ResourceStore, caller: MemberCaller, id: string): Promise<boolean> {
+  const { project, membership } = caller;
+  const criteria = and([{ kind: 'id', ids: [membership] }, refersTo('access-policy', { type: 'AccessPolicy', id })]);
+  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria, limit: 1 });
+  return matches.length > 0;
 }
 
 async function explainInteraction(
   caller: Caller,
   askedBy: Caller,
   type: string,
-  row: StoredResource | null | undefined,
+  subject: Subject | undefined,
   interaction: Interaction,
 ): Promise<InteractionExplanation> {
   const rules = decide(caller, type, interaction) ?? [];
-  const about = interaction === 'create' ? undefined : row;
-  const granting = about === undefined ? rules : await rulesGranting(caller, type, about, rules);
+  const about = interaction === 'create' ? undefined : subject;
+  const granting = about === undefined ? rules : grantingRules(caller, type, interaction, about, rules);
   const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
   const store = storeOf(caller);
   const reasons: DenialReason[] = [];
   for (const rule of store === undefined ? [] : others) {
     const question = { store: store!, caller, askedBy, project: homeOf(type, caller), type, interaction };
-    reasons.push({ rule: rule.origin.text, because: await denialReasons(rule, about, question) });
+    const because = isBound(about, interaction)
+      ? ['it binds the caller itself; only another administrator changes it']
+      : await denialReasons(rule, about?.row, question);
+    reasons.push({ rule: rule.origin.text, because });
   }
   return {
     allowed: granting.length > 0,
@@ -119,21 +154,24 @@ async function explainInteraction(
   };
 }
 
-async function rulesGranting(
+function grantingRules(
   caller: Caller,
   type: string,
-  row: StoredResource | null,
+  interaction: Interaction,
+  subject: Subject,
   rules: readonly AccessRule[],
-): Promise<readonly AccessRule[]> {
-  const store = storeOf(caller);
-  if (store === undefined || row === null) return [];
-  const granting: AccessRule[] = [];
-  for (const rule of rules) {
-    const criteria = await resolveMemberUsers(store, caller, rule.criteria, undefined);
-    const [granted] = await grantsOf(store, homeOf(type, caller), type, [{ ...rule, criteria }], [row]);
-    if (granted!.rules.length > 0) granting.push(rule);
-  }
-  return granting;
+): readonly AccessRule[] {
+  if (isBound(subject, interaction)) return [];
+  if (!subject.deleted) return rules.filter((rule) => subject.granted.has(rule));
+  // A deletion is told to who reads all of the type, and only to them.
+  const isOpen = ({ criteria }: AccessRule): boolean => criteria.kind === 'all';
+  if (interaction === 'history' || interaction === 'vread') return rules.filter(isOpen);
+  // Deleting once more changes nothing.
+  return interaction === 'delete' && (decide(caller, type, 'read') ?? []).some(isOpen) ? rules : [];
+}
+
+function isBound(subject: Subject | undefined, interaction: Interaction): boolean {
+  return subject?.bindsCaller === true && (interaction === 'update' || interaction === 'delete');
 }
 
 /** What must hold of the new content, where no rule grants the write without. */

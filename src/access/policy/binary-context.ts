@@ -1,7 +1,8 @@
 import { resourceTypes } from '../../fhir/definitions.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
+import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import { isAboveProjects, isProtected } from '../fields/administrative-types.js';
-import type { AccessRule, AccessRules } from '../rule.js';
+import type { AccessRule, AccessRules, RuleCondition } from '../rule.js';
 
 /**
  * Rules under which a Binary with a `securityContext` belongs to whoever may read the resource that it references, and
@@ -22,9 +23,31 @@ export function withinContexts(rules: AccessRules): AccessRules {
 
 function bindToContexts(own: readonly AccessRule[], rules: AccessRules): readonly AccessRule[] {
   if (own.length === 0) return own;
-  const readable = or([WITHOUT_CONTEXT, ...resourceTypes().map((type) => contextOf(type, rules))]);
-  return own.map((rule) => ({ ...rule, criteria: and([rule.criteria, readable]) }));
+  const readable = or([WITHOUT_CONTEXT, ...contexts(rules)]);
+  const condition: RuleCondition = {
+    text: 'the securityContext, where there is one, can be read',
+    criteria: readable,
+    missing: [],
+  };
+  return own.map((rule) => ({
+    ...rule,
+    criteria: and([rule.criteria, readable]),
+    conditions: rule.conditions && [...rule.conditions, condition],
+  }));
 }
+
+/** @throws FhirError `too-costly` - the rules of all types together; found before all of them are compiled */
+function contexts(rules: AccessRules): Criteria[] {
+  const found: Criteria[] = [];
+  for (const type of resourceTypes()) {
+    found.push(contextOf(type, rules));
+    if (found.length % TYPES_AT_ONCE === 0) assertAffordable({ criteria: or(found) }, MAX_RESTRICTED_COST);
+  }
+  assertAffordable({ criteria: or(found) }, MAX_RESTRICTED_COST);
+  return found;
+}
+
+const TYPES_AT_ONCE = 10;
 
 /** The Binaries whose context is a resource of this type that may be read. */
 function contextOf(type: string, rules: AccessRules): Criteria {

@@ -16,7 +16,7 @@ import { maskInside, maskResource, withMasked } from '../fields/mask-resource.js
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { AccessRule } from '../rule.js';
 import { NO_OVERLAY } from '../evaluate/overlay.js';
-import { grantsOf } from '../evaluate/granting-rules.js';
+import { grantsOf, joinedByFields } from '../evaluate/granting-rules.js';
 
 /** Who reads what from where. */
 export interface Reading {
@@ -52,7 +52,9 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
   ).values()) {
     const [first] = group as [number];
     const { type, version } = asked[first]!;
-    const rules = await resolved(reading, decided[allowed[first]!]!);
+    const each = await resolved(reading, decided[allowed[first]!]!);
+    // An older version is seen through a rule that grants it and what is there now: each rule by itself.
+    const rules = version === undefined ? joinedByFields(each) : each;
     const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
     const ids = group.map((at) => asked[at]!.id);
     const granted = await grantsNow(reading, type, rules, now, ids);

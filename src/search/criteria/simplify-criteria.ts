@@ -1,12 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
-import { and, not, or, type Criteria } from './criteria.js';
+import { and, not, or, type AndCriteria, type Criteria, type OrCriteria } from './criteria.js';
 
 /** Deepest criteria that are simplified; parsers stay far below. */
 const MAX_DEPTH = 1_000;
 
 /**
  * Criteria of the same meaning in which no condition is repeated beside itself: `gender=male` given 400 times is one look
- * at the index. Conditions are equal if they say the same, in whatever order they list their parts.
+ * at the index. Conditions are equal if they say the same, in whatever order they list their parts. What several
+ * alternatives share stands once.
  *
  * The time grows with the number of nodes; what several nodes share is read once. Nodes that stay as they are keep their
  * identity.
@@ -42,8 +43,10 @@ class Simplifier {
       case 'or': {
         const parts = new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria));
         const isKept = parts.size === criteria.of.length && criteria.of.every((one) => parts.has(one));
-        if (isKept) return criteria;
-        return this.#withoutRepeats(criteria.kind === 'and' ? and([...parts]) : or([...parts]), depth);
+        const distinct = isKept
+          ? criteria
+          : this.#withoutRepeats(criteria.kind === 'and' ? and([...parts]) : or([...parts]), depth);
+        return distinct.kind === 'or' ? this.#factored(distinct, depth) : distinct;
       }
       case 'not': {
         const of = this.simplify(criteria.of, depth + 1).criteria;
@@ -65,6 +68,26 @@ class Simplifier {
     const parts = [...new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria))];
     if (parts.length === criteria.of.length) return criteria;
     return criteria.kind === 'and' ? and(parts) : or(parts);
+  }
+
+  /** What several alternatives demand alike, and is no single look at an index, stands once: `a and x or b and x` as `(a or b) and x`. */
+  #factored(criteria: OrCriteria, depth: number): Criteria {
+    const holders = new Map<Criteria, AndCriteria[]>();
+    for (const part of criteria.of) {
+      for (const one of part.kind === 'and' ? part.of : []) {
+        if (!('of' in one)) continue;
+        const known = holders.get(one);
+        if (known === undefined) holders.set(one, [part as AndCriteria]);
+        else known.push(part as AndCriteria);
+      }
+    }
+    let [most, shared]: [readonly AndCriteria[], Criteria | undefined] = [[], undefined];
+    for (const [one, found] of holders) if (found.length > Math.max(1, most.length)) [most, shared] = [found, one];
+    if (shared === undefined) return criteria;
+    const apart = or(most.map(({ of }) => and(of.filter((one) => one !== shared))));
+    const joined = and([shared, this.simplify(apart, depth + 1).criteria]);
+    return this.simplify(or([...criteria.of.filter((one) => !most.includes(one as AndCriteria)), joined]), depth + 1)
+      .criteria;
   }
 
   /** The first of equal criteria stands for all. */

@@ -1,4 +1,4 @@
-import type { Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
+import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
 import { tooCostly } from './parse-context.js';
 
 /**
@@ -43,6 +43,7 @@ export function assertAffordable(
  * | a composite | 1 per component |
  * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes and ids are a list: 1/500 |
  * | a chain | 2, and its criteria |
+ * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the dearest of their criteria, and a tenth of all, as a reference is of one type |
  * | a `_has`, which looks at many resources | 4, and its criteria |
  *
  * Nodes that stand in several places count in each, yet are read once: the cost of criteria whose parts multiply is
@@ -68,7 +69,9 @@ function newCostOf(criteria: Criteria, known: Map<Criteria, number>): number {
     case 'or':
       return (
         alternativesCost(criteria.of.filter(({ kind }) => kind === 'match') as readonly MatchCriteria[]) +
-        sum(criteria.of, (one) => (one.kind === 'match' ? 0 : costOf(one, known)))
+        chainsCost(criteria.of.filter(({ kind }) => kind === 'chain') as readonly ChainCriteria[], known) +
+        idsCost(criteria.of.filter(({ kind }) => kind === 'id').length) +
+        sum(criteria.of, (one) => (COSTED_TOGETHER.has(one.kind) ? 0 : costOf(one, known)))
       );
     case 'not':
       return costOf(criteria.of, known);
@@ -89,6 +92,7 @@ function newCostOf(criteria: Criteria, known: Map<Criteria, number>): number {
 
 const TEXT_COST = 10;
 const CHAIN_COST = 2;
+const TYPED_CHAIN_COST = 0.6;
 const HAS_COST = 4;
 const ALTERNATIVE_COST = 1 / 50;
 const LISTED_COST = 1 / 500;
@@ -100,6 +104,22 @@ function alternativesCost(matches: readonly MatchCriteria[]): number {
     parameters.add(one.parameter);
     if (isFirst || one.test.kind === 'text') return matchCost(one);
     return isListed(one) ? LISTED_COST : ALTERNATIVE_COST;
+  });
+}
+
+const COSTED_TOGETHER: ReadonlySet<Criteria['kind']> = new Set(['match', 'chain', 'id']);
+
+function idsCost(lists: number): number {
+  return lists === 0 ? 0 : 1 + (lists - 1) * LISTED_COST;
+}
+
+/** Of the chains over one reference at most one leads on, for a reference is of one type. */
+function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, number>): number {
+  return sum([...Map.groupBy(chains, ({ parameter }) => parameter).values()], (alike) => {
+    if (new Set(alike.map(({ type }) => type)).size < alike.length) return sum(alike, (one) => costOf(one, known));
+    const costs = alike.map(({ of }) => costOf(of, known));
+    const all = sum(costs, (cost) => cost);
+    return Math.min(CHAIN_COST * alike.length + all, TYPED_CHAIN_COST * alike.length + Math.max(...costs) + all / 10);
   });
 }
 
