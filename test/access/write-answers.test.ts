@@ -144,6 +144,22 @@ test('what a rule hides that only writes is hidden inside other resources too', 
   expect((await reader.read('Observation', 'o')).contained).toEqual([shown]);
 });
 
+test.each([[['read', 'update']], [['update']]] as const)(
+  'a readonly form of a choice gets no other form in its place, with %s',
+  async (interaction) => {
+    const store = await storeWith({ resourceType: 'Patient', id: 'p', deceasedBoolean: true });
+    const trusted = await system(store);
+    const rules: Rules = [
+      { resourceType: 'Patient', interaction: [...interaction], readonlyFields: ['deceasedBoolean'] },
+    ];
+    const writer = repositoryOf(store, await signedIn(store, { rules }));
+    const fault = await faultOf(writer.update({ resourceType: 'Patient', id: 'p', deceasedDateTime: '2020-01-01' }));
+    expect([fault.code, fault.issues[0]!.expression]).toEqual(['forbidden', ['Patient.deceasedBoolean']]);
+    await writer.update({ resourceType: 'Patient', id: 'p', gender: 'female' });
+    expect(await trusted.read('Patient', 'p')).toMatchObject({ deceasedBoolean: true, gender: 'female' });
+  },
+);
+
 test.each([
   ['an update', 'not-found'],
   ['a deletion', 'not-found'],

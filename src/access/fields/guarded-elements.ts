@@ -29,7 +29,7 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
 const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
 
 /** The element itself, or every typed form of the choice that it is a form of. */
-function formsOf(type: string, name: string): string[] {
+export function formsOf(type: string, name: string): readonly string[] {
   if (name === 'resourceType' || name === 'id') return [];
   const elements = typeDefinition(type)?.elements;
   const choice = elements?.get(name)?.choiceOf;

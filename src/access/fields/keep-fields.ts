@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { guardedElements, resourcesInside } from './guarded-elements.js';
+import { formsOf, guardedElements, resourcesInside } from './guarded-elements.js';
 import { INLINE_HEADS } from './mask-resource.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
@@ -85,16 +85,27 @@ export function keepFields(
   for (const path of readonly) {
     const head = headOf(path);
     if (kept.has(head)) continue;
-    const isAbsent = Object.keys(elementOf(asked, head)).length === 0;
+    const isAbsent = !has(asked, head);
     if (unread) {
-      if (!isAbsent) return refusal(asked, path);
+      if (!isAbsent || hasOtherForm(asked, head)) return refusal(asked, path);
       restored.add(head);
     } else if (hasField(asked, path) || hasField(shown, path)) {
+      // Another form in its place would change it, or stand beside it.
+      if (isAbsent && hasOtherForm(asked, head)) return refusal(asked, path);
       if (isAbsent) restored.add(head);
       else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);
     }
   }
   return { after: restored.size === 0 ? asked : withElementsOf(before, asked, restored), kept: restored };
+}
+
+function has(resource: AnyResource, name: string): boolean {
+  return Object.keys(elementOf(resource, name)).length > 0;
+}
+
+/** True where a choice has a value in another form than the one named. */
+function hasOtherForm(resource: AnyResource, name: string): boolean {
+  return formsOf(resource.resourceType, name).some((form) => form !== name && has(resource, form));
 }
 
 function at(resource: AnyResource, path: string): JsonObject {
