@@ -42,7 +42,15 @@ export const ROOMS = {
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
   projects: ['session/', 'body/', 'people/', 'mail/', 'clients/', 'invite/', 'members/', 'project/'],
   graphql: [
-    ...['graphql-js.ts', 'dialect.ts', 'limits.ts', 'count-lookup.ts', 'measure-document.ts', 'measure-variables.ts'],
+    ...[
+      'graphql-js.ts',
+      'dialect.ts',
+      'limits.ts',
+      'count-lookup.ts',
+      'measure-document.ts',
+      'check-document.ts',
+      'measure-variables.ts',
+    ],
     ...['schema/', 'validation/', 'plan/', 'prepare-document.ts', 'plan-cache.ts', 'documents/', 'execute/'],
     ...['introspect/', 'coerce-variables.ts', 'context.ts', 'prepare-request.ts', 'request-cost.ts'],
     ...['execute-fhir-graphql.ts', 'explain/'],

@@ -26,7 +26,8 @@ export function measureDocument(document: DocumentNode, bounds: DocumentSize): D
       break;
     }
   }
-  return { tokens: Math.max(leaves, document.tokenCount ?? 0), nesting };
+  const { tokenCount } = document as { readonly tokenCount?: unknown };
+  return { tokens: Number.isSafeInteger(tokenCount) ? Math.max(leaves, tokenCount as number) : leaves, nesting };
 }
 
 const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);

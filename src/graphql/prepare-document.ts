@@ -11,10 +11,10 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from './graphql-js.js';
+import { assertDocument, assertDocumentSize, tooManyTokens } from './check-document.js';
 import { countLookup } from './count-lookup.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
-import { assertQueryLength, LimitError, tooDeep, type Limits } from './limits.js';
-import { measureDocument } from './measure-document.js';
+import { assertQueryLength, tooDeep, type Limits } from './limits.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { QUERY } from './schema/fields.js';
 import { schemaFor } from './schema/schema-for.js';
@@ -53,9 +53,6 @@ const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
 
 let documents = 0;
 
-/** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
-const NESTING_PER_LEVEL = 2;
-
 /**
  * Parses and validates a query, or finds it in the cache.
  *
@@ -93,6 +90,7 @@ function prepareParsed(
   root: string,
   observer: Observer | undefined,
 ): PreparedDocument {
+  assertDocument(document, limits);
   let byRoot = BY_DOCUMENT.get(document);
   if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
   const key = `${dialect} ${root}`;
@@ -111,8 +109,9 @@ function checkForeign(document: DocumentNode, limits: Limits, dialect: Dialect, 
   try {
     return checkDocument(document, limits, dialect, root);
   } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof TypeError)) throw error;
-    throw new FhirError('invalid', 'The object given as a document is none: nodes lack what a parser gives them', {
+    throw new FhirError('invalid', 'The document is malformed; pass a text, or what a GraphQL parser made of it', {
       cause: error,
     });
   }
@@ -136,12 +135,7 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
 }
 
 function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
-  const { tokens, nesting } = measureDocument(document, {
-    tokens: limits.tokens,
-    nesting: NESTING_PER_LEVEL * limits.depth,
-  });
-  if (nesting > NESTING_PER_LEVEL * limits.depth) throw tooDeep(limits);
-  if (tokens > limits.tokens) throw tooManyTokens(limits);
+  const tokens = assertDocumentSize(document, limits);
   const schema = schemaFor(dialect, root);
   const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
@@ -160,10 +154,6 @@ function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect,
     fragments,
     conditions: conditionVariables([...operations, ...fragments.values()]),
   };
-}
-
-function tooManyTokens({ tokens }: Limits): LimitError {
-  return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
 }
 
 function conditionVariables(

@@ -11,7 +11,10 @@ import type { GuardedKey } from '../access/contract.js';
  * @throws FhirError `invalid`, `unsupported` - the text is no search, or one that names no parameter and so means
  * every resource of the type
  */
-export function parseCondition(type: string, text: string, { baseUrl }: GuardedSession): Criteria {
+export function parseCondition(type: string, text: unknown, { baseUrl }: GuardedSession): Criteria {
+  if (typeof text !== 'string') {
+    throw new FhirError('invalid', `The condition of a request on ${type} must be the text of a search`);
+  }
   const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
   const { criteria } = parseSearch(type, query, baseUrl === undefined ? {} : { baseUrl });
   if (criteria.kind !== 'all') return criteria;

@@ -117,6 +117,14 @@ overStores('a repository', (open) => {
     expect(await codeOf(create())).toBe('precondition-failed');
     expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist: '' }))).toBe('invalid');
     expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist: 'colour=red' }))).toBe('invalid');
+    // What a web framework parses from a query string that names the parameter twice, or with brackets.
+    for (const ifNoneExist of [['name=x'], { name: 'x' }, 5, null] as unknown as string[]) {
+      expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist }))).toBe('invalid');
+    }
+    for (const type of [['Patient'], { a: 1 }] as unknown as 'Patient'[]) {
+      expect(await codeOf(repository.search(type, 'name=x'))).toBe('invalid');
+      expect(await codeOf(repository.read(type, 'x'))).toBe('invalid');
+    }
   });
 
   test('hands out copies that the host may change', async () => {

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/store.js';
+import { assertDocument, assertDocumentSize } from '../check-document.js';
 import { print, type DocumentNode } from '../graphql-js.js';
 import { assertQueryLength, type Limits } from '../limits.js';
 import { documentIdOf, sha256Of } from './document-id.js';
@@ -38,7 +39,7 @@ export async function findDocument(
   options: CallOptions,
 ): Promise<FoundDocument> {
   if (!isPersisted(requested)) {
-    const document = assertDocument(requested);
+    const document = documentOf(requested);
     return isClosed(documents) ? { document: await findText(document, documents, limits, options) } : { document };
   }
   const id = documentIdOf(requested.documentId);
@@ -60,7 +61,7 @@ function isPersisted(requested: RequestedDocument): requested is PersistedDocume
   return typeof requested === 'object' && (requested as object | null) !== null && 'documentId' in requested;
 }
 
-function assertDocument(requested: unknown): DocumentText {
+function documentOf(requested: unknown): DocumentText {
   if (typeof requested === 'object' && requested !== null && (requested as { kind?: unknown }).kind === 'Document') {
     return requested as DocumentNode;
   }
@@ -87,11 +88,18 @@ async function findText(
   limits: Limits,
   options: CallOptions,
 ): Promise<DocumentText> {
-  const text = typeof document === 'string' ? document : print(document);
+  const text = typeof document === 'string' ? document : printed(document, limits);
   assertQueryLength(text, limits);
   const found = await documents.find(sha256Of(text), options);
   if (found !== undefined) return found;
   throw new FhirError('forbidden', 'Only documents that are known here are executed; ask with the id of one of them');
+}
+
+/** Printing recurses and indents, so the size is known first. */
+function printed(document: DocumentNode, limits: Limits): string {
+  assertDocument(document, limits);
+  assertDocumentSize(document, limits);
+  return print(document);
 }
 
 function assertHash(text: string, id: string): void {

@@ -37,7 +37,8 @@ export function requireParameter(type: string, code: string): SearchParameterDef
  *
  * @throws FhirError `invalid` - it is none; the message suggests near names.
  */
-export function requireResourceType(name: string): string {
+export function requireResourceType(name: unknown): string {
+  if (typeof name !== 'string') throw new FhirError('invalid', 'The name of a resource type must be a string');
   if (isResourceType(name)) return name;
   throw new FhirError('invalid', `Unknown resource type ${quote(name)}.${didYouMean(name, resourceTypes())}`);
 }

@@ -1,0 +1,176 @@
+import { FhirError } from '../fhir/error.js';
+import { Kind, type DocumentNode } from './graphql-js.js';
+import { LimitError, tooDeep, type Limits } from './limits.js';
+import { measureDocument } from './measure-document.js';
+
+/**
+ * Refuses an object that is not a document as a parser makes it, and one that holds more text than a query may. A host may
+ * pass on what a client sent, and JSON can claim any shape: values of the wrong type would reach the work of a query, and
+ * nodes that no grammar nests would exhaust the stack.
+ *
+ * What a document holds besides its executable definitions is looked at by validation, which refuses it.
+ *
+ * @throws FhirError `invalid` - names the kind of the first node that is malformed
+ * @throws LimitError `queryLength` - its names and values are longer than the text of a query may be
+ */
+export function assertDocument(document: DocumentNode, { queryLength }: Limits): void {
+  let characters = CHARACTERS.get(document);
+  if (characters === undefined) CHARACTERS.set(document, (characters = charactersOf(document)));
+  if (characters <= queryLength) return;
+  throw new LimitError(
+    'queryLength',
+    queryLength,
+    `The names and values of the query have ${characters} characters; at most ${queryLength} are allowed`,
+  );
+}
+
+/**
+ * Refuses a document that nests too deep or has too many tokens, before anything recursive looks at it.
+ *
+ * @returns its tokens
+ * @throws LimitError `tokens`, `depth`
+ */
+export function assertDocumentSize(document: DocumentNode, limits: Limits): number {
+  const bounds = { tokens: limits.tokens, nesting: NESTING_PER_LEVEL * limits.depth };
+  const { tokens, nesting } = measureDocument(document, bounds);
+  if (nesting > bounds.nesting) throw tooDeep(limits);
+  if (tokens > bounds.tokens) throw tooManyTokens(limits);
+  return tokens;
+}
+
+/** Inline fragments and values nest without deepening the answer, so documents may nest deeper than answers. */
+const NESTING_PER_LEVEL = 2;
+
+export function tooManyTokens({ tokens }: Limits): LimitError {
+  return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
+}
+
+/** Documents that were found well formed. A host keeps its documents and hands them in again and again. */
+const CHARACTERS = new WeakMap<DocumentNode, number>();
+
+type Node = { readonly [name: string]: unknown };
+
+/** Which kinds of nodes an element holds: `one`, `optional`, or a `list` of them, which may be left out. */
+type Children = { readonly [name: string]: readonly ['one' | 'optional' | 'list', ReadonlySet<string>] };
+
+const NAME = new Set<string>([Kind.NAME]);
+const DIRECTIVES = ['list', new Set<string>([Kind.DIRECTIVE])] as const;
+const ARGUMENTS = ['list', new Set<string>([Kind.ARGUMENT])] as const;
+const SELECTION_SET = new Set<string>([Kind.SELECTION_SET]);
+const NAMED_TYPE = new Set<string>([Kind.NAMED_TYPE]);
+const NULLABLE = new Set<string>([Kind.NAMED_TYPE, Kind.LIST_TYPE]);
+const TYPE = new Set<string>([...NULLABLE, Kind.NON_NULL_TYPE]);
+const VALUE = new Set<string>([
+  Kind.VARIABLE,
+  Kind.INT,
+  Kind.FLOAT,
+  Kind.STRING,
+  Kind.BOOLEAN,
+  Kind.NULL,
+  Kind.ENUM,
+  Kind.LIST,
+  Kind.OBJECT,
+]);
+
+const CHILDREN: ReadonlyMap<string, Children> = new Map<string, Children>([
+  [
+    Kind.OPERATION_DEFINITION,
+    {
+      name: ['optional', NAME],
+      variableDefinitions: ['list', new Set([Kind.VARIABLE_DEFINITION])],
+      directives: DIRECTIVES,
+      selectionSet: ['one', SELECTION_SET],
+    },
+  ],
+  [
+    Kind.FRAGMENT_DEFINITION,
+    {
+      name: ['one', NAME],
+      typeCondition: ['one', NAMED_TYPE],
+      directives: DIRECTIVES,
+      selectionSet: ['one', SELECTION_SET],
+    },
+  ],
+  [
+    Kind.VARIABLE_DEFINITION,
+    {
+      variable: ['one', new Set([Kind.VARIABLE])],
+      type: ['one', TYPE],
+      defaultValue: ['optional', VALUE],
+      directives: DIRECTIVES,
+    },
+  ],
+  [Kind.SELECTION_SET, { selections: ['list', new Set([Kind.FIELD, Kind.FRAGMENT_SPREAD, Kind.INLINE_FRAGMENT])] }],
+  [
+    Kind.FIELD,
+    {
+      alias: ['optional', NAME],
+      name: ['one', NAME],
+      arguments: ARGUMENTS,
+      directives: DIRECTIVES,
+      selectionSet: ['optional', SELECTION_SET],
+    },
+  ],
+  [Kind.FRAGMENT_SPREAD, { name: ['one', NAME], directives: DIRECTIVES }],
+  [
+    Kind.INLINE_FRAGMENT,
+    { typeCondition: ['optional', NAMED_TYPE], directives: DIRECTIVES, selectionSet: ['one', SELECTION_SET] },
+  ],
+  [Kind.DIRECTIVE, { name: ['one', NAME], arguments: ARGUMENTS }],
+  [Kind.ARGUMENT, { name: ['one', NAME], value: ['one', VALUE] }],
+  [Kind.VARIABLE, { name: ['one', NAME] }],
+  [Kind.LIST, { values: ['list', VALUE] }],
+  [Kind.OBJECT, { fields: ['list', new Set([Kind.OBJECT_FIELD])] }],
+  [Kind.OBJECT_FIELD, { name: ['one', NAME], value: ['one', VALUE] }],
+  [Kind.NAMED_TYPE, { name: ['one', NAME] }],
+  [Kind.LIST_TYPE, { type: ['one', TYPE] }],
+  [Kind.NON_NULL_TYPE, { type: ['one', NULLABLE] }],
+]);
+
+/** How the text of a node reads, by its kind. See https://spec.graphql.org/October2021/#sec-Appendix-Grammar-Summary. */
+const TEXTS: ReadonlyMap<string, RegExp> = new Map<string, RegExp>([
+  [Kind.NAME, /^[_A-Za-z][_0-9A-Za-z]*$/],
+  [Kind.ENUM, /^[_A-Za-z][_0-9A-Za-z]*$/],
+  [Kind.INT, /^-?(?:0|[1-9][0-9]*)$/],
+  [Kind.FLOAT, /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/],
+  [Kind.STRING, /^/],
+]);
+
+/** The characters of all names and values. Walks with a stack of its own, as hostile nodes may nest to any depth. */
+function charactersOf(document: DocumentNode): number {
+  const definitions: unknown = document.definitions;
+  if (!Array.isArray(definitions)) throw malformed(Kind.DOCUMENT);
+  const open: Node[] = definitions.map((definition: unknown) => nodeOf(definition, undefined, Kind.DOCUMENT));
+  let characters = 0;
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const kind = String(node['kind']);
+    const { value } = node;
+    const text = TEXTS.get(kind);
+    if (text !== undefined) {
+      if (typeof value !== 'string' || !text.test(value)) throw malformed(kind);
+      characters += value.length;
+    }
+    if (kind === Kind.BOOLEAN && typeof value !== 'boolean') throw malformed(kind);
+    for (const [name, [presence, kinds]] of Object.entries(CHILDREN.get(kind) ?? {})) {
+      const child = node[name] ?? undefined;
+      if (presence === 'list' && child !== undefined) {
+        if (!Array.isArray(child)) throw malformed(kind);
+        for (const one of child) open.push(nodeOf(one, kinds, kind));
+      } else if (child !== undefined || presence === 'one') open.push(nodeOf(child, kinds, kind));
+    }
+  }
+  return characters;
+}
+
+function nodeOf(value: unknown, kinds: ReadonlySet<string> | undefined, parent: string): Node {
+  const kind: unknown = typeof value === 'object' && value !== null ? (value as Node)['kind'] : undefined;
+  if (typeof kind === 'string' && (kinds === undefined || kinds.has(kind))) return value as Node;
+  throw malformed(parent);
+}
+
+function malformed(kind: string): FhirError {
+  return new FhirError(
+    'invalid',
+    `The document is malformed at a node of kind ${kind}; pass a text, or what a GraphQL parser made of it`,
+  );
+}
