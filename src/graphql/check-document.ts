@@ -11,11 +11,16 @@ import { measureDocument } from './measure-document.js';
  * What a document holds besides its executable definitions is looked at by validation, which refuses it.
  *
  * @throws FhirError `invalid` - names the kind of the first node that is malformed
- * @throws LimitError `queryLength` - its names and values are longer than the text of a query may be
+ * @throws LimitError `queryLength` - its names and values are longer than the text of a query may be; `tokens`, `depth`
  */
-export function assertDocument(document: DocumentNode, { queryLength }: Limits): void {
+export function assertDocument(document: DocumentNode, limits: Limits): void {
+  const { queryLength } = limits;
   let characters = CHARACTERS.get(document);
-  if (characters === undefined) CHARACTERS.set(document, (characters = charactersOf(document)));
+  if (characters === undefined) {
+    // Nodes may be shared, so that a few of them unfold to billions.
+    assertDocumentSize(document, limits);
+    CHARACTERS.set(document, (characters = charactersOf(document)));
+  }
   if (characters <= queryLength) return;
   throw new LimitError(
     'queryLength',

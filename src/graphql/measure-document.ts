@@ -12,9 +12,12 @@ export interface DocumentSize {
 export function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
   let leaves = 0;
   let nesting = 0;
+  let nodes = 0;
   const open: [ASTNode, number][] = [[document, 0]];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [node, outer] = next;
+    nodes += 1;
+    if (nodes > NODES_PER_TOKEN * bounds.tokens) return { tokens: bounds.tokens + 1, nesting };
     const depth = NESTING.has(node.kind) ? outer + 1 : outer;
     nesting = Math.max(nesting, depth);
     const known = open.length;
@@ -29,6 +32,9 @@ export function measureDocument(document: DocumentNode, bounds: DocumentSize): D
   const { tokenCount } = document as { readonly tokenCount?: unknown };
   return { tokens: Number.isSafeInteger(tokenCount) ? Math.max(leaves, tokenCount as number) : leaves, nesting };
 }
+
+/** A parser makes about two nodes of a token. Nodes that lead back to themselves would never end. */
+const NODES_PER_TOKEN = 8;
 
 const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);
 

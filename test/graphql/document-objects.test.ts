@@ -97,6 +97,12 @@ describe('a document object', () => {
     }
   });
 
+  test('ends where nodes lead back to themselves', async () => {
+    const circle: { [name: string]: unknown } = { kind: 'Name', value: 'x' };
+    circle['name'] = circle;
+    expect(await codes(withValue([...ROOT, 'alias'], circle))).toEqual(['too-costly']);
+  });
+
   test.each<[string, object]>([
     ['a value of a string that is a list', withValue([...ARGUMENT, 'value'], ['x', 'y'])],
     ['a value of an Int that is none', withValue(ARGUMENT, { kind: 'IntValue', value: '1e999' })],

@@ -98,6 +98,7 @@ async function findText(
 /** Printing recurses and indents, so the size is known first. */
 function printed(document: DocumentNode, limits: Limits): string {
   assertDocument(document, limits);
+  // Another caller may have been allowed more.
   assertDocumentSize(document, limits);
   return print(document);
 }
