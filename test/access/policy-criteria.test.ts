@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
 import type { PolicyValue } from '../../src/access/policy/parameters.js';
-import { policyCriteria } from '../../src/access/policy/policy-criteria.js';
+import { criteriaConditions, criteriaParameters, policyCriteria } from '../../src/access/policy/policy-criteria.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 
@@ -49,16 +49,55 @@ describe('criteria of a policy', () => {
   });
 
   test.each([
-    ['another type', 'Observation?status=final'],
-    ['no question mark', 'gender=male'],
-    ['a parameter without value', 'Patient?gender'],
-    ['an unknown parameter', 'Patient?colour=red'],
-    ['a malformed value', 'Patient?birthdate=soon'],
-    ['a page', 'Patient?_count=1'],
-    ['an order', 'Patient?_sort=name'],
-    ['a compartment of nothing', 'Patient?_compartment=somewhere'],
-  ])('are refused with %s', (_, written) => {
-    expect(() => criteria('Patient', written)).toThrow(expect.objectContaining({ code: 'invalid' }));
+    ['another type', 'Observation?status=final', 'The criteria search another type than Patient'],
+    ['another type alone', 'Observation', 'The criteria search another type than Patient'],
+    ['another type, by a parameter of both', 'Observation?_id=x', 'The criteria search another type than Patient'],
+    ['no question mark', 'gender=male', 'Policy criteria begin with "Patient?"'],
+    ['a parameter without value', 'Patient?gender', 'Each parameter of policy criteria needs "=" and a value'],
+    ['a value without parameter', 'Patient?=x', 'Unknown search parameter "" of Patient'],
+    ['an unknown parameter', 'Patient?colour=red', 'Unknown search parameter "colour"'],
+    ['a malformed value', 'Patient?birthdate=soon', 'Search parameter "birthdate" takes a date'],
+    ['a page', 'Patient?_count=1', '"_count" has no meaning in policy criteria'],
+    ['an order', 'Patient?_sort=name', '"_sort" has no meaning in policy criteria'],
+    ['a compartment of nothing', 'Patient?_compartment=somewhere', '_compartment needs a reference such as Patient/1'],
+    ['a broken escape', 'Patient?family=m%', 'Each "%" must begin an escape such as %20'],
+    ['a parameter without value in _filter', 'Patient?_filter=family eq %word', 'Each "%" must begin an escape'],
+  ])('are refused with %s', (_, written, message) => {
+    expect(() => criteria('Patient', written)).toThrow(
+      expect.objectContaining({ code: 'invalid', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('may leave the type out, and match nothing without a value', () => {
+    expect(criteria('Patient', '?gender=male')).toMatchObject({ parameter: 'gender', test: token('male') });
+    for (const empty of ['family=', 'family=,', '_compartment=']) {
+      expect(criteria('Patient', `Patient?${empty}`)).toEqual({ kind: 'none' });
+    }
+  });
+
+  test('are told apart by parameter, each with the placeholders that have no value', () => {
+    const parameters = new Map([['b', [text('B')]]]);
+    const conditions = criteriaConditions('Patient', 'Patient?gender=%a,%b&family=%b&&_id=%c.id', parameters);
+    expect(conditions.map(({ text: written, missing }) => [written, missing])).toEqual([
+      ['gender=%a,%b', ['a']],
+      ['family=%b', []],
+      ['_id=%c.id', ['c']],
+    ]);
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['Patient?a=%x,%y.id&b=Patient/%z.id,plain', ['x', 'y', 'z'], []],
+    ['?a=%x&_compartment=%c', ['x'], ['c']],
+    ['Patient?_filter=a eq %x and (b eq %y.id) or c eq Patient/%z', ['x', 'y', 'z'], []],
+    ['Patient?_filter=a%20eq%20%x%20and%20%28b+eq+%y%29', ['x', 'y'], []],
+    ['Patient?_filter=a eq "%x" and b eq x%y', [], []],
+    ['Patient?a=x%y&b=%20', [], []],
+    ['Patient?a=', [], []],
+    ['Patient', [], []],
+    ['a=%x', [], []],
+  ])('%s names its placeholders', (written, values, owners) => {
+    const named = (names: readonly string[], owner: boolean): object[] => names.map((name) => ({ name, owner }));
+    expect(criteriaParameters(written)).toEqual([...named(values, false), ...named(owners, true)]);
   });
 });
 
@@ -112,8 +151,49 @@ describe('a parameter', () => {
     'identifier=http://x|%word',
     '_filter=family eq "%word"',
     '_filter=family eq x%word',
+    'family:exact=x%word',
+    '_filter=family eq "a \\" %word"',
   ])('inside other text is refused: %s', (written) => {
-    expect(() => criteria('Patient', `Patient?${written}`, { word: text('male') })).toThrow(/whole value/);
+    const [name] = written.split('=');
+    expect(() => criteria('Patient', `Patient?${written}`, { word: text('male') })).toThrow(
+      new FhirError('invalid', `A parameter in "${name}" must stand as a whole value, not inside other text`),
+    );
+  });
+
+  test('stands for the whole reference, or for an id after the type', () => {
+    const unit = reference('Organization', 'a');
+    const found = { kind: 'match', parameter: 'organization', test: { kind: 'reference', types: ['Organization'], id: 'a' } }; // prettier-ignore
+    for (const value of [unit, text('a')]) {
+      for (const written of ['Organization/%unit', 'Organization/%unit.id']) {
+        expect(criteria('Patient', `Patient?organization=${written}`, { unit: value })).toEqual(found);
+      }
+    }
+  });
+
+  test('stands for no id at all where one of its values is none, so that nothing less is excluded', () => {
+    const unit = [text('a'), text('not an id')];
+    for (const written of ['_id=%unit.id', 'organization:not=Organization/%unit.id', 'organization:not=%unit.id']) {
+      expect(criteria('Patient', `Patient?${written}`, { unit })).toEqual({ kind: 'none' });
+    }
+  });
+
+  test.each([[[]], [['male', 'female']]])('inside _filter has exactly one value, and not those of %j', (values) => {
+    const word = values.map(text);
+    expect(() => criteria('Patient', 'Patient?_filter=gender eq %word', { word })).toThrow(
+      new FhirError('invalid', 'A parameter inside _filter must have exactly one value'),
+    );
+  });
+
+  test('stands in _filter beside literals, which are decoded as in a URL', () => {
+    const found = criteria('Patient', 'Patient?_filter=family eq "a%20b" and given eq %word and _id eq %who.id', {
+      word: text('x'),
+      who: reference('Patient', '1'),
+    });
+    const equal = (parameter: string, value: string): object => ({ kind: 'match', parameter, test: { kind: 'string', comparator: 'equals', text: value } }); // prettier-ignore
+    expect(found).toEqual({
+      kind: 'and',
+      of: [equal('family', 'a b'), equal('given', 'x'), { kind: 'id', ids: ['1'] }],
+    });
   });
 });
 
@@ -184,6 +264,23 @@ describe('the value of a parameter', () => {
     });
     for (const day of ['ge2020-01-01', 'ne2020-01-01', 'ap2020']) {
       expect(() => criteria('Patient', 'Patient?birthdate=%day', { day: text(day) })).toThrow(FhirError);
+    }
+  });
+
+  test.each([
+    ['Patient', '_lastUpdated', '2020-01-01'],
+    ['Observation', 'subject.birthdate', '2020-01-01'],
+    // Over several types of resources: an alternative for each.
+    ['Observation', 'derived-from.date', '2020-01-01'],
+    ['Patient', '_has:Observation:subject:date', '2020-01-01'],
+    ['RiskAssessment', 'probability', '0.5'],
+    ['Observation', 'value-quantity', '5'],
+  ])('adds no comparison to a search of %s by %s', (type, name, value) => {
+    expect(JSON.stringify(criteria(type, `${type}?${name}=%x`, { x: text(value) }))).toContain('"prefix":"eq"');
+    for (const prefix of ['ge', 'lt', 'ne', 'sa', 'ap']) {
+      expect(() => criteria(type, `${type}?${name}=%x`, { x: text(prefix + value) })).toThrow(
+        new FhirError('invalid', `A parameter in "${name}" has a value that begins with a comparison such as ge`),
+      );
     }
   });
 });
