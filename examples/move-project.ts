@@ -10,7 +10,7 @@ import { SERVER_SCOPE, type SearchQuery } from '../src/store.js';
 
 /**
  * Copies what a project holds now from one store to another, whatever they are, with the Project itself and the Users that
- * are members of it, which is why it needs serverCaller. Ids are kept; versions begin anew. It can be run again: what is there already and the same is left
+ * are members of it, which is why it needs serverCaller. Ids are kept; version numbers start again. It can be run again: what is there already and the same is left
  * alone.
  *
  * @param types the resource types to copy, beside Project and User

@@ -31,7 +31,6 @@ export const ROOMS = {
   fhir: [
     ...['messages/', 'operation-outcome.ts', 'error.ts', 'in-doubt.ts', 'resource.ts', 'json/', 'definition-types.ts'],
     ...['definitions-file.ts', 'own-parameters.ts', 'definitions.ts', 'type-hierarchy.ts', 'date.ts', 'reference.ts'],
-    ,
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
   search: ['criteria/', 'index/', 'evaluate/', 'parse/'],

@@ -9,7 +9,7 @@ import { SERVER_SCOPE, type ResourceStore } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
-/** What an interaction works on, on whose behalf, and who is told. */
+/** What an interaction works on, on whose behalf, and the audit hook. */
 export interface AuditedContext {
   readonly store: ResourceStore;
   readonly caller: unknown;
@@ -17,10 +17,10 @@ export interface AuditedContext {
 }
 
 /**
- * Carries out an interaction and tells the host's audit hook, tracer and meter how it went; without any of them it is just
+ * Carries out an interaction and reports how it ended to the host's audit hook, tracer and meter; without any of them it is just
  * carried out.
  *
- * @param work fills in the facts as it learns them, so that a failure is told with what was known by then
+ * @param work fills in the facts as it learns them, so that the record of a failure holds what was known by then
  */
 export function audited<Result>(
   context: AuditedContext,

@@ -77,7 +77,7 @@ export function systemCaller(project: string | { readonly reference?: string | u
  * The caller for trusted code of the operator, whose work lies above projects: making projects, verifying an e-mail
  * address, setting up or moving whole projects. Never let what clients send, such as a Bundle to import, run as this caller.
  *
- * @param project the project whose resources it reaches besides; left out: none
+ * @param project a project whose resources it also reaches; default none
  * @throws FhirError `invalid` - the project is not named by an id
  *
  * @example

@@ -76,7 +76,7 @@ export interface GuardedStore {
    *
    * @throws FhirError `forbidden` - a write, or a field of it, that is not allowed; `details.index` is its position
    * @throws FhirError `not-found` - an update of what the caller cannot see, or a deletion with `mustExist`
-   * @throws FhirError `conflict` - the deletion of a profile that a membership needs, besides the store's own reasons
+   * @throws FhirError `conflict` - the deletion of a profile that a membership needs; also the store's own reasons
    */
   commit(writes: readonly GuardedWrite[], options?: CommitOptions): Promise<readonly GuardedResult[]>;
   /** The versions that the caller may see: none for a resource that it may not see as it is now. */

@@ -36,12 +36,12 @@ export interface FhirGraphqlContext {
    * that choke on all of them. Default true.
    */
   readonly introspection?: IntrospectionOption | undefined;
-  /** Tell what the request was estimated to cost and what it did cost, in `extensions.cost`. Default false. */
+  /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
   /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
   readonly readonly?: boolean | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of the query when it has ended: types and number of store calls, never content. */
+  /** Receives a record when the query has ended: types and number of store calls, never content. */
   readonly audit?: AuditHook | undefined;
 }

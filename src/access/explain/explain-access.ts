@@ -24,9 +24,9 @@ export interface InteractionExplanation {
   readonly allowed: boolean;
   /** The rules that allow it, as `AccessPolicy/1, rule 2: Observation?status=final`. */
   readonly by: readonly string[];
-  /** Rules of the type that were looked at and do not grant this; empty where there are none for the type. */
+  /** Rules of the type that were looked at and do not grant this; empty where the type has no rules. */
   readonly not: readonly string[];
-  /** Of each of these rules, why it does not grant this; absent where there are none. */
+  /** Of each of these rules, why it does not grant this; absent without such rules. */
   readonly reasons?: readonly DenialReason[];
   /** Fields that are hidden although the resource is granted. */
   readonly hidden: readonly string[];
@@ -53,7 +53,7 @@ export interface ExplainAccessOptions {
 }
 
 /**
- * Tells which rule allows or denies what, for administrators who wonder.
+ * Shows administrators which rule allows or denies what.
  *
  * Without `id` it speaks of the type: allowed means "some resources"; with it, of that resource as it is stored now.
  * Texts of policies are in it, so show it to administrators only.

@@ -132,7 +132,7 @@ function explain(error: FhirError, at: ReadyWrite, writes: readonly GuardedWrite
   }
   if (typeof at.refusal === 'function') return withIndex(at.refusal(String(error.details?.['holder'])), at.from);
   if (error.code === 'conflict' && at.write.kind === 'unmatched' && asked.kind === 'delete') {
-    // Only those who read memberships are told which one it is.
+    // Only callers who read memberships learn which one it is.
     const isTold = decide(caller, 'ProjectMembership', 'read') !== null;
     const membership = isTold ? String(error.details?.['holder']) : undefined;
     return new FhirError(

@@ -8,7 +8,7 @@ import type { ReadyWrite } from './ready-write.js';
 import { withIndex } from '../write-error.js';
 
 /**
- * The writes of a commit with what must hold besides for its AccessPolicies, decided in the commit itself:
+ * The writes of a commit with what else must hold for its AccessPolicies, decided in the commit itself:
  *
  * - Nobody writes a policy that its own membership names, as that is now; who is bound by policies, none that another
  *   membership of its User names either.

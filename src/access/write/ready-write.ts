@@ -15,6 +15,6 @@ export interface ReadyWrite {
    * where the decision rested on what has changed meanwhile.
    */
   readonly refusal?: 'decide again' | ((holder: string) => FhirError);
-  /** What the caller is told, where that is not the store's own result. */
+  /** The result for the caller, where it is not the store's own. */
   readonly answer?: WriteResult;
 }

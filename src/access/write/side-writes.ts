@@ -10,7 +10,7 @@ import type { ReadyWrite } from './ready-write.js';
 /**
  * What has to stand before a write in its commit, whoever makes it.
  *
- * @param before the resource that a deletion takes away; null where there is none
+ * @param before the resource that a deletion removes; null if it does not exist
  */
 export function sideWrites(
   write: GuardedWrite,

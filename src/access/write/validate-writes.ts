@@ -10,7 +10,7 @@ import { isAboveProjects } from '../fields/administrative-types.js';
 import { withSampleOwners } from '../policy/assert-policy-write.js';
 import { withIndex } from '../write-error.js';
 
-/** Tells of which types resources are held to the R4 definitions. */
+/** Decides which types are checked against the R4 definitions. */
 export type Strictness = (type: string) => boolean;
 
 /**

@@ -174,7 +174,10 @@ async function chooseProfile(
     throw severalProfiles('The user has had several profiles in this project', await inView(session, own));
   const others = await profilesWithEmail(session, request);
   if (others.length === 0) return undefined;
-  throw severalProfiles('An e-mail address does not tell whose a profile is, and this one stands in others', others);
+  throw severalProfiles(
+    'An e-mail address does not prove whose profile it is, and other profiles have this one',
+    others,
+  );
 }
 
 /** The profile of the membership that is updated, which stays. */

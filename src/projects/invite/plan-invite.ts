@@ -39,7 +39,7 @@ export interface InvitePlan extends PlannedWrites {
  * @param hint a resource that stood in the way of the last attempt
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
- * @throws FhirError `conflict` - the person is a member already, or cannot be told from others
+ * @throws FhirError `conflict` - the person is a member already, or several people fit
  */
 export async function planInvite(session: ProjectSession, request: InviteRequest, hint?: string): Promise<InvitePlan> {
   const { project } = await readProject(session);

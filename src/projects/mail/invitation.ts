@@ -11,7 +11,7 @@ export interface Mailer {
 /**
  * Everything that is needed to write an invitation. All of it are copies.
  *
- * Names are as people chose them; `nameForMessage` tells which may stand in a message.
+ * Names are as people chose them; `nameForMessage` decides which may appear in a message.
  */
 export interface InvitationFacts {
   /** The address, in normal form. */

@@ -2,7 +2,7 @@
 const MAX_LENGTH = 100;
 
 /**
- * A name as it may stand in a message: on one line, without invisible characters, and only if no mail client could make a
+ * A name as it may appear in a message: on one line, without invisible characters, and only if no mail client could make a
  * link of a part of it. Whoever names a project or itself would otherwise write to people in the service's own name.
  *
  * | refused | such as |

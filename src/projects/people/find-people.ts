@@ -9,7 +9,7 @@ import { fold } from '../../search/index/fold.js';
 import type { InviteRequest, PersonType } from '../body/invite-body.js';
 import { type ProjectSession, splitReference } from '../session/project-session.js';
 
-/** The resource that stands for a person in a project. */
+/** The resource that represents a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;
 
 /**

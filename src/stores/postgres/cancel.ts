@@ -26,7 +26,7 @@ export function cancelOver({ Client, options }: PostgresPool): Cancel | undefine
   };
 }
 
-/** True where the server has told how statements of this connection are cancelled. */
+/** True where the server has sent the key that cancels statements of this connection. */
 export function isCancellable({ processID, secretKey }: PostgresClient): boolean {
   return typeof processID === 'number' && typeof secretKey === 'number';
 }

@@ -4,7 +4,7 @@ import { FhirError } from '../../fhir/error.js';
 
 /**
  * Refuses what SQLite would take for something else: no name for a database without a file, a text of a few bytes for an
- * empty database. A missing folder is told as such.
+ * empty database. A missing folder has an error of its own.
  *
  * @throws FhirError `invalid`, `unavailable`, `corrupt`
  */
@@ -32,7 +32,7 @@ const MEMORY = ':memory:';
 /** Bytes of the smallest page, and so of the smallest database that is not empty. See https://www.sqlite.org/fileformat.html. */
 const MIN_FILE_BYTES = 512;
 
-/** Undefined where there is nothing, or nothing that may be looked at; SQLite tells which. */
+/** Undefined where nothing exists or nothing may be read; SQLite's error says which. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file);
