@@ -177,6 +177,25 @@ describe('the profile of who is invited', () => {
     expect((await send(clinic, mum('p1'))).profile.id).toBe(before.profile.id);
   });
 
+  test('of a RelatedPerson reveals nothing of its patient to an inviter from whom the link is hidden', async () => {
+    const clinic = await openClinic();
+    const { store, project } = clinic;
+    const rules = [{ resourceType: 'Patient' }, { resourceType: 'RelatedPerson', hiddenFields: ['patient'] }];
+    await put(store, project, patient('p1'), patient('p2'), policy('unlinked', rules));
+    const mum = (child: string, more: Partial<InviteBody> = {}): InviteBody =>
+      person('RelatedPerson', 'Mum', { patient: `Patient/${child}`, ...more });
+    await remove(clinic, await send(clinic, mum('p1')));
+    const membership = { accessPolicy: { reference: 'AccessPolicy/unlinked' } } as const;
+    const bound = await send(clinic, person('Practitioner', 'Bo', { admin: true, membership }));
+    const caller = await signIn(store, { membership: bound.membership.id! });
+    for (const child of ['p1', 'p2']) {
+      const planned = await invite(project, mum(child, { dryRun: true }), { store, caller });
+      expect(planned.created).toEqual({ user: true, profile: true, membership: true });
+    }
+    const seen = await invite(project, mum('p1', { dryRun: true }), { store, caller: clinic.admin });
+    expect(seen.created.profile).toBe(false);
+  });
+
   test('of a membership that an older version removed is a conflict: nothing tells whose it was', async () => {
     const clinic = await openClinic();
     const { membership, profile } = await send(clinic, person('Practitioner', 'Ann'));

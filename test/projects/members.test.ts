@@ -11,7 +11,7 @@ import { searchMembers } from '../../src/projects/members/search-members.js';
 import { type MemberChanges, updateMember } from '../../src/projects/members/update-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { SearchInput } from '../../src/search/parse/parse-search.js';
-import { type Clinic, openClinic, patient, person, policy, put, rejection, stores } from './harness.js';
+import { type Clinic, openClinic, patient, person, policy, put, recordingStore, rejection, stores } from './harness.js';
 
 describe.each(stores)('members on %s', (_name, makeStore) => {
   let clinic: Clinic;
@@ -160,6 +160,42 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
         },
       ]);
     });
+  });
+
+  test('by name: a name that is hidden from the administrator has no value', async () => {
+    const { store, project } = clinic;
+    const own = patient(pat.profile.id!, { name: [{ family: 'Smith' }, { use: 'maiden', family: 'Quux' }] });
+    await put(store, project, own, policy('nameless', [{ resourceType: 'Patient', hiddenFields: ['name'] }]));
+    const membership = { accessPolicy: { reference: 'AccessPolicy/nameless' } } as const;
+    const bound = await invite(project, person('Practitioner', 'Bo', { admin: true, membership }), context);
+    const caller = await signIn(store, { membership: bound.membership.id! });
+    const found = async (query: string, asking: Caller): Promise<number | undefined> =>
+      (await searchMembers(project, query, { store, caller: asking })).total;
+    expect(await found('name=Quux', clinic.admin)).toBe(1);
+    expect(await found('name=Quux', caller)).toBe(0);
+    expect(await found('name:contains=uu', caller)).toBe(0);
+    // The name of the User, whom administrators see.
+    expect(await found('name=Pat', caller)).toBe(1);
+  });
+
+  test('by e-mail: an address of another project takes the same store calls as one that nobody has', async () => {
+    const above = { store: clinic.store, caller: clinic.superAdmin };
+    const { id } = await createProject({ resourceType: 'Project', name: 'Elsewhere' }, above);
+    await invite(id!, person('Practitioner', 'Eve'), above);
+    for (const more of ['', '&name=Eve']) {
+      const [elsewhere, nobody] = await Promise.all(
+        ['eve', 'nobody'].map(async (name) => {
+          const { store, calls } = recordingStore(clinic.store);
+          const { total } = await searchMembers(clinic.project, `email=${name}@example.org${more}`, {
+            ...context,
+            store,
+          });
+          return { total, calls };
+        }),
+      );
+      expect(elsewhere).toEqual(nobody);
+      expect(elsewhere?.total).toBe(0);
+    }
   });
 
   describe('are changed', () => {

@@ -230,7 +230,7 @@ async function ownProfiles(
   for (const names of [current, former]) {
     const ofType = [...new Set(names)].filter((name) => splitReference(name).type === request.resourceType);
     const profiles = await readProfiles(session, ofType);
-    const fitting = profiles.filter((one) => request.patient === undefined || patientOf(one) === request.patient);
+    const fitting = await ofPatient(session, profiles, request.patient);
     if (fitting.length === 0) continue;
     const holders = await membershipsWithProfiles(session, fitting.map(nameOf));
     const taken = new Set(holders.filter((one) => !isOf(one, user)).map(({ profile }) => profile.reference));
@@ -238,6 +238,19 @@ async function ownProfiles(
     if (free.length > 0) return free;
   }
   return [];
+}
+
+/** Those that belong to the patient asked for, as far as the inviter sees: whose patient it does not see is no answer. */
+async function ofPatient(
+  session: ProjectSession,
+  profiles: readonly PersonProfile[],
+  patient: string | undefined,
+): Promise<readonly PersonProfile[]> {
+  if (patient === undefined) return profiles;
+  const { caller, view } = session;
+  const seesNothing = view === undefined && caller.kind === 'member' && caller.bound;
+  const seen = view === undefined ? profiles : await Promise.all(profiles.map((one) => profileInView(session, one)));
+  return seesNothing ? [] : profiles.filter((_, index) => patientOf(seen[index]!) === patient);
 }
 
 /** Names of the profiles that the inviter sees. */

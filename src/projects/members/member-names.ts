@@ -1,4 +1,7 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import { decide } from '../../access/decide.js';
+import { restrict } from '../../access/read/restrict.js';
+import { unrestrictedRule } from '../../access/rule.js';
 import { searchParameter } from '../../fhir/definitions.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { and, type Criteria, or } from '../../search/criteria/criteria.js';
@@ -17,6 +20,7 @@ const BATCH = 500;
 
 /**
  * Memberships whose profile, or whose User, has a name that fits, as the search parameter `name` of people understands it.
+ * Names of profiles count as far as the caller sees them.
  *
  * Users live above projects, where no store looks for the sake of a membership. So theirs are looked through here, as many as
  * there are members left by the rest of the search.
@@ -30,13 +34,16 @@ export async function nameCriteria(
   value: string,
   scope: Criteria,
 ): Promise<Criteria> {
-  const byProfile = or(
-    NAMED_TYPES.map((type) => ({
-      kind: 'chain',
-      parameter: 'profile',
-      type,
-      of: parseParameter(type, parameter, [value]),
-    })),
+  const byProfile = asAsked(
+    session,
+    or(
+      NAMED_TYPES.map((type) => ({
+        kind: 'chain',
+        parameter: 'profile',
+        type,
+        of: parseParameter(type, parameter, [value]),
+      })),
+    ),
   );
   const named = parseParameter('Practitioner', parameter, [value]);
   const ids: string[] = [];
@@ -49,6 +56,14 @@ export async function nameCriteria(
     more = members.length === BATCH;
   }
   return ids.length === 0 ? byProfile : or([byProfile, { kind: 'id', ids }]);
+}
+
+/** Names of profiles as far as the one who asks sees them: what policies hide from it has no value for searches either. */
+function asAsked({ caller, view }: ProjectSession, byProfile: Criteria): Criteria {
+  if (caller.kind !== 'member' || view === undefined) return byProfile;
+  return restrict(byProfile, 'ProjectMembership', [unrestrictedRule('administration of members')], (type) =>
+    decide(caller, type, 'search'),
+  );
 }
 
 async function usersOf(session: ProjectSession, members: readonly ProjectMembership[]): Promise<(User | undefined)[]> {

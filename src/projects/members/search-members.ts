@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { searchParameter } from '../../fhir/definitions.js';
@@ -144,7 +145,9 @@ async function emailCriteria(session: ProjectSession, name: string, value: strin
     throw new FhirError('too-costly', `"email" takes ${MAX_EMAILS} addresses at most, not ${emails.length}`);
   }
   const users = await Promise.all(emails.map((email) => usersByEmail(session, email)));
-  return or(users.flat().map(({ id }) => refersTo('user', { type: 'User', id: id! })));
+  // Users of other projects have addresses, too. With somebody who does not exist, the search is one whoever was found.
+  const ids = [...users.flat().map(({ id }) => id!), randomUUID()];
+  return or(ids.map((id) => refersTo('user', { type: 'User', id })));
 }
 
 const MAX_EMAILS = 100;
