@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
+import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
@@ -212,6 +213,28 @@ const MISTAKES: readonly (readonly [name: string, policy: object, path: string, 
   ['a rule that is none', { resource: ['Patient'] }, 'resource[0]', 'an object'],
 ];
 
+/** Mistakes that `checkPolicies` warns of. */
+const WARNINGS: typeof MISTAKES = [
+  [
+    'a constraint on an element that the type lacks',
+    { resource: [{ writeConstraint: [{ expression: '%before.activ.exists().not()' }] }] },
+    'resource[0].writeConstraint[0].expression',
+    'Did you mean "active"',
+  ],
+  [
+    'a constraint on a first-level element that the type lacks, at the start of a path',
+    { resource: [{ writeConstraint: [{ expression: "%after.exists() and (gendr = 'male').not()" }] }] },
+    'resource[0].writeConstraint[0].expression',
+    'Did you mean "gender"',
+  ],
+  [
+    'a constraint on an element that no type has',
+    { resource: [{ resourceType: '*', writeConstraint: [{ expression: '(%`after`).statuss.empty()' }] }] },
+    'resource[0].writeConstraint[0].expression',
+    '* does not have the element "statuss"',
+  ],
+];
+
 /** The policy with its rules about patients where they name no type. */
 function policyOf(broken: object, id = 'broken'): AnyResource {
   const { resource, ...elements } = broken as { resource?: unknown };
@@ -257,6 +280,16 @@ describe('a policy with a mistake', () => {
     const fault = await faultOf(signIn(store, { membership: caller.membership }));
     expect(fault.code).toBe('policy-invalid');
     expect(fault.message).toContain(path);
+  });
+
+  test.each(WARNINGS)('is a warning: %s', async (_, broken, path, hint) => {
+    const store = await clinic();
+    const caller = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
+    await plant(store, policyOf(broken, caller.membership.replace('member', 'policy')));
+    await signIn(store, { membership: caller.membership });
+    const problems: unknown[] = [];
+    for await (const finding of checkPolicies(store)) problems.push(...finding.problems);
+    expect(problems).toEqual([{ path, message: expect.stringContaining(hint) as string, severity: 'warning' }]);
   });
 
   test('is refused on every path that writes', async () => {
@@ -314,6 +347,7 @@ describe('a policy without a mistake', () => {
     ['empty lists', { resource: [{ interaction: [], hiddenFields: [], readonlyFields: [], writeConstraint: [] }] }],
     ['a constraint without a language', { resource: [{ writeConstraint: [{ expression: '%before.exists() or %after.exists()' }] }] }], // prettier-ignore
     ['a constraint over what FHIR names', { resource: [{ writeConstraint: [{ expression: '%resource.id.exists()' }] }] }], // prettier-ignore
+    ['constraints on elements in every form', { resource: [{ writeConstraint: [{ expression: "Patient.deceased.exists() or %before.deceasedBoolean or %after.name.where(use = 'usual' and family.exists()).given.first().startsWith('x') or %resource.resourceType = 'Patient' or %after.contained.where(code.exists()).exists()" }] }, { resourceType: '*', writeConstraint: [{ expression: '%after.status.exists() and %before.lensSpecification.empty()' }] }] }], // prettier-ignore
     ['escapes in criteria', { resource: [{ criteria: 'Patient?family:exact=M%C3%BCller' }] }],
     ['escapes in a filter', { resource: [{ criteria: 'Patient?_filter=family%20eq%20%22M%C3%BCller%22%20and%20organization%20eq%20%org' }] }], // prettier-ignore
     ['fields of contained resources', { resource: [{ hiddenFields: ['contained.birthDate'] }] }],

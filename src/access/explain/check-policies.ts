@@ -6,7 +6,7 @@ import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
-import { ruleProblems } from '../policy/access-policy.js';
+import { constraintWarnings, ruleProblems } from '../policy/access-policy.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
 import type { PolicyParameters } from '../policy/parameters.js';
@@ -84,7 +84,9 @@ class ProjectCheck {
   async *findings(): AsyncGenerator<PolicyFinding, void, undefined> {
     for await (const { resource } of this.#every('AccessPolicy')) {
       const { reference, problems } = this.#check(resource);
-      const all = [...problems, ...warningsOf(elementsOf(resource))];
+      const policy = elementsOf(resource);
+      const warnings = problems.length > 0 ? [] : constraintWarnings(policy);
+      const all = [...problems, ...warningsOf(policy), ...warnings];
       if (all.length > 0) yield this.#finding(reference, all, await this.#membershipsOf(resource.id!));
     }
     for await (const { resource } of this.#every('ProjectMembership')) {

@@ -113,6 +113,32 @@ function assertWildcard(grant: PolicyGrant, rule: JsonObject, index: number): vo
   }
 }
 
+/**
+ * First-level elements in write constraints that the type of their rule does not have: they have no values, so
+ * `%before.statuss.exists().not()` always holds.
+ *
+ * @param policy one without errors
+ */
+export function constraintWarnings(policy: JsonObject): PolicyProblem[] {
+  return ruleElements(policy).flatMap((rule, index) => {
+    const type = String(rule['resourceType']);
+    return constraintsOf(rule, `resource[${index}]`).flatMap((expression, at) => {
+      const path = `resource[${index}].writeConstraint[${at}].expression`;
+      const unknown = [...assertWriteConstraint(expression)].filter((name) => !isElement(name, type));
+      return unknown.map((name): PolicyProblem => {
+        const hint = didYouMean(name, typeDefinition(type)?.elements.keys() ?? []);
+        return { path, message: `${type} does not have the element ${quote(name)}.${hint}`, severity: 'warning' };
+      });
+    });
+  });
+}
+
+/** A path may begin with the name of a type. A rule for all types may name what some of them lack. */
+function isElement(name: string, type: string): boolean {
+  if (name === 'resourceType' || typeDefinition(name) !== undefined) return true;
+  return type === '*' ? isFieldOfSomeType(name) : hasFieldNamed(type, name);
+}
+
 function isFieldOfSomeType(field: string): boolean {
   let known = FIELDS.get(field);
   if (known === undefined) {

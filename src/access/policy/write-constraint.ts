@@ -1,28 +1,35 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import { assertFhirPath } from '../../fhirpath/compile.js';
+import { rootElements } from '../../fhirpath/root-elements.js';
 
 /**
  * Refuses a write constraint that could never be evaluated.
  *
+ * @returns the names of first-level elements that it asks the resource for: a misspelt one has no values, and
+ * `%before.statuss.exists().not()` would always hold
  * @param expression FHIRPath over `%before` and `%after`
  * @throws FhirError `invalid`, `unsupported`, `too-costly` - it does not parse, or uses what is not there
  */
-export function assertWriteConstraint(expression: string): void {
+export function assertWriteConstraint(expression: string): ReadonlySet<string> {
   let outcome = OUTCOMES.get(expression);
   if (outcome === undefined) OUTCOMES.set(expression, (outcome = check(expression)));
-  if (outcome !== 'good') throw outcome;
+  if (outcome instanceof FhirError) throw outcome;
+  return outcome;
 }
 
 /** Constraints are checked at each sign-in and parsing takes milliseconds; what comes out never changes. */
-const OUTCOMES = new LRUCache<string, 'good' | FhirError>({ max: 500 });
+const OUTCOMES = new LRUCache<string, ReadonlySet<string> | FhirError>({ max: 500 });
 
-function check(expression: string): 'good' | FhirError {
+function check(expression: string): ReadonlySet<string> | FhirError {
   try {
     assertFhirPath(expression, ['before', 'after']);
-    return 'good';
+    return rootElements(expression, RESOURCES);
   } catch (error) {
     if (error instanceof FhirError) return error;
     throw error;
   }
 }
+
+/** Variables that hold the resource as it is, or as it will be. */
+const RESOURCES: ReadonlySet<string> = new Set(['after', 'before', 'context', 'resource', 'rootResource']);

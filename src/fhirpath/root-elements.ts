@@ -1,0 +1,32 @@
+import { parseFhirPath, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
+
+/**
+ * The names of first-level elements that an expression asks a resource for: `status` and `name` of
+ * `status = 'final' or %before.name.exists()`.
+ *
+ * Only names that stand directly under the root or under one of the variables are told, so there may be others.
+ *
+ * @param variables names of variables that hold a resource of the same type as the root
+ */
+export function rootElements(expression: string, variables: ReadonlySet<string>): ReadonlySet<string> {
+  const names = new Set<string>();
+  const pending = [parseFhirPath(expression)];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    // Whatever it defines may hide one of the variables.
+    if (node.type === 'FunctionInvocation' && unquote(node.text ?? '') === 'defineVariable') return new Set();
+    const name = nameAtRoot(node, variables);
+    if (name !== undefined) names.add(name);
+    pending.push(...(node.children ?? []));
+  }
+  return names;
+}
+
+function nameAtRoot(node: SyntaxNode, variables: ReadonlySet<string>): string | undefined {
+  if (node.type === 'MemberInvocation' && node.atRoot === 1) return unquote(node.text ?? '');
+  const [from, member] = node.type === 'InvocationExpression' ? (node.children ?? []) : [];
+  if (from === undefined || member?.type !== 'MemberInvocation') return undefined;
+  const variable = unwrap(from);
+  const isRoot =
+    variable.type === 'ExternalConstantTerm' && variables.has(unquote(variable.delimitedText ?? variable.text ?? ''));
+  return isRoot ? unquote(member.text ?? '') : undefined;
+}
