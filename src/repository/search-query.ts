@@ -101,7 +101,8 @@ function isStated(query: unknown): query is SearchInput {
 
 function pairsOf(query: SearchInput): (readonly [string, string])[] {
   if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
-  if (!isJsonObject(query))
+  // A Map has no properties: it would state no parameter at all, and find everything.
+  if (!isJsonObject(query) || Symbol.iterator in query)
     throw new FhirError(
       'invalid',
       'A search is a query string, parameters, an object of these, or made by createSearch',

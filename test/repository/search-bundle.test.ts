@@ -140,6 +140,7 @@ describe('what a client may have sent', () => {
     JSON.parse(JSON.stringify(createSearch({ criteria: { kind: 'all' } }))) as unknown,
     structuredClone({ ...createSearch({ criteria: { kind: 'all' } }) }),
     [createSearch({ criteria: { kind: 'all' } })],
+    new Map([['gender', gender]]),
   ])('is never taken for criteria: %j', async (query) => {
     const repository = await system(new MemoryStore());
     await withPatients(repository, 4);
