@@ -167,6 +167,10 @@ describe('a parameter', () => {
       for (const written of ['Organization/%unit', 'Organization/%unit.id']) {
         expect(criteria('Patient', `Patient?organization=${written}`, { unit: value })).toEqual(found);
       }
+      // Of several types that may stand there only the one that is written.
+      expect(criteria('Observation', 'Observation?subject=Group/%unit.id', { unit: value })).toMatchObject({ test: { types: ['Group'], id: 'a' } }); // prettier-ignore
+      const whole = criteria('Observation', 'Observation?subject=Group/%unit', { unit: value });
+      expect(whole).toMatchObject({ test: { types: ['Group'], id: 'a' } });
     }
   });
 
@@ -185,7 +189,7 @@ describe('a parameter', () => {
   });
 
   test('stands in _filter beside literals, which are decoded as in a URL', () => {
-    const found = criteria('Patient', 'Patient?_filter=family eq "a%20b" and given eq %word and _id eq %who.id', {
+    const found = criteria('Patient', 'Patient?_filter=family+eq "a%20b" and+given+eq+%word+and _id eq %who.id', {
       word: text('x'),
       who: reference('Patient', '1'),
     });

@@ -134,10 +134,6 @@ function compartmentOf(type: string, raw: string, parameters: PolicyParameters):
 /** In `_filter` a placeholder stands for a whole value, outside string literals; it becomes a literal of its own. */
 function substituteInFilter(text: string, parameters: PolicyParameters): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|[^\s()"]+/g, (token) => {
-    if (token.startsWith('"')) {
-      if (mentionsParameter(token, parameters)) throw embedded('_filter');
-      return token;
-    }
     const found = placeholderValues(token, parameters);
     if (found === undefined) {
       if (mentionsParameter(token, parameters)) throw embedded('_filter');
