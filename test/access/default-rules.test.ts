@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import {
+  administratorRules,
+  defaultRules,
+  joinRules,
+  OPERATORS_FIELDS,
+  ownUserRules,
+} from '../../src/access/policy/default-rules.js';
+import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
+import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
+
+/** What rules say of a type, without those for explanations that are empty. */
+function of(rules: AccessRules, type: string): unknown[] {
+  return rules.rulesFor(type).map(({ origin, interactions, ...rest }) => {
+    expect(origin.policy).toBeUndefined();
+    expect(rest.writeConstraints).toEqual([]);
+    return { text: origin.text, interactions: [...interactions], criteria: rest.criteria, hidden: rest.hidden, readonly: rest.readonlyFields }; // prettier-ignore
+  });
+}
+
+const ADMINISTRATIVE = ['AccessPolicy', 'Login', 'Project', 'ProjectMembership', 'User'];
+
+describe('without a policy', () => {
+  test.each(['Practitioner', 'ClientApplication', 'Bot'])('a %s may do everything but administer', (profile) => {
+    const rules = defaultRules(profile, undefined);
+    const text = `default for ${profile}: the project`;
+    const whole = { text, interactions: ALL_INTERACTIONS, criteria: ALL, readonly: [] };
+    expect(of(rules, 'Observation')).toEqual([{ ...whole, hidden: [] }]);
+    expect(of(rules, 'SmartHealthLink')).toEqual([{ ...whole, hidden: ['passcodeHash'] }]);
+    for (const type of [...ADMINISTRATIVE, 'Nonsense']) expect(of(rules, type), type).toEqual([]);
+  });
+
+  test.each(['Patient', 'RelatedPerson'])('a %s reads the compartment of its patient', (profile) => {
+    const rules = defaultRules(profile, '1');
+    const text = `default for ${profile}: the compartment of Patient/1`;
+    const read = { text, interactions: READ_INTERACTIONS, hidden: [], readonly: [] };
+    expect(of(rules, 'Patient')).toEqual([{ ...read, criteria: { kind: 'id', ids: ['1'] } }]);
+    expect(of(rules, 'Encounter')).toEqual([
+      {
+        ...read,
+        criteria: { kind: 'match', parameter: 'subject', test: { kind: 'reference', types: ['Patient'], id: '1' } },
+      },
+    ]);
+    for (const type of [...ADMINISTRATIVE, 'Organization', 'Nonsense']) expect(of(rules, type), type).toEqual([]);
+    const nobody = defaultRules(profile, undefined);
+    expect(resourceTypes().flatMap((type) => of(nobody, type))).toEqual([]);
+  });
+
+  test('rules are made once per type', () => {
+    const rules = defaultRules('Practitioner', undefined);
+    expect(rules.rulesFor('Observation')).toBe(rules.rulesFor('Observation'));
+    let made = 0;
+    const source: AccessRules = { rulesFor: (type) => ((made += 1), [unrestrictedRule(type)]) };
+    const joined = joinRules([source, defaultRules('Practitioner', undefined), source]);
+    expect(joined.rulesFor('Patient').map(({ origin }) => origin.text)).toEqual([
+      'Patient',
+      'default for Practitioner: the project',
+      'Patient',
+    ]);
+    joined.rulesFor('Patient');
+    expect(made).toBe(2);
+    expect(joined.rulesFor('Nonsense')).toEqual([]);
+    expect(made).toBe(2);
+  });
+});
+
+describe('the own User', () => {
+  test('is seen and changed, but for what others rely on', () => {
+    const open = ['contained', 'extension', 'firstName', 'id', 'language', 'lastName', 'meta', 'modifierExtension', 'text']; // prettier-ignore
+    const closed = [...typeDefinition('User')!.elements.keys()].filter((name) => !open.includes(name));
+    expect(of(ownUserRules('User/1'), 'User')).toEqual([
+      {
+        text: 'the own User',
+        interactions: [...READ_INTERACTIONS, 'update'],
+        criteria: { kind: 'id', ids: ['1'] },
+        hidden: ['passwordHash', 'mfaSecret'],
+        readonly: [...closed, 'status'],
+      },
+    ]);
+  });
+
+  test('is no other resource, and none of a program', () => {
+    expect(of(ownUserRules('User/1'), 'Patient')).toEqual([]);
+    expect(of(ownUserRules('ClientApplication/1'), 'User')).toEqual([]);
+    expect(of(ownUserRules('ClientApplication/1'), 'ClientApplication')).toEqual([]);
+  });
+});
+
+describe.each([
+  ['an administrator of a project', false],
+  ['a super administrator whom policies bind', true],
+])('%s', (_, bound) => {
+  const rules = administratorRules('clinic', bound);
+  const reads = { text: 'project administrator', interactions: READ_INTERACTIONS, criteria: ALL, hidden: [], readonly: [] }; // prettier-ignore
+  const writes = (...more: string[]): readonly string[] => [...READ_INTERACTIONS, ...(bound ? [] : more)];
+
+  test('has the policies', () => {
+    const interactions = writes('create', 'update', 'delete');
+    expect(of(rules, 'AccessPolicy')).toEqual([{ ...reads, interactions }]);
+  });
+
+  test('reads the members and the programs', () => {
+    expect(of(rules, 'ProjectMembership')).toEqual([reads]);
+    expect(of(rules, 'Bot')).toEqual([reads]);
+    const secrets = ['secret', 'retiringSecret', 'identityProvider.clientSecret', 'identityProvider.userInfoApiKey'];
+    expect(of(rules, 'ClientApplication')).toEqual([{ ...reads, hidden: secrets }]);
+    const text = 'project administrator: members of the project';
+    expect(of(rules, 'User')).toEqual([
+      { ...reads, text, criteria: MEMBER_USERS, hidden: ['passwordHash', 'mfaSecret'] },
+    ]);
+  });
+
+  test('has the own project but for what belongs to the operator', () => {
+    expect(of(rules, 'Project')).toEqual([
+      {
+        text: 'project administrator: the own project',
+        interactions: writes('update'),
+        criteria: { kind: 'id', ids: ['clinic'] },
+        hidden: ['secret', 'systemSecret', 'site.googleClientSecret', 'site.recaptchaSecretKey'],
+        readonly: OPERATORS_FIELDS,
+      },
+    ]);
+    expect(OPERATORS_FIELDS).toEqual(['active', 'features', 'link', 'owner', 'strictMode', 'superAdmin', 'systemSetting']); // prettier-ignore
+  });
+
+  test('has nothing more', () => {
+    for (const type of ['Patient', 'Login', 'JsonWebKey', 'Nonsense']) expect(of(rules, type), type).toEqual([]);
+  });
+});
