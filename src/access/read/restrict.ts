@@ -130,7 +130,7 @@ function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): 
     const fields = [...hidden].sort().join();
     let unread = hiddenBy.get(fields);
     if (unread === undefined) {
-      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => isHidden(type, reading, hidden)))));
+      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => readsHidden(type, reading, hidden)))));
     }
     const key = JSON.stringify([...unread]);
     const group = groups.get(key);
@@ -171,9 +171,4 @@ function readingOf(criteria: Criteria): string | undefined {
     default:
       return undefined;
   }
-}
-
-function isHidden(type: string, reading: string, hidden: readonly string[]): boolean {
-  if (reading === '_lastUpdated') return hidden.includes('meta') || hidden.includes('meta.lastUpdated');
-  return readsHidden(type, reading, hidden);
 }
