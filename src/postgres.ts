@@ -1,5 +1,11 @@
 export type { PostgresStoreOptions } from './stores/postgres/config.js';
-export type { PostgresAnswer, PostgresClient, PostgresPool, PostgresStatement } from './stores/postgres/driver.js';
+export type {
+  PoolListening,
+  PostgresAnswer,
+  PostgresClient,
+  PostgresPool,
+  PostgresStatement,
+} from './stores/postgres/driver.js';
 export { type PgliteDatabase, pglitePool } from './stores/postgres/pglite-pool.js';
 export type { PostgresVerification } from './stores/postgres/maintenance.js';
 export { type PostgresPools, PostgresStore } from './stores/postgres/store.js';

@@ -7,12 +7,13 @@ export interface OutcomeIssue {
   /** Human text, safe for clients. */
   readonly diagnostics?: string;
   /** What programs tell the issue by, where its code is too coarse: `OperationOutcome.issue.details.coding`. */
-  readonly coding?: Coding;
+  readonly coding?: OutcomeCoding;
   /** FHIRPath locations, such as `Patient.name[0].family`. */
   readonly expression?: readonly string[];
 }
 
-interface Coding {
+/** A code for programs that the issue's own code is too coarse for. */
+export interface OutcomeCoding {
   readonly system: string;
   readonly code: string;
 }
@@ -24,7 +25,7 @@ export interface OperationOutcome {
   issue: {
     severity: 'fatal' | 'error' | 'warning' | 'information';
     code: string;
-    details?: { coding?: Coding[]; text: string };
+    details?: { coding?: OutcomeCoding[]; text: string };
     expression?: string[];
   }[];
 }

@@ -16,13 +16,19 @@ import { authored, copyAs, nameToId, openProject, type ProjectSession, targetOf 
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 
-type Fixed = 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained';
-
-/** What to change about a program. Left out: stays as it is. Null: taken away. */
+/** What to change about a ClientApplication. Left out: stays as it is. Null: removed. */
 export type ClientChanges = {
-  [Name in keyof Omit<ClientApplication, Fixed | 'secret' | 'retiringSecret'>]?: ClientApplication[Name] | null;
+  [
+    Name in keyof Omit<
+      ClientApplication,
+      'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained' | 'secret' | 'retiringSecret'
+    >
+  ]?: ClientApplication[Name] | null;
 };
-export type BotChanges = { [Name in keyof Omit<Bot, Fixed>]?: Bot[Name] | null };
+/** What to change about a Bot. Left out: stays as it is. Null: removed. */
+export type BotChanges = {
+  [Name in keyof Omit<Bot, 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained'>]?: Bot[Name] | null;
+};
 
 /**
  * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. The secret has

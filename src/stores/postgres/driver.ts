@@ -7,7 +7,7 @@ export interface PostgresPool {
   readonly off?: PoolListening;
   /**
    * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
-   * with {@link options}. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
+   * with `options`. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
    * after `cancelWait` its connection is closed.
    */
   readonly Client?: new (options: never) => object;
@@ -15,7 +15,8 @@ export interface PostgresPool {
   readonly options?: object;
 }
 
-interface PoolListening {
+/** How a pool reports new connections and lost idle ones. */
+export interface PoolListening {
   (event: 'error', listener: (error: Error) => void): unknown;
   (event: 'connect', listener: (client: PostgresClient) => void): unknown;
 }

@@ -111,11 +111,18 @@ export const HOSTILE_ARGUMENTS: readonly HostileDocument[] = [
     outcome: 'answered',
   },
   {
+    name: '3,000 alternatives in _filter that nobody matches',
+    make: textOf(
+      () => `{ PatientList(_filter: "${pieces(3000, (index) => `name co q${index} or`)} name co q") { id } }`,
+    ),
+    outcome: 'answered',
+  },
+  {
     name: '5,600 alternatives in _filter that nobody matches',
     make: textOf(
       () => `{ PatientList(_filter: "${pieces(5600, (index) => `name co q${index} or`)} name co q") { id } }`,
     ),
-    outcome: 'answered',
+    outcome: 'too-costly',
   },
   {
     name: '50 filters of 99,000 characters in a variable',
