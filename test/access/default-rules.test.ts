@@ -125,6 +125,13 @@ describe.each([
     expect(OPERATORS_FIELDS).toEqual(['active', 'features', 'link', 'owner', 'strictMode', 'superAdmin', 'systemSetting']); // prettier-ignore
   });
 
+  test('changes policies and the project unless it is said otherwise', () => {
+    const full = administratorRules('clinic', false);
+    for (const type of ['AccessPolicy', 'Project']) {
+      expect(of(administratorRules('clinic'), type)).toEqual(of(full, type));
+    }
+  });
+
   test('has nothing more', () => {
     for (const type of ['Patient', 'Login', 'JsonWebKey', 'Nonsense']) expect(of(rules, type), type).toEqual([]);
   });

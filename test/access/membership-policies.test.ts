@@ -71,6 +71,7 @@ describe('a membership is not understood', () => {
   test.each<[object, string]>([
     [{ accesPolicy: policy }, 'accesPolicy: unknown element. Did you mean "accessPolicy"?'],
     [{ Active: true }, 'Active: unknown element.'],
+    [{ access_Policy: policy }, 'access_Policy: unknown element.'],
     [{ _nothing: {} }, '_nothing: unknown element.'],
     [{ __active: {} }, '__active: unknown element.'],
     [{ _access: [] }, '_access: extensions of this element are not understood'],
@@ -95,6 +96,7 @@ describe('a membership is not understood', () => {
       { name: 'x', valueString: 7 },
       { name: 'x', valueReference: { display: 'x' } },
       { name: 'x', valueReference: { reference: 'nowhere' } },
+      { name: 'x', valueReference: { reference: 7 } },
       { name: 'x', valueReference: { reference: 'https://elsewhere.example/Patient/1' } },
       { name: 'x', valueString: 'x', valueReference: policy },
       { name: 'x', valueString: 7, valueReference: policy },

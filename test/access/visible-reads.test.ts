@@ -13,7 +13,7 @@ const rule = (criteria: Criteria, hidden: string[] = [], interactions?: Interact
   ...(interactions === undefined ? {} : { interactions: new Set(interactions) }),
 });
 const female: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };
-const chained: Criteria = { kind: 'chain', parameter: 'organization', type: 'Organization', of: ALL };
+const chained = { kind: 'chain', parameter: 'organization', type: 'Organization', of: ALL } as const;
 
 function member(rules: { readonly [type: string]: readonly AccessRule[] }): Caller {
   return memberCaller({
@@ -188,15 +188,26 @@ describe('a read', () => {
       inside,
       'missing',
     ]);
+    expect(await read(system, ['Patient', 'a'], ['Login', 'x'])).toEqual([inside, 'missing']);
+    expect(await read(system, ['Patient', 'a', '1'], ['Patient', 'a'], ['Patient', 'b'])).toHaveLength(3);
     // Nothing to decide: the versions need no look at what is there now.
     expect(calls.read.at(-1)).toHaveLength(3);
+  });
+
+  test('of a version needs one rule that grants it and the resource as it is now', async () => {
+    await put('Patient', 'a', { active: false });
+    await put('Patient', 'a', { gender: 'female' });
+    const inactive: Criteria = { kind: 'match', parameter: 'active', test: { kind: 'token', code: 'false' } };
+    expect(await read(member({ Patient: [rule(female), rule(inactive)] }), ['Patient', 'a', '1'])).toEqual(['missing']);
+    const both = member({ Patient: [rule(female), rule({ kind: 'id', ids: ['a'] })] });
+    expect(await read(both, ['Patient', 'a', '1'])).toEqual([{ 'Patient/a': '1', active: false }]);
   });
 
   test('asks once per type for rules with chains', async () => {
     await put('Organization', 'north');
     await put('Patient', 'a', { managingOrganization: { reference: 'Organization/north' } });
     await put('Patient', 'b');
-    const caller = member({ Patient: [rule(chained)], Organization: [rule(ALL)] });
+    const caller = member({ Patient: [rule(chained), rule({ ...chained, of: female })], Organization: [rule(ALL)] });
     const [a, b] = (await read(caller, ['Patient', 'a'], ['Patient', 'b'], ['Organization', 'north'])) as unknown[];
     expect([a, b]).toEqual([expect.objectContaining({ 'Patient/a': '1' }), 'missing']);
     expect(calls.searches).toBe(1);
@@ -255,6 +266,12 @@ describe('a history', () => {
     expect(await history(caller, 'a', 0, 500)).toEqual([granted.join(', '), granted.length]);
     expect(await history(caller, 'a', 23, 2)).toEqual([granted.slice(23, 25).join(', '), granted.length]);
     expect(await history(caller, 'a', 500, 2)).toEqual(['', granted.length]);
+  });
+
+  test('of any length is one page of the store where a rule opens the type', async () => {
+    for (let n = 1; n <= 60; n += 1) await put('Patient', 'a');
+    expect(await history(member({ Patient: [rule(ALL)] }), 'a', 1, 1)).toEqual(['put 59', 60]);
+    expect(calls.histories).toBe(1);
   });
 
   test('has no version twice when others are written between two batches', async () => {
