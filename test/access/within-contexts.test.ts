@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { withinContexts } from '../../src/access/policy/binary-context.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../../src/access/rule.js';
-import { ALL, and, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { resourceTypes } from '../../src/fhir/definitions.js';
+import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 
 const WITHOUT: Criteria = {
   kind: 'match',
@@ -60,4 +61,34 @@ test('without a rule for Binary there is none, whatever else may be read', () =>
   const rules: AccessRules = { rulesFor: (type) => (asked.push(type), type === 'Binary' ? [] : [rule(ALL)]) };
   expect(withinContexts(rules).rulesFor('Binary')).toEqual([]);
   expect(asked).toEqual(['Binary']);
+});
+
+test('the condition of a context stands with the others of a rule', () => {
+  const own = { text: 'b', criteria: id('b'), missing: ['x'] };
+  const rules: AccessRules = {
+    rulesFor: (type) => (type === 'Binary' ? [rule(id('b'), { conditions: [own] })] : []),
+  };
+  const readable = or([WITHOUT, contextOf('Binary', and([id('b'), WITHOUT]))]);
+  const text = 'the securityContext, where there is one, can be read';
+  expect(withinContexts(rules).rulesFor('Binary')[0]!.conditions).toEqual([
+    own,
+    { text, criteria: readable, missing: [] },
+  ]);
+});
+
+test('rules that cost too much together are refused before all types are compiled', () => {
+  const asked = new Set<string>();
+  const costly = Array.from({ length: 500 }, (_, n) =>
+    not({ kind: 'match', parameter: 'identifier', test: { kind: 'token', code: `${n}` } }),
+  );
+  const rules: AccessRules = { rulesFor: (type) => (asked.add(type), [rule(and(costly))]) };
+  expect(() => withinContexts(rules).rulesFor('Binary')).toThrow(expect.objectContaining({ code: 'too-costly' }));
+  // Ten types, and Binary, whose rules were asked for first.
+  expect(asked.size).toBeGreaterThan(2);
+  expect(asked.size).toBeLessThan(12);
+  const last = resourceTypes().at(-1)!;
+  const single: AccessRules = {
+    rulesFor: (type) => (type === 'Binary' ? [rule(id('b'))] : type === last ? [rule(and(costly))] : []), // prettier-ignore
+  };
+  expect(() => withinContexts(single).rulesFor('Binary')).toThrow(expect.objectContaining({ code: 'too-costly' }));
 });
