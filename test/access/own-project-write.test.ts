@@ -49,7 +49,7 @@ describe('the own Project of trusted code', () => {
 
   test('changes what is its own', () => {
     const asked = project({ name: 'New', secret: [{ name: 'a', valueString: 'b' }] });
-    expect(ownProjectWrite(project({ name: 'Old', description: 'x' }), asked)).toEqual(asked);
+    expect(ownProjectWrite(project({ name: 'Old', description: 'x' }), asked)).toStrictEqual(asked);
   });
 });
 
@@ -68,6 +68,7 @@ describe('secrets that a write leaves out', () => {
     expect(keep('ClientApplication', { secret: 's' }, { secret: 't' })).toEqual({ secret: 't' });
     expect(keep('ClientApplication', {}, { secret: 't', name: 'B' })).toEqual({ secret: 't', name: 'B' });
     expect(keep('Patient', { name: 'A' }, { active: true })).toEqual({ active: true });
+    expect(keep('ClientApplication', { name: 'A' }, { name: 'B' })).toStrictEqual({ name: 'B' });
   });
 
   test('stay inside an element that stays', () => {
