@@ -125,6 +125,11 @@ describe('the link to the patient', () => {
     expect(() => assertPatientLink(own, other('r'), { ...other('r'), patient: 'x' } as never, true)).not.toThrow();
   });
 
+  test('is nothing of another type, whatever its id', () => {
+    const other = { ...related(), resourceType: 'Basic' } as unknown as AnyResource;
+    for (const caller of [own, none]) expect(() => assertPatientLink(caller, null, other, true)).not.toThrow();
+  });
+
   test('is not brought back with a deleted record, nor made for the own profile', () => {
     expect(() => assertPatientLink(some, null, related(), true)).toThrow(refusal('patient', OTHERS));
     expect(() => assertPatientLink(every, null, related(), true)).not.toThrow();
