@@ -1,8 +1,8 @@
-import { searchParameter } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse/parse-search.js';
+import { parameterNames, type SearchPair, searchPairs } from '../search/parse/search-pairs.js';
 
 declare const made: unique symbol;
 
@@ -42,39 +42,25 @@ export function createSearch(request: SearchRequest): CriteriaSearch {
 /** A search that was read; `pairs` are its parameters where it was stated by some. */
 export interface ReadSearch {
   readonly request: SearchRequest;
-  readonly pairs: readonly (readonly [name: string, value: string])[] | undefined;
+  readonly pairs: readonly SearchPair[] | undefined;
 }
 
 /** @throws FhirError `invalid`, `unsupported`, `too-costly` */
 export function readSearch(type: string, query: RepositorySearch, baseUrl: string | undefined): ReadSearch {
   if (isMade(query)) return { request: query, pairs: undefined };
-  const pairs = pairsOf(query);
+  const pairs = searchPairs(query, createSearchHint);
   return { request: parseSearch(type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
 }
 
-/**
- * The names of the parameters that a search is stated by, without modifiers and chains. Never throws.
- *
- * Of names that are none nothing is told: who types a name into the wrong place would leave it in the audit trail.
- */
+/** The names of the parameters of a search, for audit records; see `parameterNames`. Never throws. */
 export function auditedParameters(type: string, query: RepositorySearch): readonly string[] {
   const names = isMade(query)
     ? parametersIn(query.criteria)
     : isStated(query)
-      ? pairsOf(query).map(([name]) => name.split(/[:.]/, 1)[0]!)
+      ? searchPairs(query).map(([name]) => name)
       : [];
-  return [...new Set(names)].filter((name) => RESULT_NAMES.has(name) || searchParameter(type, name) !== undefined);
+  return parameterNames(type, names);
 }
-
-const RESULT_NAMES: ReadonlySet<string> = new Set([
-  '_count',
-  '_filter',
-  '_has',
-  '_offset',
-  '_sort',
-  '_summary',
-  '_total',
-]);
 
 const CRITERIA_KINDS: ReadonlySet<unknown> = new Set<Criteria['kind']>([
   'all',
@@ -99,25 +85,10 @@ function isStated(query: unknown): query is SearchInput {
   return typeof query === 'string' || (typeof query === 'object' && query !== null);
 }
 
-function pairsOf(query: SearchInput): (readonly [string, string])[] {
-  if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
-  // A Map has no properties: it would state no parameter at all, and find everything.
-  if (!isJsonObject(query) || Symbol.iterator in query)
-    throw new FhirError(
-      'invalid',
-      'A search is a query string, parameters, an object of these, or made by createSearch',
-    );
-  return Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : value === undefined ? [] : [value]).map(
-      (one) => [name, textOf(name, one)] as const,
-    ),
-  );
-}
-
-function textOf(name: string, value: unknown): string {
-  if (typeof value === 'string') return value;
-  const hint = name === 'criteria' || name === 'of' ? '; criteria go in by createSearch' : '';
-  throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string${hint}`);
+/** Where a criteria object was meant. */
+function createSearchHint(name: string): string {
+  if (name === '') return ', or made by createSearch';
+  return name === 'criteria' || name === 'of' ? '; criteria go in by createSearch' : '';
 }
 
 function parametersIn(criteria: Criteria): string[] {

@@ -129,6 +129,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     });
 
     test.each([
+      [new Map([['name', 'Ann']]) as never, 'invalid'],
       [{ kind: 'all', name: 'Ann' }, 'invalid'],
       [{ criteria: { kind: 'all' }, name: 'Ann' }, 'invalid'],
       ['nothing=1', 'invalid'],

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
-import { searchParameter } from '../../fhir/definitions.js';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { isJsonObject } from '../../fhir/resource.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
 import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
+import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
 import { memberPage, pageLinks } from './member-pages.js';
@@ -41,8 +40,9 @@ export function searchMembers(
   return audited(context, 'search-members', async (facts) => {
     const session = await openProject(project, context, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
-    const pairs = pairsOf(query);
-    facts.parameters = auditedNames(pairs);
+    const pairs = query === undefined ? [] : searchPairs(query);
+    const names = pairs.map(([name]) => name);
+    facts.parameters = parameterNames('ProjectMembership', names, isOwn);
     await readProject(session);
     const bundle = await findMembers(session, pairs);
     facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;
@@ -74,9 +74,7 @@ function assertAdministrative(criteria: Criteria): void {
   }
 }
 
-type Pair = readonly [name: string, value: string];
-
-async function findMembers(session: ProjectSession, pairs: readonly Pair[]): Promise<Bundle<ProjectMembership>> {
+async function findMembers(session: ProjectSession, pairs: readonly SearchPair[]): Promise<Bundle<ProjectMembership>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
   const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
@@ -117,7 +115,11 @@ function isOwn(name: string): boolean {
   return base === 'name' || base === 'email';
 }
 
-async function withOwnParameters(session: ProjectSession, rest: Criteria, own: readonly Pair[]): Promise<Criteria> {
+async function withOwnParameters(
+  session: ProjectSession,
+  rest: Criteria,
+  own: readonly SearchPair[],
+): Promise<Criteria> {
   const emails = own.filter(([name]) => name.startsWith('email'));
   const names = [
     ...new Map(own.filter(([name]) => name.startsWith('name')).map((pair) => [pair.join('='), pair])).values(),
@@ -171,34 +173,3 @@ async function lostProfiles(
   });
   return issue.length === 0 ? undefined : { resourceType: 'OperationOutcome', issue };
 }
-
-function pairsOf(query: unknown): Pair[] {
-  if (query === undefined) return [];
-  if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
-  if (!isJsonObject(query))
-    throw new FhirError('invalid', 'A search is a query string, parameters or an object of them');
-  return Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : value === undefined ? [] : [value]).map((one: unknown): Pair => {
-      if (typeof one === 'string') return [name, one];
-      throw new FhirError('invalid', `The value of search parameter "${name.slice(0, 40)}" must be a string`);
-    }),
-  );
-}
-
-/** Names that are none could hold anything, and stay out of the audit trail. */
-function auditedNames(pairs: readonly Pair[]): string[] {
-  const names = pairs.map(([name]) => name.split(/[:.]/, 1)[0]!);
-  const known = (name: string): boolean =>
-    isOwn(name) || RESULT_NAMES.has(name) || searchParameter('ProjectMembership', name) !== undefined;
-  return [...new Set(names)].filter(known);
-}
-
-const RESULT_NAMES: ReadonlySet<string> = new Set([
-  '_count',
-  '_filter',
-  '_has',
-  '_offset',
-  '_sort',
-  '_summary',
-  '_total',
-]);
