@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -252,7 +251,8 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
             async query(statement) {
               const answer = await client.query(statement);
               if (!statement.text.startsWith('WITH') || ++written < 2) return answer;
-              const end = once(client, 'end');
+              // events.once would reject with the error that the killed connection emits before it ends.
+              const end = new Promise((resolve) => client.once('end', resolve));
               await admin.query(
                 `SELECT pg_terminate_backend(${(client as unknown as { processID: number }).processID})`,
               );
