@@ -1,4 +1,4 @@
-import { isResourceId } from './resource.js';
+import { isJsonObject, isResourceId } from './resource.js';
 
 /**
  * What the text of a `Reference.reference` points to. See https://hl7.org/fhir/R4/references.html#literal.
@@ -48,6 +48,11 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
 /** The `Type/id` text of a local resource. */
 export function referenceTo(type: string, id: string): string {
   return `${type}/${id}`;
+}
+
+/** The text of a Reference in data that may hold anything; undefined for what is no Reference with a text. */
+export function referenceText(value: unknown): string | undefined {
+  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
 }
 
 /**

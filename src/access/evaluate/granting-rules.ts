@@ -22,8 +22,8 @@ export interface GrantedRow<Row extends StoredResource = StoredResource> {
  * see a newer version than the one that was read before. The rule then grants that version and says nothing of the older
  * one, so the newer version takes its place.
  *
- * @param ids what to ask the store about. A caller that read them and found less gives all of them, so that neither the
- * number of calls nor their time tells what is there unseen. Default: those of the rows.
+ * @param ids what to ask the store about. A caller that read them and found less gives all of them, so that
+ * the calls do not depend on what exists unseen. Default: those of the rows.
  */
 export async function grantsOf<Row extends StoredResource>(
   store: ResourceStore,
@@ -130,7 +130,7 @@ export async function maskFound(
   const unknown = unrestrictedRule('whichever rule granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
   return rows.map((found, index) => {
     const { row, rules } = granted[index]!;
-    // Some rule granted the version that was found. Where it changed meanwhile, nobody knows which: what any hides is hidden.
+    // Some rule granted the version that was found. If it has changed since, nobody knows which rule, so whatever any of them hides is hidden.
     return mask(found, row === found && rules.length > 0 ? rules : [unknown]);
   });
 }

@@ -163,7 +163,7 @@ function grantingRules(
 ): readonly AccessRule[] {
   if (isBound(subject, interaction)) return [];
   if (!subject.deleted) return rules.filter((rule) => subject.granted.has(rule));
-  // A deletion is told to who reads all of the type, and only to them.
+  // Only callers who read all of the type learn of a deletion.
   const isOpen = ({ criteria }: AccessRule): boolean => criteria.kind === 'all';
   if (interaction === 'history' || interaction === 'vread') return rules.filter(isOpen);
   // Deleting once more changes nothing.

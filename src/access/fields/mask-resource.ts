@@ -37,7 +37,7 @@ export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
 }
 
 /** True where a field is one of those named, or inside one. */
-export function coversField(named: readonly string[], field: string): boolean {
+function coversField(named: readonly string[], field: string): boolean {
   return named.some((other) => covers(other, field));
 }
 

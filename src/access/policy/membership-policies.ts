@@ -1,6 +1,6 @@
 import { typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { idOf, parseReference } from '../../fhir/reference.js';
+import { idOf, parseReference, referenceText } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
@@ -91,7 +91,7 @@ class Reader implements MembershipPolicies {
   }
 
   choose(policy: unknown, parameter: unknown, path: string, policyPath: string): void {
-    const reference = referenceIn(policy);
+    const reference = referenceText(policy);
     const id = reference === undefined ? undefined : idOf(reference, 'AccessPolicy');
     const parameters = new Map<string, readonly PolicyValue[]>();
     for (const [item, at] of this.items(parameter, `${path}.parameter`)) {
@@ -111,11 +111,7 @@ function readParameter(parameter: JsonObject): { readonly name: string; readonly
   if (typeof valueString === 'string' && valueReference === undefined) {
     return { name, value: { kind: 'string', text: valueString } };
   }
-  const parsed = parseReference(referenceIn(valueReference) ?? '');
+  const parsed = parseReference(referenceText(valueReference) ?? '');
   if (parsed?.kind !== 'local' || valueString !== undefined) return undefined;
   return { name, value: { kind: 'reference', type: parsed.type, id: parsed.id } };
-}
-
-function referenceIn(value: unknown): string | undefined {
-  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
 }

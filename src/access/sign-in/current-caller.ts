@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { and, type Criteria, not, or } from '../../search/criteria/criteria.js';
+import { and, type Criteria, not, notLastUpdatedAt, or } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
@@ -74,9 +74,8 @@ async function confirm(store: ResourceStore, caller: MemberCaller, stillMay: Sti
 function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
   const { project, membership, admin, profile } = caller;
   const itself: Criteria = { kind: 'id', ids: [membership] };
-  const updated = Date.parse(lastUpdated);
   const changed = or([
-    { kind: 'last-updated', test: { kind: 'date', prefix: 'ne', low: updated, high: updated + 1 } },
+    notLastUpdatedAt(lastUpdated),
     // Two versions may be of one millisecond.
     flagIs('active', 'false'),
     ...(admin ? [not(flagIs('admin', 'true'))] : []),

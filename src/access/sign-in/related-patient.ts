@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseDate } from '../../fhir/date.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseReference, referenceTo } from '../../fhir/reference.js';
+import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 
 /**
- * The id of the Patient whose compartment a RelatedPerson stands for: `RelatedPerson.patient` while the record is active
- * and its period holds. What cannot be read as either stands for nobody.
+ * The id of the Patient whose compartment a RelatedPerson sees: `RelatedPerson.patient` while the record is active
+ * and its period holds. A link that cannot be read gives no Patient.
  *
  * The link is not followed any further: where a Patient was merged into another one (`Patient.link`), staff changes
  * `RelatedPerson.patient`.
@@ -17,8 +17,8 @@ import { decide } from '../decide.js';
  */
 export function relatedPatient(related: AnyResource, now: number): string | undefined {
   const { patient, active = true, period = {} } = elementsOf(related);
-  if (active !== true || !isJsonObject(period) || !holds(period, now) || !isJsonObject(patient)) return undefined;
-  const reference = typeof patient['reference'] === 'string' ? parseReference(patient['reference']) : undefined;
+  if (active !== true || !isJsonObject(period) || !holds(period, now)) return undefined;
+  const reference = parseReference(referenceText(patient) ?? '');
   return reference?.kind === 'local' && reference.type === 'Patient' ? reference.id : undefined;
 }
 

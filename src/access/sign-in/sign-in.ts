@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { idOf, parseReference } from '../../fhir/reference.js';
+import { idOf, parseReference, referenceText } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
@@ -167,7 +167,7 @@ async function findMembership(store: ResourceStore, credentials: SignInIdentity)
 async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
   const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
   if (entry?.status === 'found') {
-    const project = idOf(referenceOf(elementsOf(entry.resource)['project']) ?? '', 'Project');
+    const project = idOf(referenceText(elementsOf(entry.resource)['project']) ?? '', 'Project');
     if (project !== undefined) {
       const [found] = await store.read([{ project, type: 'ProjectMembership', id }]);
       if (found?.status === 'found') return { project, membership: found.resource };
@@ -183,7 +183,7 @@ function chooseMembership(found: readonly StoredResource[], project: string): An
   if (active.length > 1) {
     const memberships = active.map(({ resource }) => ({
       membership: `ProjectMembership/${resource.id!}`,
-      profile: referenceOf(elementsOf(resource)['profile']),
+      profile: referenceText(elementsOf(resource)['profile']),
     }));
     throw new FhirError(
       'membership-ambiguous',
@@ -286,13 +286,9 @@ function requireId(name: ResourceRef, type: string): string {
 }
 
 function referenceIn(elements: JsonObject, name: string): string {
-  const reference = referenceOf(elements[name]);
+  const reference = referenceText(elements[name]);
   if (reference !== undefined && parseReference(reference)?.kind === 'local') return reference;
   throw new FhirError('membership-missing', `The membership names no ${name}`);
-}
-
-function referenceOf(value: unknown): string | undefined {
-  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
 }
 
 function split(reference: string): { readonly type: string; readonly id: string } {

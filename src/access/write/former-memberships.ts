@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { referenceText } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions, PutWrite, ResourceStore } from '../../store/store.js';
 
@@ -20,8 +21,8 @@ const FORMER_MEMBERSHIPS = '/former-memberships';
  */
 export function formerMembershipWrite(project: string, membership: AnyResource): PutWrite | undefined {
   const elements = elementsOf(membership);
-  const user = referenceIn(elements['user']);
-  const profile = referenceIn(elements['profile']);
+  const user = referenceText(elements['user']);
+  const profile = referenceText(elements['profile']);
   if (user?.startsWith('User/') !== true || profile === undefined) return undefined;
   // One record per link: removing the same person again and again leaves one.
   const id = createHash('sha256')
@@ -57,9 +58,5 @@ export async function formerProfiles(
     refersTo('project', { type: 'Project', id: project }),
   ]);
   const { matches } = await store.search({ project: FORMER_MEMBERSHIPS, type: 'ProjectMembership', criteria }, options);
-  return matches.flatMap(({ resource }) => referenceIn(elementsOf(resource)['profile']) ?? []);
-}
-
-function referenceIn(value: unknown): string | undefined {
-  return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
+  return matches.flatMap(({ resource }) => referenceText(elementsOf(resource)['profile']) ?? []);
 }

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
-import { and, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
+import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceKey, type ResourceStore } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import type { ReadyWrite } from './ready-write.js';
@@ -80,12 +80,7 @@ async function namedByNoProject(
     (one) => isJsonObject(one) && one['reference'] === nameOf(key),
   );
   if (named) throw withIndex(inUse(key, `Project/${project}`), from);
-  const updated = Date.parse(found.lastUpdated);
-  const changed: Criteria = {
-    kind: 'last-updated',
-    test: { kind: 'date', prefix: 'ne', low: updated, high: updated + 1 },
-  };
-  const criteria = and([{ kind: 'id', ids: [project] }, changed]);
+  const criteria = and([{ kind: 'id', ids: [project] }, notLastUpdatedAt(found.lastUpdated)]);
   const query = { project: SERVER_SCOPE, type: 'Project', criteria };
   return [{ write: { kind: 'unmatched', query }, from, rulesForAnswer: [], refusal: 'decide again' }];
 }

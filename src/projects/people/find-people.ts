@@ -6,7 +6,7 @@ import { restrictQuery } from '../../access/read/restrict-query.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
-import type { InviteRequest, PersonType } from '../body/invite-body.js';
+import type { InviteRequest } from '../body/invite-body.js';
 import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** The resource that represents a person in a project. */
@@ -155,10 +155,6 @@ export async function readProfile(session: ProjectSession, profile: string): Pro
 export async function readUser(session: ProjectSession, user: string): Promise<User | undefined> {
   const [found] = await session.guard.read([splitReference(user)], session.options);
   return found?.status === 'found' && found.resource.resourceType === 'User' ? (found.resource as User) : undefined;
-}
-
-export function isPersonType(type: string): type is PersonType {
-  return type === 'Patient' || type === 'Practitioner' || type === 'RelatedPerson';
 }
 
 function likeEmail(email: string): Criteria {

@@ -222,6 +222,16 @@ export function refersTo(
   return { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
 }
 
+/**
+ * The resource was last written at another moment than this.
+ *
+ * @param lastUpdated ISO 8601 instant, to the millisecond
+ */
+export function notLastUpdatedAt(lastUpdated: string): Criteria {
+  const low = Date.parse(lastUpdated);
+  return { kind: 'last-updated', test: { kind: 'date', prefix: 'ne', low, high: low + 1 } };
+}
+
 /** Conjunction, simplified: nested `and`s are flattened, `all` drops out, one `none` decides. */
 export function and(criteria: readonly Criteria[]): Criteria {
   const of = criteria.flatMap((one) => (one.kind === 'and' ? one.of : one.kind === 'all' ? [] : [one]));
