@@ -19,12 +19,13 @@ export {
   type ServerCaller,
   type SystemCaller,
 } from './access/caller.js';
-export { checkPolicies, type CheckPoliciesOptions, type PolicyFinding } from './access/explain/check-policies.js';
+export { checkPolicies, type PolicyCheck, type PolicyFinding } from './access/explain/check-policies.js';
 export {
   explainAccess,
   type AccessExplanation,
   type DenialReason,
-  type ExplainAccessOptions,
+  type AccessQuestion,
+  type ExplainAccessContext,
   type InteractionExplanation,
 } from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
@@ -101,11 +102,18 @@ export { nameForMessage } from './projects/mail/name-for-message.js';
 export type { ProjectContext } from './projects/session/project-context.js';
 export { removeMember } from './projects/members/remove-member.js';
 export { resendInvitation } from './projects/invite/resend-invitation.js';
-export { rotateClientSecret, type RotationOptions } from './projects/clients/rotate-client-secret.js';
+export { rotateClientSecret, type SecretRotation } from './projects/clients/rotate-client-secret.js';
 export { searchMembers } from './projects/members/search-members.js';
 export { updateMember, type MemberChanges } from './projects/members/update-member.js';
-export { type BotChanges, type ClientChanges, updateBot, updateClient } from './projects/clients/update-client.js';
-export { verifyClientSecret } from './projects/clients/verify-client-secret.js';
+export {
+  type BotChanges,
+  type BotRef,
+  type ClientChanges,
+  type ClientRef,
+  updateBot,
+  updateClient,
+} from './projects/clients/update-client.js';
+export { type PresentedSecret, verifyClientSecret } from './projects/clients/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
@@ -114,5 +122,6 @@ export { createSearch, type CriteriaSearch, type RepositorySearch } from './repo
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export type { SearchPosition } from './search/evaluate/sort.js';
 export type { ResourceStore } from './store/store.js';
+export type { StoreContext } from './store/store-context.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';

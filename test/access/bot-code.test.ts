@@ -61,7 +61,11 @@ describe.each([
     expect(await trusted.read('Binary', id)).toEqual(changed);
 
     const next = await repositoryOf(store, admin).create<Binary>({ ...EVIL, id: undefined as never });
-    await updateBot('clinic', `Bot/${bot.id!}`, { sourceCode: { url: `Binary/${next.id}` } }, { store, caller: admin });
+    await updateBot(
+      { project: 'clinic', bot: `Bot/${bot.id!}` },
+      { sourceCode: { url: `Binary/${next.id}` } },
+      { store, caller: admin },
+    );
     expect(await mine.update<Binary>({ ...EVIL, id })).toMatchObject({ data: EVIL.data });
     expect(await codeOf(mine.delete('Binary', next.id))).toBe('forbidden');
   });

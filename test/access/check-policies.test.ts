@@ -1,12 +1,9 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import {
-  checkPolicies,
-  type CheckPoliciesOptions,
-  type PolicyFinding,
-} from '../../src/access/explain/check-policies.js';
+import { checkPolicies, type PolicyCheck, type PolicyFinding } from '../../src/access/explain/check-policies.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import type { StoreContext } from '../../src/store/store-context.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { storeWith } from '../graphql/harness.js';
 import { codeOf, overStores } from '../repository/harness.js';
@@ -40,8 +37,11 @@ function using(id: string, ...parameter: readonly object[]): object {
   return { access: [{ policy: { reference: `AccessPolicy/${id}` }, ...(parameter.length > 0 ? { parameter } : {}) }] };
 }
 
-async function all(store: ResourceStore, options?: CheckPoliciesOptions): Promise<PolicyFinding[]> {
-  return collected(checkPolicies(store, options));
+async function all(
+  store: ResourceStore,
+  options: PolicyCheck & Pick<StoreContext, 'signal'> = {},
+): Promise<PolicyFinding[]> {
+  return collected(checkPolicies(options, { store, signal: options.signal }));
 }
 
 async function collected(findings: AsyncIterable<PolicyFinding>): Promise<PolicyFinding[]> {
@@ -203,7 +203,7 @@ overStores('checkPolicies', (open) => {
         return page;
       },
     });
-    const findings = checkPolicies(watched);
+    const findings = checkPolicies({}, { store: watched });
     const { value: first } = await findings.next();
     expect(first).toMatchObject({ resource: 'ProjectMembership/m1000' });
     expect(await collected(findings)).toHaveLength(449);

@@ -6,23 +6,24 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
-async function world(): ReturnType<typeof signedIn> {
+async function world(): Promise<{ store: MemoryStore; caller: MemberCaller }> {
   const store = new MemoryStore();
   const trusted = await system(store);
   await trusted.update({ resourceType: 'Patient', id: 'girl', gender: 'female' });
   await trusted.update({ resourceType: 'Patient', id: 'boy', gender: 'male' });
-  return signedIn(store, {
+  const caller = await signedIn(store, {
     rules: [
       { resourceType: 'Patient', readonly: true, hiddenFields: ['birthDate'] },
       { resourceType: 'Patient', criteria: 'Patient?gender=female', readonlyFields: ['gender'] },
     ],
   });
+  return { store, caller };
 }
 
 describe('an explanation', () => {
   test('of a type names the rules that let something through', async () => {
-    const caller = await world();
-    const { interactions, text } = await explainAccess(caller, 'Patient');
+    const context = await world();
+    const { interactions, text } = await explainAccess({ type: 'Patient' }, context);
     const [all, female] = interactions.read.by;
     expect(all).toMatch(/^AccessPolicy\/policy-\d+, rule 1: Patient$/);
     expect(female).toMatch(/^AccessPolicy\/policy-\d+, rule 2: Patient\?gender=female$/);
@@ -32,34 +33,39 @@ describe('an explanation', () => {
   });
 
   test('of a resource says which rules hold for it, and what stays hidden', async () => {
-    const caller = await world();
-    const boy = await explainAccess(caller, 'Patient', 'boy');
+    const context = await world();
+    const boy = await explainAccess({ type: 'Patient', id: 'boy' }, context);
     expect(boy.interactions.read).toMatchObject({ allowed: true, hidden: ['birthDate'] });
     expect(boy.interactions.delete).toMatchObject({ allowed: false, by: [] });
     expect(boy.text).toMatch(/^delete Patient\/boy: denied, not granted by: /m);
-    const girl = await explainAccess(caller, 'Patient', 'girl');
+    const girl = await explainAccess({ type: 'Patient', id: 'girl' }, context);
     expect(girl.interactions.read).toMatchObject({ allowed: true, hidden: [] });
     expect(girl.interactions.delete.allowed).toBe(true);
-    expect((await explainAccess(caller, 'Patient', 'absent')).interactions.read.allowed).toBe(false);
+    expect((await explainAccess({ type: 'Patient', id: 'absent' }, context)).interactions.read.allowed).toBe(false);
   });
 
   test('of a type that no rule is about says so', async () => {
-    const caller = await world();
-    const { interactions, text } = await explainAccess(caller, 'Observation');
+    const context = await world();
+    const { interactions, text } = await explainAccess({ type: 'Observation' }, context);
     expect(interactions.search).toEqual({ allowed: false, by: [], not: [], hidden: [], readonlyFields: [] });
     expect(text).toContain('search Observation: denied, no rule is about this type');
   });
 
   test('of trusted code allows everything but its secrets', async () => {
-    const { interactions } = await explainAccess(systemCaller('clinic'), 'User');
+    const { interactions } = await explainAccess(
+      { type: 'User' },
+      { store: new MemoryStore(), caller: systemCaller('clinic') },
+    );
     expect(interactions.read).toMatchObject({ allowed: true, hidden: ['passwordHash', 'mfaSecret'] });
   });
 
   test('needs a caller and a type', async () => {
-    const caller = await world();
-    expect(await codeOf(explainAccess(caller, 'Pateint'))).toBe('invalid');
-    expect(await codeOf(explainAccess(caller, '__proto__'))).toBe('invalid');
-    expect(await codeOf(explainAccess({ ...caller }, 'Patient'))).toBe('unauthenticated');
+    const context = await world();
+    expect(await codeOf(explainAccess({ type: 'Pateint' }, context))).toBe('invalid');
+    expect(await codeOf(explainAccess({ type: '__proto__' }, context))).toBe('invalid');
+    expect(await codeOf(explainAccess({ type: 'Patient' }, { ...context, caller: { ...context.caller } }))).toBe(
+      'unauthenticated',
+    );
   });
 });
 
@@ -77,7 +83,7 @@ describe('an explanation agrees with what happens', () => {
       [some, false],
     ] as const) {
       const repository = repositoryOf(store, caller);
-      const { history, vread, read, update, delete: deletion } = (await explainAccess(caller, 'Patient', 'gone')).interactions; // prettier-ignore
+      const { history, vread, read, update, delete: deletion } = (await explainAccess({ type: 'Patient', id: 'gone' }, { store, caller })).interactions; // prettier-ignore
       expect([history, vread, deletion].map(({ allowed }) => allowed)).toEqual([expected, expected, expected]);
       expect([read.allowed, update.allowed]).toEqual([false, false]);
       const happens = [
@@ -99,13 +105,16 @@ describe('an explanation agrees with what happens', () => {
     const caller = await signedIn(store, { admin: true, rules: [{ resourceType: 'Patient' }] });
     const other = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
     const own = caller.membership.replace('member', 'policy');
-    const { interactions } = await explainAccess(caller, 'AccessPolicy', own);
+    const { interactions } = await explainAccess({ type: 'AccessPolicy', id: own }, { store, caller });
     expect(interactions.read.allowed).toBe(true);
     expect([interactions.update.allowed, interactions.delete.allowed]).toEqual([false, false]);
     expect(interactions.update.reasons?.[0]?.because).toEqual([
       'it binds the caller itself; only another administrator changes it',
     ]);
-    const theirs = await explainAccess(caller, 'AccessPolicy', other.membership.replace('member', 'policy'));
+    const theirs = await explainAccess(
+      { type: 'AccessPolicy', id: other.membership.replace('member', 'policy') },
+      { store, caller },
+    );
     expect(theirs.interactions.update.allowed).toBe(true);
   });
 
@@ -124,8 +133,14 @@ describe('an explanation agrees with what happens', () => {
     const { membership } = await signedIn(store, { rules });
     const caller = await signIn(counted, { membership });
     takeCalls();
-    const [hidden, calls] = [await explainAccess(caller, 'Binary', 'one'), takeCalls()];
-    const [missing, others] = [await explainAccess(caller, 'Binary', 'two'), takeCalls()];
+    const [hidden, calls] = [
+      await explainAccess({ type: 'Binary', id: 'one' }, { store: counted, caller }),
+      takeCalls(),
+    ];
+    const [missing, others] = [
+      await explainAccess({ type: 'Binary', id: 'two' }, { store: counted, caller }),
+      takeCalls(),
+    ];
     expect(
       JSON.parse(JSON.stringify(hidden).replaceAll(/Binary\/one|"one"/g, (name) => name.replace('one', 'two'))),
     ).toEqual(missing);
@@ -162,8 +177,13 @@ describe('a denial of a resource', () => {
     return { store, caller: await signedIn(store, { rules, parameters }) };
   }
 
-  async function because(caller: MemberCaller, id: string, askedBy?: Caller): Promise<readonly (readonly string[])[]> {
-    const { interactions } = await explainAccess(caller, 'Patient', id, { askedBy });
+  async function because(
+    store: MemoryStore,
+    caller: MemberCaller,
+    id: string,
+    askedBy: Caller,
+  ): Promise<readonly (readonly string[])[]> {
+    const { interactions } = await explainAccess({ of: caller, type: 'Patient', id }, { store, caller: askedBy });
     return interactions.update.reasons!.map((one) => one.because);
   }
 
@@ -177,19 +197,22 @@ describe('a denial of a resource', () => {
       ['compartment Patient/other does not hold'],
     ];
     for (const askedBy of [systemCaller('clinic'), serverCaller(), await signedIn(store)]) {
-      expect(await because(caller, 'boy', askedBy)).toEqual(expected(false));
-      expect(await because(caller, 'girl', askedBy)).toEqual(expected(true));
-      const gone = await because(caller, 'nobody', askedBy);
+      expect(await because(store, caller, 'boy', askedBy)).toEqual(expected(false));
+      expect(await because(store, caller, 'girl', askedBy)).toEqual(expected(true));
+      const gone = await because(store, caller, 'nobody', askedBy);
       expect(gone.slice(1)).toEqual([['there is no such resource'], ['there is no such resource']]);
     }
-    const { text } = await explainAccess(caller, 'Patient', 'boy', { askedBy: systemCaller('clinic') });
+    const { text } = await explainAccess(
+      { of: caller, type: 'Patient', id: 'boy' },
+      { store, caller: systemCaller('clinic') },
+    );
     expect(text).toContain('(compartment Patient/other does not hold)');
     expect(text).not.toMatch(/male\b(?<!female)|2011-11-11|south/);
   });
 
   test('says for a parameter without a value that nothing can match', async () => {
-    const { caller } = await clinic();
-    const { interactions, text } = await explainAccess(caller, 'Patient', 'boy');
+    const { store, caller } = await clinic();
+    const { interactions, text } = await explainAccess({ type: 'Patient', id: 'boy' }, { store, caller });
     const reason = 'general-practitioner=%doctor never holds, as %doctor has no value';
     expect(interactions.read.reasons![0]!.because).toEqual([reason]);
     expect(text).toContain(reason);
@@ -199,8 +222,8 @@ describe('a denial of a resource', () => {
     const { store, caller } = await clinic();
     const hiding = await signedIn(store, { rules: [{ resourceType: '*', hiddenFields: ['gender'] }] });
     const elsewhere = systemCaller('elsewhere');
-    for (const askedBy of [undefined, caller, hiding, elsewhere]) {
-      const [, second, third] = await because(caller, 'boy', askedBy);
+    for (const askedBy of [caller, hiding, elsewhere]) {
+      const [, second, third] = await because(store, caller, 'boy', askedBy);
       expect(second).toEqual([
         'no Patient with this id, or not one for which all of this holds: gender=female; _has:Observation:subject:status=final',
       ]);
@@ -209,7 +232,7 @@ describe('a denial of a resource', () => {
       ]);
       const answers = await Promise.all(
         ['boy', 'girl', 'nobody'].map(async (id) => {
-          const { text } = await explainAccess(caller, 'Patient', id, { askedBy });
+          const { text } = await explainAccess({ of: caller, type: 'Patient', id }, { store, caller: askedBy });
           return text.replaceAll(id, 'id');
         }),
       );
@@ -217,9 +240,11 @@ describe('a denial of a resource', () => {
     }
   });
 
-  test('needs an asker that is a caller', async () => {
-    const { caller } = await clinic();
-    expect(await codeOf(explainAccess(caller, 'Patient', 'boy', { askedBy: {} as never }))).toBe('unauthenticated');
+  test('needs a reader that is a caller', async () => {
+    const { store, caller } = await clinic();
+    expect(
+      await codeOf(explainAccess({ of: caller, type: 'Patient', id: 'boy' }, { store, caller: {} as never })),
+    ).toBe('unauthenticated');
   });
 });
 
@@ -228,10 +253,14 @@ test('writes that are allowed under conditions only come with their constraints'
   await system(store);
   const expression = "%after.status = 'final'";
   const rule = { resourceType: 'Observation', writeConstraint: [{ language: 'text/fhirpath' as const, expression }] };
-  const bound = await explainAccess(await signedIn(store, { rules: [rule] }), 'Observation');
+  const bound = await explainAccess(
+    { type: 'Observation' },
+    { store, caller: await signedIn(store, { rules: [rule] }) },
+  );
   expect(bound.interactions.create).toMatchObject({ allowed: true, writeConstraints: [expression] });
   expect(bound.interactions.delete).not.toHaveProperty('writeConstraints');
   expect(bound.text).toMatch(/^update Observation: allowed by .*, if %after\.status = 'final'$/m);
-  const free = await signedIn(store, { rules: [rule, { resourceType: 'Observation' }] });
-  expect((await explainAccess(free, 'Observation')).interactions.create).not.toHaveProperty('writeConstraints');
+  const caller = await signedIn(store, { rules: [rule, { resourceType: 'Observation' }] });
+  const free = await explainAccess({ type: 'Observation' }, { store, caller });
+  expect(free.interactions.create).not.toHaveProperty('writeConstraints');
 });

@@ -288,7 +288,7 @@ describe('a policy with a mistake', () => {
     await plant(store, policyOf(broken, caller.membership.replace('member', 'policy')));
     await signIn(store, { membership: caller.membership });
     const problems: unknown[] = [];
-    for await (const finding of checkPolicies(store)) problems.push(...finding.problems);
+    for await (const finding of checkPolicies({}, { store })) problems.push(...finding.problems);
     expect(problems).toEqual([{ path, message: expect.stringContaining(hint) as string, severity: 'warning' }]);
   });
 

@@ -290,7 +290,8 @@ test('an identity provider of a client keeps its secrets as it is, and needs the
   const caller = await signedIn(store, { admin: true });
   const client = await createRepository({ store, caller }).read('ClientApplication', 'x');
   const identityProvider = client.identityProvider!;
-  const change = (changes: object): Promise<unknown> => updateClient('clinic', 'x', changes, { store, caller });
+  const change = (changes: object): Promise<unknown> =>
+    updateClient({ project: 'clinic', client: 'x' }, changes, { store, caller });
   await change({ identityProvider, description: 'same' });
   const evil = { ...identityProvider, tokenUrl: 'https://evil.example' };
   await expect(change({ identityProvider: evil })).rejects.toMatchObject({

@@ -108,7 +108,7 @@ overStores('the trusted code of a project', (open) => {
       }) as never;
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => createBot(north, { name: 'New', system: true }, own),
-      () => updateBot(north, bot.id!, { code: 'steal()' }, own),
+      () => updateBot({ project: north, bot: bot.id! }, { code: 'steal()' }, own),
       () => repository.create({ resourceType: 'Bot', name: 'New', system: true }),
       () => repository.update({ ...root, code: 'steal()' }),
       () => repository.update({ ...root, system: false }),

@@ -132,15 +132,16 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
   }
   if ('rotate' in ask) {
     const project = projectOf(ask.project);
-    const options = ask.keepPrevious === undefined ? {} : { keepPrevious: ask.keepPrevious };
-    const { secret } = (await rotateClientSecret(project, ask.rotate, context, options)) as { secret: string };
-    return verifyClientSecret(store, project, ask.rotate, secret);
+    const { rotate: client, keepOldFor } = ask;
+    const { secret } = (await rotateClientSecret({ project, client, keepOldFor }, context)) as { secret: string };
+    return verifyClientSecret({ project, client, secret }, { store });
   }
   if ('signIn' in ask) {
     const signedIn = await signIn(store, ask.signIn as { membership: string });
     return [signedIn.profile.split('/')[0], signedIn.admin];
   }
-  const { interactions } = (await explainAccess(caller, ...(named(ask.explain) as [string, string]))) as unknown as {
+  const [type, id] = named(ask.explain) as [string, string];
+  const { interactions } = (await explainAccess({ type, id }, { store, caller })) as unknown as {
     interactions: Record<string, { allowed: boolean }>;
   };
   return Object.entries(interactions).flatMap(([name, { allowed }]) => (allowed ? [name] : []));

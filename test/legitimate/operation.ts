@@ -52,7 +52,7 @@ export type Ask =
   | { readonly newClient: object; readonly project?: string; readonly as?: string }
   | { readonly newBot: object; readonly project?: string; readonly as?: string }
   /** @returns whether the new secret fits */
-  | { readonly rotate: string; readonly project?: string; readonly keepPrevious?: boolean }
+  | { readonly rotate: string; readonly project?: string; readonly keepOldFor?: number }
   /** @returns profile type, administrator or not */
   | { readonly signIn: object }
   /** @returns the interactions that are allowed */

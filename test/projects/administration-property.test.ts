@@ -138,9 +138,13 @@ async function carryOut(world: World, { role, kind, type, pick, flag }: Attempt)
       return invite(pick % 2 === 0 ? clinic : home, person('Practitioner', name, more), context);
     }
     case 'client':
-      return updateClient(where, client, { name: `Client ${pick}`, jwksUri: 'https://evil.example' }, context);
+      return updateClient(
+        { project: where, client },
+        { name: `Client ${pick}`, jwksUri: 'https://evil.example' },
+        context,
+      );
     case 'rotate':
-      return rotateClientSecret(where, client, context);
+      return rotateClientSecret({ project: where, client }, context);
     case 'make':
       return createClient(project, { name: 'New', admin: true }, context);
   }

@@ -36,7 +36,7 @@ test('every operation tells the audit hook once, without personal content', asyn
   await removeMember(membership.id!, context);
   const { client, membership: ofClient } = await createClient(clinic.project, { name: 'Hushname' }, context);
   await createBot(clinic.project, { name: 'Hushname' }, context);
-  await rotateClientSecret(clinic.project, client.id!, context);
+  await rotateClientSecret({ project: clinic.project, client: client.id! }, context);
   const nobody = await signIn(clinic.store, { membership: ofClient.id! });
   await rejection(removeMember(membership.id!, { ...context, caller: nobody }));
 

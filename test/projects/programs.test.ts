@@ -1,5 +1,5 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
@@ -46,7 +46,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
     const verify = (id: string, text: unknown, project = clinic.project): Promise<boolean> =>
-      verifyClientSecret(clinic.store, project, id, text as string);
+      verifyClientSecret({ project, client: id, secret: text as string }, { store: clinic.store });
     expect(await verify(client.id!, secret)).toBe(true);
     expect(await verify(`ClientApplication/${client.id!}`, secret, `Project/${clinic.project}`)).toBe(true);
     for (const wrong of [`${secret}x`, secret.slice(1), '', undefined, {}, 'x'.repeat(100_000)]) {
@@ -74,23 +74,57 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
       resource('on', { secret: hash, status: 'active' }),
     );
     const verified = await Promise.all(
-      ['none', 'plain', 'off', 'on'].map((id) => verifyClientSecret(clinic.store, clinic.project, id, 'right')),
+      ['none', 'plain', 'off', 'on'].map((id) =>
+        verifyClientSecret({ project: clinic.project, client: id, secret: 'right' }, { store: clinic.store }),
+      ),
     );
     expect(verified).toEqual([false, false, false, true]);
-    expect(await verifyClientSecret(clinic.store, clinic.project, 'none', '')).toBe(false);
+    expect(
+      await verifyClientSecret({ project: clinic.project, client: 'none', secret: '' }, { store: clinic.store }),
+    ).toBe(false);
   });
 
   test('a new secret ends the old one, at once or at the next rotation', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret: first } = await createClient(clinic.project, { name: 'Feed' }, context);
     const works = (...secrets: readonly string[]): Promise<boolean[]> =>
-      Promise.all(secrets.map((one) => verifyClientSecret(clinic.store, clinic.project, client.id!, one)));
-    const { secret: second } = await rotateClientSecret(clinic.project, client.id!, context, { keepPrevious: true });
+      Promise.all(
+        secrets.map((one) =>
+          verifyClientSecret({ project: clinic.project, client: client.id!, secret: one }, { store: clinic.store }),
+        ),
+      );
+    const { secret: second } = await rotateClientSecret(
+      { project: clinic.project, client: client.id!, keepOldFor: Infinity },
+      context,
+    );
     expect(await works(first, second)).toEqual([true, true]);
-    const { secret: third } = await rotateClientSecret(clinic.project, client.id!, context);
+    const { secret: third } = await rotateClientSecret({ project: clinic.project, client: client.id! }, context);
     expect(await works(first, second, third)).toEqual([false, false, true]);
-    expect((await rejection(rotateClientSecret(clinic.project, 'none', context))).code).toBe('not-found');
-    expect((await rejection(rotateClientSecret('elsewhere', client.id!, context))).code).toBe('forbidden');
+    const wrong = { project: clinic.project, client: client.id!, keepOldFor: -1 };
+    expect((await rejection(rotateClientSecret(wrong, context))).code).toBe('invalid');
+    expect((await rejection(rotateClientSecret({ project: clinic.project, client: 'none' }, context))).code).toBe(
+      'not-found',
+    );
+    expect((await rejection(rotateClientSecret({ project: 'elsewhere', client: client.id! }, context))).code).toBe(
+      'forbidden',
+    );
+  });
+
+  test('a replaced secret works as long as the rotation says', async () => {
+    const context = { store: clinic.store, caller: clinic.admin };
+    const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
+    const target = { project: clinic.project, client: client.id! };
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+    try {
+      const { secret: next } = await rotateClientSecret({ ...target, keepOldFor: 60_000 }, context);
+      const works = (one: string): Promise<boolean> => verifyClientSecret({ ...target, secret: one }, clinic);
+      vi.advanceTimersByTime(59_999);
+      expect([await works(secret), await works(next)]).toEqual([true, true]);
+      vi.advanceTimersByTime(1);
+      expect([await works(secret), await works(next)]).toEqual([false, true]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('a bot becomes a member and signs in without a secret', async () => {
@@ -152,7 +186,7 @@ describe('the first project', () => {
       admin: true,
       profile: `ClientApplication/${client.id!}`,
     });
-    expect(await verifyClientSecret(store, project.id!, client.id!, secret)).toBe(true);
+    expect(await verifyClientSecret({ project: project.id!, client: client.id!, secret }, { store })).toBe(true);
   });
 
   test('is made in an empty store only', async () => {
@@ -166,8 +200,11 @@ describe('the first project', () => {
   test('a lost secret is replaced by trusted code', async () => {
     const store = memoryStore();
     const { project, client } = await initialize(store);
-    const { secret } = await rotateClientSecret(project.id!, client.id!, { store, caller: systemCaller(project.id!) });
-    expect(await verifyClientSecret(store, project.id!, client.id!, secret)).toBe(true);
+    const { secret } = await rotateClientSecret(
+      { project: project.id!, client: client.id! },
+      { store, caller: systemCaller(project.id!) },
+    );
+    expect(await verifyClientSecret({ project: project.id!, client: client.id!, secret }, { store })).toBe(true);
   });
 });
 

@@ -58,11 +58,11 @@ const OPERATIONS: Record<string, Operation> = {
   createClient: ({ clinic }, caller, store) => createClient(clinic.project, { name: 'New' }, { store, caller }),
   createBot: ({ clinic }, caller, store) => createBot(clinic.project, { name: 'New' }, { store, caller }),
   updateClient: ({ clinic, client }, caller, store) =>
-    updateClient(clinic.project, client, { description: 'x' }, { store, caller }),
+    updateClient({ project: clinic.project, client }, { description: 'x' }, { store, caller }),
   updateBot: ({ clinic, bot }, caller, store) =>
-    updateBot(clinic.project, bot, { description: 'x' }, { store, caller }),
+    updateBot({ project: clinic.project, bot }, { description: 'x' }, { store, caller }),
   rotateClientSecret: ({ clinic, client }, caller, store) =>
-    rotateClientSecret(clinic.project, client, { store, caller }),
+    rotateClientSecret({ project: clinic.project, client }, { store, caller }),
   'a new policy': (_, caller, store) =>
     createRepository({ store, caller }).create({ resourceType: 'AccessPolicy', name: 'x' }),
   'a changed policy': (_, caller, store) =>

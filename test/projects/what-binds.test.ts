@@ -45,9 +45,9 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
       () => createClient(home, { name: 'Free' }, context),
       () => createBot(home, { name: 'Free' }, context),
       () => invite(home, person('Practitioner', 'Eve', { admin: true }), context),
-      () => rotateClientSecret(home, client.id!, context),
-      () => rotateClientSecret(home, first.client.id!, context),
-      () => updateClient(home, client.id!, { jwksUri: 'https://evil.example' }, context),
+      () => rotateClientSecret({ project: home, client: client.id! }, context),
+      () => rotateClientSecret({ project: home, client: first.client.id! }, context),
+      () => updateClient({ project: home, client: client.id! }, { jwksUri: 'https://evil.example' }, context),
       () => updateMember(first.membership.id!, { accessPolicy: null }, context),
       () => updateMember(membership.id!, { admin: true }, context),
       () => removeMember(membership.id!, context),
@@ -76,7 +76,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     const { membership } = await invite(ordinary.id!, person('Practitioner', 'Ada', { admin: true }), context);
     expect(await updateMember(membership.id!, { userName: 'ada' }, context)).toMatchObject({ userName: 'ada' });
     const { client } = await createClient(clinic, { name: 'Feed' }, context);
-    await rotateClientSecret(clinic, client.id!, context);
+    await rotateClientSecret({ project: clinic, client: client.id! }, context);
   });
 
   test('asks no clinical question through its searches for members', async () => {

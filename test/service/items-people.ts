@@ -334,7 +334,7 @@ export const PEOPLE: Items = [
         },
       ];
       const { client, secret } = await createClient(project, { name: 'Limited feed', access }, { store, caller });
-      expect(await verifyClientSecret(store, project, client.id!, secret)).toBe(true);
+      expect(await verifyClientSecret({ project, client: client.id!, secret }, { store })).toBe(true);
       expect(await query('{ PatientList { id } }', await token(`ClientApplication/${client.id!}`))).toEqual({
         PatientList: [{ id: 'eva' }],
       });

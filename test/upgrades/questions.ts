@@ -248,8 +248,8 @@ export const QUESTIONS: readonly Question[] = [
   {
     question: 'the secret of a program, and whether it signs in',
     ask: async ({ store, facts: { project, client, secret } }) => [
-      await verifyClientSecret(store, project, client, secret),
-      await verifyClientSecret(store, project, client, `${secret}x`),
+      await verifyClientSecret({ project, client, secret }, { store }),
+      await verifyClientSecret({ project, client, secret: `${secret}x` }, { store }),
       (await signIn(store, { project, client })).profile === `ClientApplication/${client}`,
     ],
     answer: [true, false, true],

@@ -4,6 +4,7 @@ import { idOf, parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import type { StoreContext } from '../../store/store-context.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import { constraintWarnings, ruleProblems } from '../policy/access-policy.js';
@@ -27,11 +28,10 @@ export interface PolicyFinding {
   readonly memberships?: number | undefined;
 }
 
-export interface CheckPoliciesOptions {
+/** Which policies and memberships to check. */
+export interface PolicyCheck {
   /** The one project to look at. Default: all projects. */
   readonly project?: ResourceRef | undefined;
-  /** Ends the work early with `aborted`. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -49,13 +49,12 @@ export interface CheckPoliciesOptions {
  * @throws FhirError `invalid` - the project is not named by an id
  *
  * @example
- * for await (const { resource, problems } of checkPolicies(store)) console.log(resource, problems);
+ * for await (const { resource, problems } of checkPolicies({}, { store })) console.log(resource, problems);
  */
 export async function* checkPolicies(
-  store: ResourceStore,
-  options: CheckPoliciesOptions = {},
+  { project }: PolicyCheck,
+  { store, signal }: StoreContext,
 ): AsyncGenerator<PolicyFinding, void, undefined> {
-  const { project, signal } = options;
   if (project !== undefined) {
     const id = idOf(project, 'Project');
     if (id === undefined) throw new FhirError('invalid', 'checkPolicies needs the id of a project');

@@ -7,7 +7,6 @@ import { decide } from '../decide.js';
 import { denialReasons } from './explain-denial.js';
 import { homeOf } from '../home-of.js';
 import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
-import { storeOf } from '../sign-in/sign-in.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 
@@ -43,41 +42,53 @@ export interface DenialReason {
   readonly because: readonly string[];
 }
 
-export interface ExplainAccessOptions {
+/** Whose access to what is explained. */
+export interface AccessQuestion {
+  readonly type: string;
+  /** The resource as it is stored now. Left out: the type, where allowed means "some resources". */
+  readonly id?: string | undefined;
+  /** The caller whose access is explained. Default: the caller of the context. */
+  readonly of?: Caller | undefined;
+}
+
+/** Where the explained resource lies, and who reads the explanation. */
+export interface ExplainAccessContext {
+  readonly store: ResourceStore;
   /**
    * Who reads the explanation: {@link systemCaller} of the project for the host's own people, or an administrator's caller.
    * Which condition of a rule fails for a resource, and whether it exists, is said only where this caller reads everything
-   * that the rule's conditions look at. Default: the caller that is explained.
+   * that the rule's conditions look at.
    */
-  readonly askedBy?: Caller | undefined;
+  readonly caller: Caller;
 }
 
 /**
  * Shows administrators which rule allows or denies what.
  *
- * Without `id` it speaks of the type: allowed means "some resources"; with it, of that resource as it is stored now.
  * Texts of policies are in it, so show it to administrators only.
  *
- * @throws FhirError `invalid` - an unknown type, or an id for a caller that did not sign in
+ * @throws FhirError `unauthenticated` - no caller
+ * @throws FhirError `invalid` - an unknown type
  *
  * @example
- * const { text } = await explainAccess(caller, 'Patient', '123', { askedBy: systemCaller('clinic') });
+ * const { text } = await explainAccess(
+ *   { of: nurse, type: 'Patient', id: '123' },
+ *   { store, caller: systemCaller('clinic') },
+ * );
  */
 export async function explainAccess(
-  caller: Caller,
-  type: string,
-  id?: string,
-  options: ExplainAccessOptions = {},
+  question: AccessQuestion,
+  { store, caller: askedBy }: ExplainAccessContext,
 ): Promise<AccessExplanation> {
-  const { askedBy = caller } = options;
-  assertCaller(caller);
+  const { type, id, of: caller = askedBy } = question;
   assertCaller(askedBy);
+  assertCaller(caller);
   if (!isResourceType(type)) throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
-  const subject = caller.kind !== 'member' || id === undefined ? undefined : await findSubject(caller, type, id);
+  const subject = caller.kind !== 'member' || id === undefined ? undefined : await findSubject(store, caller, type, id);
   const entries = await Promise.all(
     ALL_INTERACTIONS.map(
       async (interaction) =>
-        [interaction, await explainInteraction(caller, askedBy, type, subject, interaction)] as const,
+        [interaction, await explainInteraction(store, caller, askedBy, type, subject, interaction)] as const,
     ),
   );
   const interactions = Object.fromEntries(entries) as unknown as AccessExplanation['interactions'];
@@ -97,9 +108,7 @@ interface Subject {
 }
 
 /** Asks the store as often for a resource that is missing, so that the time does not tell which it is. */
-async function findSubject(caller: MemberCaller, type: string, id: string): Promise<Subject> {
-  const store = storeOf(caller);
-  if (store === undefined) throw new FhirError('invalid', 'Only a caller from signIn can be explained with an id');
+async function findSubject(store: ResourceStore, caller: MemberCaller, type: string, id: string): Promise<Subject> {
   const project = homeOf(type, caller);
   const [found] = await store.read([{ project, type, id }]);
   const row = found?.status === 'found' ? found : null;
@@ -124,6 +133,7 @@ async function bindsCaller(store: ResourceStore, caller: MemberCaller, id: strin
 }
 
 async function explainInteraction(
+  store: ResourceStore,
   caller: Caller,
   askedBy: Caller,
   type: string,
@@ -134,10 +144,9 @@ async function explainInteraction(
   const about = interaction === 'create' ? undefined : subject;
   const granting = about === undefined ? rules : grantingRules(caller, type, interaction, about, rules);
   const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
-  const store = storeOf(caller);
   const reasons: DenialReason[] = [];
-  for (const rule of store === undefined ? [] : others) {
-    const question = { store: store!, caller, askedBy, project: homeOf(type, caller), type, interaction };
+  for (const rule of others) {
+    const question = { store, caller, askedBy, project: homeOf(type, caller), type, interaction };
     const because = isBound(about, interaction)
       ? ['it binds the caller itself; only another administrator changes it']
       : await denialReasons(rule, about?.row, question);

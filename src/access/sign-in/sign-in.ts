@@ -83,18 +83,14 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
     throw new FhirError('membership-missing', `ProjectMembership/${id} was not found`);
   }
   return {
-    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller)?.options ?? {}),
+    caller: await checkMember(store, { project, membership: found.resource }, OPTIONS.get(caller) ?? {}),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
 }
 
-/** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
-export function storeOf(caller: object): ResourceStore | undefined {
-  return SIGNED_IN.get(caller)?.store;
-}
-
-const SIGNED_IN = new WeakMap<object, { readonly store: ResourceStore; readonly options: SignInOptions }>();
+/** How each caller signed in, for the checks that repeat it. */
+const OPTIONS = new WeakMap<object, SignInOptions>();
 
 async function checkMember(
   store: ResourceStore,
@@ -137,7 +133,7 @@ async function checkMember(
     bound: grants.length > 0,
     rules,
   });
-  SIGNED_IN.set(caller, { store, options });
+  OPTIONS.set(caller, options);
   return caller;
 }
 

@@ -3,7 +3,8 @@ import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from 'node:c
 /**
  * A secret as it is stored, in the PHC string format: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, where `ln` is the binary
  * logarithm of the cost, salt (16 bytes) and hash (32 bytes) are base64 without padding. The parameters travel with each
- * hash, so they can be raised later.
+ * hash, so they can be raised later. A secret that was replaced and still works for a while has a fourth parameter,
+ * `until`: the moment at which it ends, in milliseconds since 1970.
  *
  * The secrets are 256 random bits, which cannot be guessed whatever the cost; the cost is that of a password's all the same,
  * in case a host sets one itself. See https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md.
@@ -29,35 +30,48 @@ export async function hashSecret(secret: string): Promise<SecretHash> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${encode(salt)}$${encode(hash)}`;
 }
 
+/** The hash of a secret that ends at a moment, in milliseconds since 1970. Without a finite moment it has no end. */
+export function validUntil(hash: SecretHash, moment: number): SecretHash {
+  const until = Math.floor(moment);
+  return Number.isSafeInteger(until) ? hash.replace(/^(\$scrypt\$[^$,]*,[^$,]*,[^$,]*)\$/, `$1,until=${until}$`) : hash;
+}
+
 /**
- * Whether a secret fits a stored hash; the two hashes are compared in constant time. What is no hash (nothing stored, or a
+ * Whether a secret fits a stored hash that has not ended; the two hashes are compared in constant time. What is no hash (nothing stored, or a
  * secret in plain text from elsewhere) costs one derivation, too, and does not fit.
  */
 export async function fitsHash(secret: unknown, stored: unknown): Promise<boolean> {
   const parsed = typeof stored === 'string' ? parseHash(stored) : undefined;
   const usable = typeof secret === 'string' && secret !== '' && secret.length <= MAX_SECRET;
-  const { cost, salt, hash } = parsed ?? NOBODY;
+  const { cost, salt, hash, until } = parsed ?? NOBODY;
   const equal = timingSafeEqual(await derive(usable ? secret : '', salt, cost), hash);
-  return equal && usable && parsed !== undefined;
+  return equal && usable && Date.now() < until;
 }
 
 interface ParsedHash {
   readonly cost: { readonly ln: number; readonly r: number; readonly p: number };
   readonly salt: Buffer;
   readonly hash: Buffer;
+  /** The moment at which the secret ends, in milliseconds since 1970. */
+  readonly until: number;
 }
 
-const NOBODY: ParsedHash = { cost: COST, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES) };
+const NOBODY: ParsedHash = { cost: COST, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES), until: 0 };
 
-const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d),p=(\d)\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
+const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d),p=(\d)(?:,until=(\d{1,16}))?\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
 function parseHash(stored: string): ParsedHash | undefined {
-  const [, ln, r, p, salt, hash] = FORMAT.exec(stored) ?? [];
+  const [, ln, r, p, until, salt, hash] = FORMAT.exec(stored) ?? [];
   if (salt === undefined || hash === undefined) return undefined;
   const cost = { ln: Number(ln), r: Number(r), p: Number(p) };
   const fits = (name: 'ln' | 'r' | 'p'): boolean => cost[name] >= 1 && cost[name] <= MAX_COST[name];
   if (!fits('ln') || !fits('r') || !fits('p')) return undefined;
-  return { cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+  return {
+    cost,
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+    until: until === undefined ? Infinity : Number(until),
+  };
 }
 
 function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {

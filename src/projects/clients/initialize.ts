@@ -34,7 +34,7 @@ export interface Initialized {
  * Makes the first project of an empty store, a super-admin project, with a ClientApplication as its administrator.
  *
  * Called twice, or by two processes at once, it succeeds once. Should the secret get lost,
- * `rotateClientSecret(project, client, { store, caller: systemCaller(project) })` makes another.
+ * `rotateClientSecret({ project, client }, { store, caller: systemCaller(project) })` makes another.
  *
  * @throws FhirError `conflict` - the store has a project already
  * @throws FhirError `invalid` - the name

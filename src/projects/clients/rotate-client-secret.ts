@@ -1,14 +1,19 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
-import { createSecret, hashSecret, type SecretHash } from './client-secret.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { createSecret, hashSecret, type SecretHash, validUntil } from './client-secret.js';
+import type { ClientRef } from './update-client.js';
+import type { ProjectContext } from '../session/project-context.js';
 import { authored, nameToId, openProject, type ProjectSession } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 
-export interface RotationOptions {
-  /** Let the secret so far work beside the new one, until the next rotation. Default false: it ends at once. */
-  readonly keepPrevious?: boolean | undefined;
+/** Whose secret to replace, and how. */
+export interface SecretRotation extends ClientRef {
+  /**
+   * How long the old secret works beside the new one, in milliseconds. Default 0: it ends at once. `Infinity`: until the
+   * next rotation, which ends it in any case.
+   */
+  readonly keepOldFor?: number | undefined;
 }
 
 /**
@@ -16,15 +21,15 @@ export interface RotationOptions {
  *
  * @throws FhirError `forbidden` - the caller is no administrator of the project
  * @throws FhirError `not-found` - no such client in the project
+ * @throws FhirError `invalid` - the client is not named by an id, or `keepOldFor` is no number of milliseconds
  *
  * @example
- * const { secret } = await rotateClientSecret(project, client, { store, caller }, { keepPrevious: true });
+ * const day = 24 * 60 * 60 * 1000;
+ * const { secret } = await rotateClientSecret({ project, client, keepOldFor: day }, { store, caller });
  */
 export function rotateClientSecret(
-  project: ResourceRef,
-  client: ResourceRef,
+  { project, client, keepOldFor = 0 }: SecretRotation,
   context: ProjectContext,
-  options: RotationOptions = {},
 ): Promise<{ readonly secret: string }> {
   return audited(context, 'rotate-secret', async (facts) => {
     const session = await openProject(project, context, 'update');
@@ -32,10 +37,13 @@ export function rotateClientSecret(
     if (id === undefined) {
       throw new FhirError('invalid', 'The client must be named by its id, ClientApplication/id or a Reference');
     }
+    if (typeof keepOldFor !== 'number' || !(keepOldFor >= 0)) {
+      throw new FhirError('invalid', 'keepOldFor must be a number of milliseconds, 0 or more');
+    }
     facts.targets = [{ type: 'ClientApplication', id }];
     const secret = createSecret();
     const hash = await hashSecret(secret);
-    await commitPlanned(session.guard, () => planRotation(session, id, hash, options), session.options);
+    await commitPlanned(session.guard, () => planRotation(session, id, hash, keepOldFor), session.options);
     return { secret };
   });
 }
@@ -44,14 +52,15 @@ async function planRotation(
   session: ProjectSession,
   id: string,
   hash: SecretHash,
-  options: RotationOptions,
+  keepOldFor: number,
 ): Promise<PlannedWrites> {
   const key = { type: 'ClientApplication', id };
   // Past the guard, which hides the secret so far.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `ClientApplication/${id} was not found`);
   const { secret: previous, retiringSecret: _, ...rest } = found.resource as ClientApplication;
-  const retiring = options.keepPrevious === true && previous !== undefined ? { retiringSecret: previous } : {};
+  const keepsOld = keepOldFor > 0 && previous !== undefined;
+  const retiring = keepsOld ? { retiringSecret: validUntil(previous, Date.now() + keepOldFor) } : {};
   const resource = authored(session, { ...rest, secret: hash, ...retiring });
   return { writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
 }

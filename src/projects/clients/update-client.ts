@@ -16,6 +16,18 @@ import { authored, copyAs, nameToId, openProject, type ProjectSession, targetOf 
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 
+/** A ClientApplication of a project. */
+export interface ClientRef {
+  readonly project: ResourceRef;
+  readonly client: ResourceRef;
+}
+
+/** A Bot of a project. */
+export interface BotRef {
+  readonly project: ResourceRef;
+  readonly bot: ResourceRef;
+}
+
 /** What to change about a ClientApplication. Left out: stays as it is. Null: removed. */
 export type ClientChanges = {
   [
@@ -44,11 +56,10 @@ export type BotChanges = {
  * @throws FhirError `conflict` - the last administrator would be switched off
  *
  * @example
- * await updateClient(project, client, { redirectUris: ['https://app.example/callback'] }, { store, caller });
+ * await updateClient({ project, client }, { redirectUris: ['https://app.example/callback'] }, { store, caller });
  */
 export function updateClient(
-  project: ResourceRef,
-  client: ResourceRef,
+  { project, client }: ClientRef,
   changes: ClientChanges,
   context: ProjectContext,
 ): Promise<ClientApplication> {
@@ -60,12 +71,7 @@ export function updateClient(
  *
  * @throws FhirError as {@link updateClient}
  */
-export function updateBot(
-  project: ResourceRef,
-  bot: ResourceRef,
-  changes: BotChanges,
-  context: ProjectContext,
-): Promise<Bot> {
+export function updateBot({ project, bot }: BotRef, changes: BotChanges, context: ProjectContext): Promise<Bot> {
   return updateProgram(project, 'Bot', bot, changes, context);
 }
 

@@ -2,8 +2,14 @@ import type { ClientApplication } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/sign-in.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { StoreContext } from '../../store/store-context.js';
 import { fitsHash } from './client-secret.js';
+import type { ClientRef } from './update-client.js';
+
+/** A secret that somebody presents as that of a ClientApplication. */
+export interface PresentedSecret extends ClientRef {
+  readonly secret: string;
+}
 
 /**
  * Whether a secret is that of a ClientApplication: its current one, or the one that is being replaced. After this, sign in
@@ -15,22 +21,19 @@ import { fitsHash } from './client-secret.js';
  * @throws FhirError `invalid` - project or client are not named by an id
  *
  * @example
- * if (!(await verifyClientSecret(store, project, clientId, clientSecret))) return unauthorized();
- * const caller = await signIn(store, { project, client: clientId });
+ * if (!(await verifyClientSecret({ project, client, secret }, { store }))) return unauthorized();
+ * const caller = await signIn(store, { project, client });
  */
 export async function verifyClientSecret(
-  store: ResourceStore,
-  project: ResourceRef,
-  client: ResourceRef,
-  secret: string,
-  options?: CallOptions,
+  { project, client, secret }: PresentedSecret,
+  { store, signal }: StoreContext,
 ): Promise<boolean> {
   const key = {
     project: requireId(project, 'Project'),
     type: 'ClientApplication',
     id: requireId(client, 'ClientApplication'),
   };
-  const [found] = await store.read([key], options);
+  const [found] = await store.read([key], { signal });
   const application = found?.status === 'found' ? (found.resource as ClientApplication) : undefined;
   const usable = application?.status === undefined || application.status === 'active' ? application : undefined;
   const fits = await Promise.all([usable?.secret, usable?.retiringSecret].map((hash) => fitsHash(secret, hash)));

@@ -79,7 +79,7 @@ export const SUPER_ADMIN: Role = {
     ['rotates its secret', { rotate: '@{feed.client}', project: 'lakeside' }, true],
     [
       'keeps the previous secret for a while',
-      { rotate: '@{feed.client}', project: 'lakeside', keepPrevious: true },
+      { rotate: '@{feed.client}', project: 'lakeside', keepOldFor: 86_400_000 },
       true,
     ],
     ['makes a bot for a project', { newBot: { name: 'Reminder' }, project: 'lakeside' }, { name: 'Reminder' }],
