@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises';
+import './scripts/ensure-definitions.mjs';
 import { defineConfig } from 'tsup';
 
 // Names of the entries are the subpaths of package.json. Dependencies and peers stay imports.
@@ -22,6 +22,4 @@ export default defineConfig({
   removeNodeProtocol: false,
   // tsup's declaration bundler passes an option that TypeScript 6 deprecates.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
-  // The loader reads the definitions beside its own chunk; all chunks lie flat in dist.
-  onSuccess: () => copyFile('src/fhir/r4-definitions.json', 'dist/r4-definitions.json'),
 });

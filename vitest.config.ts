@@ -1,4 +1,5 @@
 import './scripts/assert-node.mjs';
+import './scripts/ensure-definitions.mjs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { hasShared } from './test/support/shared-folder.js';

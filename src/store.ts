@@ -1,6 +1,17 @@
 // What a store is written with: the contract and the shapes in it, the one meaning of searches, and what all stores would
 // otherwise repeat. The proof of a store is in `fhirgraph/testing`.
 
+export type {
+  ElementDefinition,
+  PathExpression,
+  PathStep,
+  SearchComponentDefinition,
+  SearchParameterDefinition,
+  SearchParameterType,
+  TypeDefinition,
+} from './fhir/model/definition-types.js';
+export type { FhirModel } from './fhir/model/fhir-model.js';
+export { R4 } from './fhir/model/r4.js';
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
 export { collationKey, fold } from './search/index/fold.js';
 export { indexEntries } from './search/index/index-resource.js';

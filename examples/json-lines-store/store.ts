@@ -19,9 +19,11 @@ import {
   ChangeFeed,
   cutPage,
   expectationFailed,
+  type FhirModel,
   jsonText,
   nextInstant,
   pageOf,
+  R4,
   type SearchSubject,
   storeClosed,
   uniqueKeyTaken,
@@ -39,12 +41,15 @@ import { ProjectIndex } from './project-index.js';
  * const store = new JsonLinesStore('clinic.jsonl');
  */
 export class JsonLinesStore implements ResourceStore {
+  readonly model: FhirModel;
   readonly #projects = new Map<string, ProjectIndex>();
   readonly #feed = new ChangeFeed();
   readonly #log: LogFile;
   #closed = false;
 
-  constructor(path: string) {
+  /** @param model the definitions by which resources are indexed; default: FHIR R4 */
+  constructor(path: string, model: FhirModel = R4) {
+    this.model = model;
     this.#log = new LogFile(path, (commit) => {
       for (const version of commit) this.#project(version.project).add(version);
     });

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type {
   CallOptions,
   DeleteWrite,
@@ -63,6 +64,8 @@ export interface CommitOptions extends CallOptions {
  */
 export interface GuardedStore {
   readonly caller: Caller;
+  /** The store's own. */
+  readonly model: FhirModel;
   read(keys: readonly GuardedKey[], options?: CallOptions): Promise<readonly ReadResult[]>;
   search(query: GuardedQuery, options?: CallOptions): Promise<SearchPage>;
   searchByReference(

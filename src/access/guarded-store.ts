@@ -29,6 +29,7 @@ export function guardStore(store: ResourceStore, caller: Caller): GuardedStore {
   const guard = new Guard(store, caller);
   return {
     caller,
+    model: store.model,
     read: (keys, options) => guard.read(keys, options),
     search: (query, options) => guard.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

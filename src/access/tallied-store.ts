@@ -15,6 +15,7 @@ export function talliedStore(store: GuardedStore, tally: Tally): GuardedStore {
   };
   return {
     caller: store.caller,
+    model: store.model,
     read(keys, options) {
       count(keys.map(({ type }) => type));
       return store.read(keys, options);

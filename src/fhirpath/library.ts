@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import type * as fhirpath from 'fhirpath';
 import type { Model } from 'fhirpath';
-import { definitionsFile } from '../fhir/definitions-file.js';
 import { typeDefinition } from '../fhir/definitions.js';
+import { R4 } from '../fhir/model/r4.js';
 
 type Library = typeof fhirpath;
 
@@ -37,7 +37,7 @@ function withOurDefinitions(model: R4Model): R4Model {
     pathsDefinedElsewhere: { ...model.pathsDefinedElsewhere },
     choiceTypePaths: { ...model.choiceTypePaths },
   };
-  for (const name of Object.keys(definitionsFile().types)) {
+  for (const name of R4.typeNames) {
     const type = typeDefinition(name)!;
     if (type.kind === 'resource' && !model.availableTypes.has(name)) {
       extended.availableTypes.add(name);

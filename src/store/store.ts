@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { Criteria, SortKey } from '../search/criteria/criteria.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
@@ -13,6 +14,9 @@ import type { SearchPosition } from '../search/evaluate/sort.js';
  *   `corrupt`; anything else is a fault of the adapter.
  */
 export interface ResourceStore {
+  /** The definitions by which the store indexes and searches; everything that works over it takes them from here. */
+  readonly model: FhirModel;
+
   /** Many resources at once: same length, same order as `keys`, absence marked per key. Duplicate keys are allowed. */
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]>;
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type {
   CallOptions,
   ReadResult,
@@ -48,6 +49,10 @@ class ObservedStore implements ResourceStore {
     private readonly store: ResourceStore,
     private readonly observer: Observer,
   ) {}
+
+  get model(): FhirModel {
+    return this.store.model;
+  }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     return this.#call('read', typeOf(keys), keys.length, () => this.store.read(keys, options), countFound);

@@ -45,6 +45,7 @@ beforeEach(() => {
       calls.read.push(keys);
       return memory.read(keys, options);
     },
+    model: memory.model,
     search: (...given: Parameters<ResourceStore['search']>) => {
       calls.searches += 1;
       return memory.search(...given);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
-import { isA } from '../../src/fhir/type-hierarchy.js';
+import { isA } from '../../src/fhir/definitions.js';
 import { fhirPathLibrary } from '../../src/fhirpath/library.js';
 
 describe('isA', () => {

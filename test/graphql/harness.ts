@@ -74,6 +74,7 @@ export function messages({ errors }: FhirGraphqlResult): string[] {
 /** A store that behaves as another one but where `changes` says otherwise. */
 export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>): ResourceStore {
   return {
+    model: store.model,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

@@ -233,6 +233,7 @@ function racing(context: ImportContext, resource: Json): ImportContext {
 
 function override(store: ResourceStore, methods: Partial<ResourceStore>): ResourceStore {
   return {
+    model: store.model,
     read: (...call) => store.read(...call),
     search: (...call) => store.search(...call),
     searchByReference: (...call) => store.searchByReference(...call),

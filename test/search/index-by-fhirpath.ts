@@ -1,4 +1,4 @@
-import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/definition-types.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
 import { searchParameters } from '../../src/fhir/definitions.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
 import { compileTypedFhirPath, type TypedValue } from '../../src/fhirpath/compile.js';

@@ -1,7 +1,7 @@
-import type { PathStep, SearchParameterDefinition } from '../../fhir/definition-types.js';
+import type { PathStep, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { resourceTypes, searchParameter, typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 
 /**
  * The elements that a policy's field names: its path in JSON names, once per typed form where a step is a choice.

@@ -30,6 +30,7 @@ export async function currentCaller<Kind extends Caller>(
 export function storeWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): ResourceStore {
   if (caller.kind !== 'member') return store;
   return {
+    model: store.model,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../definition-types.js';
+import type { ElementDefinition } from '../model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { ObjectRule } from './rule.js';
 

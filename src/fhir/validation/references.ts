@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../definition-types.js';
+import type { ElementDefinition } from '../model/definition-types.js';
 import { isResourceType } from '../definitions.js';
 import { parseReference } from '../reference.js';
 import { referenceStub } from '../reference-stub.js';

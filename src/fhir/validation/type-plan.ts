@@ -1,4 +1,4 @@
-import type { ElementDefinition, TypeDefinition } from '../definition-types.js';
+import type { ElementDefinition, TypeDefinition } from '../model/definition-types.js';
 import { typeDefinition } from '../definitions.js';
 import { bindingRule, codesOf } from './bindings.js';
 import { extensionRule } from './extension.js';

@@ -1,6 +1,6 @@
 import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
 import { bail, FALSE, TRUE, type Items } from './collection.js';
 import { jsonTypeOf, readElements } from './element-access.js';

@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { typeDefinition } from '../../fhir/definitions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { bail, type Evaluate, type Items } from './collection.js';

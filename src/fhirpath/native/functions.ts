@@ -1,6 +1,6 @@
 import { typeDefinition } from '../../fhir/definitions.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 import { unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, fromBoolean, type Evaluate } from './collection.js';
 import { readElements } from './element-access.js';

@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { Evaluate } from './collection.js';
 
 /** A compiled expression with the static type of its items. */

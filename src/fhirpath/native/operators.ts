@@ -1,4 +1,4 @@
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 import type { SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, FALSE, fromBoolean, TRUE, type Evaluate, type Items } from './collection.js';
 import type { Native } from './native.js';

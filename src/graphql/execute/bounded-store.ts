@@ -8,6 +8,7 @@ export function boundedStore(run: Run): GuardedStore {
   const bounded = <Result>(work: () => Promise<Result>): Promise<Result> => run.deadline.wait(call(run, work));
   return {
     caller: store.caller,
+    model: store.model,
     read: (keys, options) => bounded(() => store.read(keys, options)),
     search: (query, options) => bounded(() => store.search(query, options)),
     searchByReference: (query, parameter, targets, options) =>

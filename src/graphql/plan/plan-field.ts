@@ -1,5 +1,5 @@
 import { typeDefinition } from '../../fhir/definitions.js';
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
 import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';

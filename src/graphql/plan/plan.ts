@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { Argument } from './arguments.js';

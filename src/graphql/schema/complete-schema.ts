@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages/quote.js';

@@ -1,4 +1,4 @@
-import type { ElementDefinition, TypeDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 
 /**

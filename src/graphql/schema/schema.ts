@@ -1,4 +1,4 @@
-import type { ElementDefinition } from '../../fhir/definition-types.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import {
   GraphQLFloat,

@@ -1,8 +1,8 @@
-import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/definition-types.js';
+import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/model/definition-types.js';
 import { typeDefinition } from '../../fhir/definitions.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 
 /** Takes each value a path reaches. `Context` is handed through untouched. */
 export type Visitor<Context> = (value: unknown, context: Context) => void;

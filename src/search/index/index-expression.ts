@@ -1,4 +1,4 @@
-import type { SearchParameterType } from '../../fhir/definition-types.js';
+import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { compileTypedFhirPath } from '../../fhirpath/compile.js';

@@ -1,6 +1,6 @@
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
-import { isA } from '../../fhir/type-hierarchy.js';
+import { isA } from '../../fhir/definitions.js';
 import { identifierToken } from './index-token.js';
 import type { ValueIndexer } from './value-indexer.js';
 import type { IndexWriter } from './index-writer.js';

@@ -1,4 +1,8 @@
-import type { PathExpression, SearchParameterDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import type {
+  PathExpression,
+  SearchParameterDefinition,
+  SearchParameterType,
+} from '../../fhir/model/definition-types.js';
 import { isResourceType, searchParameters } from '../../fhir/definitions.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';

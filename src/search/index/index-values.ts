@@ -1,4 +1,4 @@
-import type { ElementDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import type { ElementDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { indexDate } from './index-date.js';
 import { indexNumber, indexQuantity } from './index-quantity.js';
 import { indexReference } from './index-reference.js';

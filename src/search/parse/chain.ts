@@ -1,4 +1,4 @@
-import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { or, type Criteria } from '../criteria/criteria.js';
 import { spend, type ParseContext } from './parse-context.js';

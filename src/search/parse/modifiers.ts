@@ -1,5 +1,5 @@
 import { isResourceType } from '../../fhir/definitions.js';
-import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 

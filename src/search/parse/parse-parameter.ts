@@ -1,5 +1,5 @@
 import { searchParameter } from '../../fhir/definitions.js';
-import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { targetTypes } from './chain.js';
 import { ALL, NONE, and, not, or, type Criteria, type ReferenceTest, type ValueTest } from '../criteria/criteria.js';

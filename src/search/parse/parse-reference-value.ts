@@ -1,5 +1,5 @@
 import { isResourceType, resourceTypes } from '../../fhir/definitions.js';
-import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';

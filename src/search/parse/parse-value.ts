@@ -1,5 +1,5 @@
 import { searchParameter } from '../../fhir/definitions.js';
-import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { CompositeCriteria, DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/criteria.js';
 import { dateSpan } from './date-span.js';

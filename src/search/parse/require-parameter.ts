@@ -1,5 +1,5 @@
 import { isResourceType, resourceTypes, searchParameter, searchParameters } from '../../fhir/definitions.js';
-import type { SearchParameterDefinition } from '../../fhir/definition-types.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';

@@ -1,3 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { R4 } from '../../fhir/model/r4.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type {
@@ -30,12 +32,14 @@ import { searchReferring, searchSubjects } from './search.js';
  * const store = new MemoryStore();
  */
 export class MemoryStore implements ResourceStore {
+  readonly model: FhirModel;
   readonly #projects = new Map<string, ProjectData>();
   readonly #feed = new ChangeFeed();
   readonly #clock: () => Date;
   #closed = false;
 
   constructor(options: MemoryStoreOptions = {}) {
+    this.model = options.model ?? R4;
     this.#clock = options.clock ?? (() => new Date());
   }
 

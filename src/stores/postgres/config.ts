@@ -1,7 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { R4 } from '../../fhir/model/r4.js';
 
 /** How a `PostgresStore` behaves. */
 export interface PostgresStoreOptions {
+  /** The definitions. Default: FHIR R4 with Medplum's types. */
+  readonly model?: FhirModel | undefined;
   /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
   readonly connectionWait?: number | undefined;
   /**
@@ -27,6 +31,7 @@ export interface PostgresStoreOptions {
 
 /** The options with their defaults filled in. */
 export interface PostgresStoreConfig {
+  readonly model: FhirModel;
   readonly connectionWait: number;
   readonly cancelWait: number;
   readonly attempts: number;
@@ -38,6 +43,7 @@ export interface PostgresStoreConfig {
 /** @throws FhirError `invalid` - an option is out of its range. */
 export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
   return {
+    model: options.model ?? R4,
     connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
     cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),
     attempts: count('attempts', options.attempts ?? 20, 1, 1_000),

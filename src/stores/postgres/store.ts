@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, callAborted, storeClosed } from '../../store/guards.js';
 import type {
@@ -45,6 +46,7 @@ export interface PostgresPools {
  * const store = new PostgresStore(new Pool({ connectionString, max: 20 }));
  */
 export class PostgresStore implements ResourceStore {
+  readonly model: FhirModel;
   readonly #writer: Connections;
   readonly #readers: Connections;
   readonly #commits: Commits;
@@ -62,6 +64,7 @@ export class PostgresStore implements ResourceStore {
    */
   constructor(pools: PostgresPool | PostgresPools, options: PostgresStoreOptions = {}) {
     this.#config = resolveConfig(options);
+    this.model = this.#config.model;
     const { readOwnWrites } = this.#config;
     const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
     this.#writer = new Connections(writer, this.#config);

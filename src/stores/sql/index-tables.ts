@@ -1,5 +1,5 @@
 import { searchParameter } from '../../fhir/definitions.js';
-import type { SearchParameterType } from '../../fhir/definition-types.js';
+import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import type { IndexTable } from './lookup.js';
 import { type Sql, sql } from './sql.js';
 

@@ -1,7 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { R4 } from '../../fhir/model/r4.js';
 
 /** How a `SqliteStore` behaves. */
 export interface SqliteStoreOptions {
+  /** The definitions. Default: FHIR R4 with Medplum's types. */
+  readonly model?: FhirModel | undefined;
   /**
    * What a commit waits for (`PRAGMA synchronous`). Default `full`: a commit that resolved survives a power cut.
    * `normal`: it survives the end of the process, but a power cut may take back the last ones. `off`: a power cut may
@@ -18,6 +22,7 @@ export interface SqliteStoreOptions {
 
 /** The options with their defaults filled in. */
 export interface SqliteStoreConfig {
+  readonly model: FhirModel;
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
   readonly cacheBytes: number;
@@ -27,6 +32,7 @@ export interface SqliteStoreConfig {
 /** @throws FhirError `invalid` - an option is out of its range. */
 export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
   const config = {
+    model: options.model ?? R4,
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,
     cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,

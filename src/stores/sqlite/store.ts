@@ -14,6 +14,7 @@ import type {
   WriteResult,
 } from '../../store/store.js';
 import type { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { registerChecksums } from './checksum.js';
@@ -44,6 +45,7 @@ import type { Verification } from './verify.js';
  * const store = new SqliteStore('clinic.db');
  */
 export class SqliteStore implements ResourceStore {
+  readonly model: FhirModel;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
@@ -66,6 +68,7 @@ export class SqliteStore implements ResourceStore {
    */
   constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
+    this.model = config.model;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);

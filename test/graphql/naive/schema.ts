@@ -1,5 +1,5 @@
 import { execute } from 'graphql/execution/execute.js';
-import type { ElementDefinition } from '../../../src/fhir/definition-types.js';
+import type { ElementDefinition } from '../../../src/fhir/model/definition-types.js';
 import { isResourceType, typeDefinition } from '../../../src/fhir/definitions.js';
 import {
   GraphQLInterfaceType,

@@ -1,4 +1,4 @@
-import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/definition-types.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
 import { FhirError } from '../../../fhir/error.js';
 import { not, type Criteria, type ValueTest } from '../../criteria/criteria.js';
 import { unescape } from '../escapes.js';

@@ -1,5 +1,3 @@
-import { typeDefinition } from './definitions.js';
-
 /** Data types that specialise another one. See https://hl7.org/fhir/R4/datatypes.html. */
 const PARENTS: ReadonlyMap<string, string> = new Map([
   ['code', 'string'],
@@ -20,10 +18,9 @@ const PARENTS: ReadonlyMap<string, string> = new Map([
 /** Resource types that are no DomainResource. */
 const BARE_RESOURCES: ReadonlySet<string> = new Set(['Bundle', 'Binary', 'Parameters']);
 
-/** True when every `type` is an `ancestor` too: `isA('Age', 'Quantity')`, `isA('Patient', 'Resource')`, `isA('code', 'code')`. */
-export function isA(type: string, ancestor: string): boolean {
+/** @param isResource tells whether the type is one of resources, abstract ones included; asked only where it decides */
+export function isKindOf(type: string, ancestor: string, isResource: () => boolean): boolean {
   if (type === ancestor || PARENTS.get(type) === ancestor) return true;
   if (ancestor !== 'Resource' && ancestor !== 'DomainResource') return false;
-  if (typeDefinition(type)?.kind !== 'resource') return false;
-  return ancestor === 'Resource' || (type !== 'Resource' && !BARE_RESOURCES.has(type));
+  return isResource() && (ancestor === 'Resource' || (type !== 'Resource' && !BARE_RESOURCES.has(type)));
 }

@@ -1,0 +1,71 @@
+import type { PathExpression, SearchParameterType } from './definition-types.js';
+
+/**
+ * Definitions as `npm run definitions` writes them into `r4-definitions.js`: JSON texts, so that a process parses only those
+ * it needs.
+ *
+ * ```text
+ * version      '4.0.1'
+ * resources    ['Account', 'AccessPolicy', …]                   the concrete resource types, sorted
+ * types        Patient: { kind: 'resource', base: 'DomainResource', short, elements: [['name', 'HumanName', 1, 'A name …'], …] }
+ * targets      [['Patient'], ['Group', 'Patient'], …]           parameters and element types refer to these by number
+ * codes        [{ codes: ['male', …], system: 'http://hl7.org/fhir/administrative-gender' }, …]        elements refer to these by number
+ * parameters   Patient: [{ code: 'family', type: 'string', expression: 'Patient.name.family', path: [['name', 'family']], short }]
+ * patientCompartment  Observation: ['subject', 'performer']
+ * ```
+ */
+export interface DefinitionTexts {
+  /** The version of FHIR, `4.0.1`. */
+  readonly version: string;
+  readonly resources: JsonText<readonly string[]>;
+  readonly types: { readonly [name: string]: JsonText<TypeRow> };
+  readonly targets: JsonText<readonly (readonly string[])[]>;
+  readonly codes: JsonText<readonly CodesRow[]>;
+  /** By resource type; those under `Resource` hold for every one. */
+  readonly parameters: { readonly [resourceType: string]: JsonText<readonly ParameterRow[]> };
+  readonly patientCompartment: JsonText<{ readonly [resourceType: string]: readonly string[] }>;
+}
+
+/** A text that parses to such a value. */
+export type JsonText<Value> = string & { readonly __parsesTo?: Value };
+
+export function parseText<Value>(text: JsonText<Value>): Value {
+  return JSON.parse(text) as Value;
+}
+
+export interface TypeRow {
+  readonly kind: 'resource' | 'complex' | 'primitive';
+  /** Where a backbone element stands: `Patient.contact`. */
+  readonly path?: string;
+  readonly short: string;
+  /** The abstract type whose elements come first. */
+  readonly base?: string;
+  readonly elements: readonly ElementRow[];
+}
+
+/**
+ * Name (with `[x]` for a choice), types (blank between them, `Reference(3)` with the number of its targets), flags
+ * (1 repeats, 2 required), text, number of its codes.
+ */
+export type ElementRow = readonly [name: string, types: string, flags: number, short: string, codes?: number];
+
+/** The codes of a required binding, and their system if all are of one. */
+export interface CodesRow {
+  readonly codes: readonly string[];
+  readonly system?: string;
+}
+
+export interface ParameterRow {
+  readonly code: string;
+  readonly type: SearchParameterType;
+  readonly expression: string;
+  readonly short: string;
+  readonly path?: PathExpression;
+  readonly targets?: number;
+  readonly components?: readonly {
+    readonly code: string;
+    readonly type: SearchParameterType;
+    readonly expression: string;
+    readonly path?: PathExpression;
+  }[];
+}

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import type { ElementDefinition, SearchParameterDefinition, TypeDefinition } from './definition-types.js';
+import {
+  parseText,
+  type CodesRow,
+  type DefinitionTexts,
+  type ElementRow,
+  type ParameterRow,
+} from './definition-texts.js';
+import { OWN_PARAMETERS } from './own-parameters.js';
+import { isKindOf } from './type-hierarchy.js';
+
+/**
+ * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
+ * compartments.
+ *
+ * A model never changes. What is asked of it is parsed on first use and kept, so that a process pays only for the types
+ * it touches. Models of different content live in one process: caches hang on the model (`perModel`), never on the
+ * process.
+ */
+export class FhirModel {
+  /** The version of FHIR that the definitions belong to, `4.0.1`. */
+  readonly version: string;
+  readonly #texts: DefinitionTexts;
+  readonly #types = new Map<string, TypeDefinition>();
+  readonly #parameters = new Map<string, ReadonlyMap<string, SearchParameterDefinition>>();
+  #resourceTypes: readonly string[] | undefined;
+  #concrete: ReadonlySet<string> | undefined;
+  #targets: readonly (readonly string[])[] | undefined;
+  #codes: readonly CodesRow[] | undefined;
+  #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
+  #fingerprint: string | undefined;
+
+  /** @internal Definitions of hosts' own come through functions that check them. */
+  constructor(texts: DefinitionTexts) {
+    this.version = texts.version;
+    this.#texts = texts;
+  }
+
+  /** Names of all concrete resource types, sorted: FHIR's and Medplum's. */
+  get resourceTypes(): readonly string[] {
+    return (this.#resourceTypes ??= Object.freeze(parseText(this.#texts.resources)));
+  }
+
+  /** Names of everything that {@link typeDefinition} knows: resource types, data types, backbone elements, abstract types. */
+  get typeNames(): readonly string[] {
+    return Object.keys(this.#texts.types);
+  }
+
+  /** True for a concrete resource type; false for `Resource`, `DomainResource` and data types. */
+  isResourceType(name: string): boolean {
+    this.#concrete ??= new Set(this.resourceTypes);
+    return this.#concrete.has(name);
+  }
+
+  /** @returns the definition of a resource type, data type or backbone element; undefined for an unknown name. */
+  typeDefinition(name: string): TypeDefinition | undefined {
+    let definition = this.#types.get(name);
+    if (definition === undefined) {
+      definition = this.#materialiseType(name);
+      if (definition !== undefined) this.#types.set(name, definition);
+    }
+    return definition;
+  }
+
+  /** True when every `type` is an `ancestor` too: `isA('Age', 'Quantity')`, `isA('Patient', 'Resource')`, `isA('code', 'code')`. */
+  isA(type: string, ancestor: string): boolean {
+    return isKindOf(type, ancestor, () => this.typeDefinition(type)?.kind === 'resource');
+  }
+
+  /**
+   * Parameters of a type by code, those of every resource included (`_id`, `_lastUpdated`, `_tag` …).
+   *
+   * @returns an empty map for what is no resource type.
+   */
+  searchParameters(resourceType: string): ReadonlyMap<string, SearchParameterDefinition> {
+    const known = this.#parameters.get(resourceType);
+    if (known !== undefined) return known;
+    if (!this.isResourceType(resourceType)) return NO_PARAMETERS;
+    const rows = [...this.#parameterRows('Resource'), ...this.#parameterRows(resourceType)];
+    const own = Object.hasOwn(OWN_PARAMETERS, resourceType) ? OWN_PARAMETERS[resourceType]! : [];
+    const all = [...rows.map((row) => this.#materialiseParameter(row)), ...own];
+    const definitions = new Map(all.map((one) => [one.code, one]));
+    this.#parameters.set(resourceType, definitions);
+    return definitions;
+  }
+
+  searchParameter(resourceType: string, code: string): SearchParameterDefinition | undefined {
+    return this.searchParameters(resourceType).get(code);
+  }
+
+  /**
+   * Codes of the reference parameters by which a resource belongs to the patient compartment; empty if it never does.
+   *
+   * A Patient is in its own compartment besides. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html.
+   */
+  patientCompartment(resourceType: string): readonly string[] {
+    const compartment = (this.#patientCompartment ??= parseText(this.#texts.patientCompartment));
+    return (Object.hasOwn(compartment, resourceType) ? compartment[resourceType] : undefined) ?? [];
+  }
+
+  /**
+   * A text that is equal for models of equal content, in every process, and differs as soon as a type, a search parameter
+   * or a compartment does. It reads all definitions once, which takes a few milliseconds.
+   */
+  get fingerprint(): string {
+    return (this.#fingerprint ??= createHash('sha256')
+      .update(JSON.stringify([this.#inOrder(), OWN_PARAMETERS]))
+      .digest('base64url'));
+  }
+
+  #inOrder(): unknown {
+    const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
+    const sorted = (texts: { readonly [name: string]: string }): unknown => Object.entries(texts).sort();
+    return [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];
+  }
+
+  #materialiseType(name: string): TypeDefinition | undefined {
+    const { types } = this.#texts;
+    // A look-up that does not fall for `constructor` and `__proto__`.
+    if (!Object.hasOwn(types, name)) return undefined;
+    const row = parseText(types[name]!);
+    const inherited = row.base === undefined ? undefined : this.typeDefinition(row.base)?.elements;
+    const elements = new Map<string, ElementDefinition>(inherited);
+    for (const element of row.elements) {
+      for (const member of this.#materialiseElement(element)) elements.set(member.name, member);
+    }
+    return { name, kind: row.kind, elements, short: row.short, ...(row.path === undefined ? {} : { path: row.path }) };
+  }
+
+  /** One element, or every typed form of a choice. */
+  #materialiseElement([name, alternatives, flags, short, codes]: ElementRow): ElementDefinition[] {
+    const base = name.endsWith('[x]') ? name.slice(0, -3) : undefined;
+    return alternatives.split(' ').map((alternative) => {
+      const [, type, list] = /^(\w+)(?:\((\d+)\))?$/.exec(alternative) as unknown as [string, string, string?];
+      return {
+        name: base === undefined ? name : base + type[0]!.toUpperCase() + type.slice(1),
+        type,
+        array: (flags & REPEATS) !== 0,
+        required: (flags & REQUIRED) !== 0,
+        ...(base === undefined ? {} : { choiceOf: base }),
+        ...(list === undefined ? {} : { targets: this.#targetList(Number(list)) }),
+        ...(codes === undefined || !CODED.has(type) ? {} : this.#binding(codes)),
+        short,
+      };
+    });
+  }
+
+  #binding(number: number): Pick<ElementDefinition, 'codes' | 'codeSystem'> {
+    const { codes, system } = (this.#codes ??= parseText(this.#texts.codes))[number]!;
+    return system === undefined ? { codes } : { codes, codeSystem: system };
+  }
+
+  #parameterRows(resourceType: string): readonly ParameterRow[] {
+    const { parameters } = this.#texts;
+    return Object.hasOwn(parameters, resourceType) ? parseText(parameters[resourceType]!) : [];
+  }
+
+  #materialiseParameter({ targets, ...row }: ParameterRow): SearchParameterDefinition {
+    return targets === undefined ? row : { ...row, targets: this.#targetList(targets) };
+  }
+
+  #targetList(number: number): readonly string[] {
+    return (this.#targets ??= parseText(this.#texts.targets))[number]!;
+  }
+}
+
+const REPEATS = 1;
+const REQUIRED = 2;
+
+/** What a binding can apply to; a choice may have other members (`medicationReference`). */
+const CODED: ReadonlySet<string> = new Set(['code', 'Coding', 'CodeableConcept', 'string', 'uri']);
+
+const NO_PARAMETERS: ReadonlyMap<string, SearchParameterDefinition> = new Map();

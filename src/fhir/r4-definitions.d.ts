@@ -1,0 +1,10 @@
+// The generated module beside this file (`npm run definitions`); model/definition-texts.ts describes the values.
+import type { DefinitionTexts } from './model/definition-texts.js';
+
+export declare const version: DefinitionTexts['version'];
+export declare const resources: DefinitionTexts['resources'];
+export declare const types: DefinitionTexts['types'];
+export declare const targets: DefinitionTexts['targets'];
+export declare const codes: DefinitionTexts['codes'];
+export declare const parameters: DefinitionTexts['parameters'];
+export declare const patientCompartment: DefinitionTexts['patientCompartment'];
