@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
 });
 
-/** The calls that each query makes, level by level: one per plan edge with something to ask, whatever the data. */
+/** The calls that each query makes, level by level: one per question, whatever the data. */
 const FIXTURES: readonly { readonly name: string; readonly query: string; readonly calls: readonly string[] }[] = [
   { name: 'nothing of the store', query: '{ __typename }', calls: [] },
   { name: 'a read', query: '{ Patient(id: a) { id name { family } } }', calls: ['read Patient/a'] },
@@ -42,7 +42,51 @@ const FIXTURES: readonly { readonly name: string; readonly query: string; readon
   {
     name: 'root fields are calls of one level',
     query: '{ Patient(id: a) { id } x: Patient(id: a) { id } PatientList { id } PatientConnection { count } }',
-    calls: ['read Patient/a', 'read Patient/a', 'search Patient', 'search Patient'],
+    calls: ['read Patient/a', 'search Patient', 'search Patient'],
+  },
+  {
+    name: 'root reads of one type are one call, each resource once',
+    query: `query ($none: ID) {
+      _v1: Patient(id: a) { id }
+      OrganizationList { id }
+      _v2: Patient(id: "b") { id }
+      _v3: Practitioner(id: p) { id }
+      _v4: Patient(_id: a) { gender }
+      _v5: Patient(id: "no id") { id }
+      _v6: Patient(id: $none) { id }
+    }`,
+    calls: ['read Patient/a Patient/b', 'read Practitioner/p', 'search Organization'],
+  },
+  {
+    name: 'references under sibling reads are one call',
+    query: `{
+      _v1: Patient(id: a) { generalPractitioner { resource { id } } }
+      _v2: Patient(id: b) { generalPractitioner { resource { ... on Practitioner { name { family } } } } }
+    }`,
+    calls: ['read Patient/a Patient/b', 'read Practitioner/p'],
+  },
+  {
+    name: 'references that are asked for differently are not',
+    query: `{
+      _v1: Observation(id: 1) { performer { resource(type: Practitioner) { id } } }
+      _v2: Observation(id: 1) { performer { resource(type: Organization) { id } } }
+    }`,
+    calls: ['read Observation/1', 'read Practitioner/p', 'read Organization/o'],
+  },
+  {
+    name: 'equal reverse lists under sibling reads are one call',
+    query: `query ($one: Int = 1) {
+      _v1: Patient(id: a) { ObservationList(_reference: subject, _count: 1) { id } }
+      _v2: Patient(id: b) { ObservationList(_reference: "subject", _count: $one) { status } }
+      _v3: Patient(id: b) { ObservationList(_reference: subject, _count: 2) { id } }
+      _v4: Patient(id: b) { ObservationConnection(_reference: subject, _count: 1) { edges { resource { id } } } }
+    }`,
+    calls: [
+      'read Patient/a Patient/b',
+      'reverse Observation.subject Patient/a Patient/b',
+      'reverse Observation.subject Patient/b',
+      'reverse Observation.subject Patient/b',
+    ],
   },
   {
     name: 'merged root fields are one call',
@@ -62,9 +106,9 @@ const FIXTURES: readonly { readonly name: string; readonly query: string; readon
     calls: ['search Observation', 'read Practitioner/p Organization/o'],
   },
   {
-    name: 'two aliases of a reference are two edges',
+    name: 'two aliases of a reference are one call',
     query: '{ Observation(id: 1) { subject { one: resource { id } two: resource { resourceType } } } }',
-    calls: ['read Observation/1', 'read Patient/a', 'read Patient/a'],
+    calls: ['read Observation/1', 'read Patient/a'],
   },
   {
     name: 'a type that is not asked for is not read',

@@ -2,9 +2,9 @@ import { type FhirError, maskError } from '../../fhir/error.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
-import { fillEdge } from './fill.js';
+import { fillLevel } from './fill-level.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
-import { Run, tooManyCalls, type Output, type RunOptions } from './run.js';
+import { Run, type Output, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
 import { writeFields } from './write-fields.js';
 
@@ -21,8 +21,8 @@ export interface Outcome {
 }
 
 /**
- * Runs a plan breadth first: all holes of one edge are filled by one store call, the edges of a level side by side.
- * The number of store calls is the number of edges, whatever the data.
+ * Runs a plan breadth first: all holes of one edge are filled by one store call, which edges of the same level share where
+ * they ask the same question. The number of store calls is at most the number of edges, whatever the data.
  *
  * @param focus the instance the query is about, whose fields are then the root's; undefined for the whole service
  * @throws LimitError - the request costs more than it may
@@ -74,19 +74,13 @@ function afterWriting(error: FhirError): FhirError {
 
 async function fillLevels(run: Run): Promise<void> {
   for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
-    const fills = [...level].map(([edge, holes]) => fillEdge(edge, holes, run));
-    const results = await run.deadline.wait(Promise.allSettled(fills));
+    const results = await run.deadline.wait(Promise.allSettled(fillLevel(level, run)));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 }
 
 function startRoot(root: Selection, run: Run): Output {
   const { fields } = root;
-  const { limits } = run.options;
-  // Known before the first of them is made.
-  if (fields.filter(({ kind }) => kind === 'read' || kind === 'search').length > limits.storeCalls) {
-    throw tooManyCalls(limits);
-  }
   const out: Output = {};
   run.selections?.set(out, root);
   for (const field of fields) {

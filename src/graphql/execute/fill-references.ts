@@ -10,38 +10,66 @@ import { canonicalKey, identifierKey, type ResolvableReference } from './resolva
 import { knownTypeOf, projectContained, projectResource } from './project.js';
 import type { ReferenceHole, Run } from './run.js';
 import { shapeItems } from './shape-items.js';
+import type { Waiting } from './waiting.js';
 
-/** What a reference resolves to: a resource inside `container` (itself, if it is not contained), or nothing. */
-type Found =
-  | { readonly type: string; readonly source: JsonObject; readonly container: AnyResource }
-  | FhirError
-  /** Nothing to follow, or not what was asked for: null without an error. */
-  | null;
+/** What a reference resolves to: a resource inside `container`, or the container itself. */
+interface Resolved {
+  readonly type: string;
+  readonly source: JsonObject;
+  readonly container: AnyResource;
+}
+
+/** Null: nothing to follow, or not what was asked for, which is no error. */
+type Found = Resolved | FhirError | null;
 
 /**
- * Fills the holes of `resource` fields: one read for all local references, and for the other kinds what they need.
- * See https://hl7.org/fhir/R4/graphql.html#references.
+ * Fills `resource` fields that ask for the same type: one read for all local references, and for the other kinds what they
+ * need. See https://hl7.org/fhir/R4/graphql.html#references.
  */
-export async function fillReferences(edge: ReferenceEdge, holes: readonly ReferenceHole[], run: Run): Promise<void> {
-  const type = evaluate(edge.type, run.options.variables) as string | undefined;
-  const optional = evaluate(edge.optional, run.options.variables) === true;
-  const find = await findAll(edge, holes, type, run);
-  for (const hole of holes) {
-    const found = find(hole);
-    if (found instanceof FhirError) {
-      if (!optional) run.fail(hole.out, edge, found);
-      continue;
+export async function fillReferences(
+  waiting: readonly Waiting<ReferenceEdge, ReferenceHole>[],
+  run: Run,
+): Promise<void> {
+  const { variables } = run.options;
+  const [{ edge: first }] = waiting as readonly [Waiting<ReferenceEdge, ReferenceHole>];
+  const type = evaluate(first.type, variables) as string | undefined;
+  const find = await findAll(
+    first,
+    waiting.length === 1 ? waiting[0]!.holes : waiting.flatMap(({ holes }) => holes),
+    type,
+    run,
+  );
+  for (const { edge, holes } of waiting) {
+    const optional = evaluate(edge.optional, variables) === true;
+    for (const hole of holes) {
+      try {
+        const found = find(hole);
+        if (found instanceof FhirError) {
+          if (!optional) throw found;
+        } else if (found !== null && (type === undefined || type === found.type)) {
+          fillReference(edge, hole, found, run);
+        }
+      } catch (error) {
+        run.fail(hole.out, edge, error);
+      }
     }
-    if (found === null || (type !== undefined && type !== found.type)) continue;
-    // Contained resources cost no store call, but they can refer to one another and multiply without end.
-    const selection = run.options.selections.forType(edge.selections, found.type);
-    run.spendRows(1, selection);
-    shapeItems(edge, found.type, [found.source], hole.out, found.container, run);
-    hole.out[edge.key] =
-      found.source === elementsOf(found.container)
-        ? projectResource(selection, found.container, run)
-        : projectContained(selection, found.source, found.container, run);
   }
+}
+
+function fillReference(
+  edge: ReferenceEdge,
+  { out }: ReferenceHole,
+  { type, source, container }: Resolved,
+  run: Run,
+): void {
+  // Contained resources cost no store call, but they can refer to one another and multiply without end.
+  const selection = run.options.selections.forType(edge.selections, type);
+  run.spendRows(1, selection);
+  shapeItems(edge, type, [source], out, container, run);
+  out[edge.key] =
+    source === elementsOf(container)
+      ? projectResource(selection, container, run)
+      : projectContained(selection, source, container, run);
 }
 
 /** Asks for all that the holes refer to, one call per kind of reference, side by side. */

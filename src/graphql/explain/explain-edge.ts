@@ -22,13 +22,32 @@ export interface Explaining {
   readonly options: RunOptions;
 }
 
-/** The calls of one edge: one, but for canonicals and logical references, which are searched for type by type. */
-export async function explainEdge(placed: PlacedEdge, explaining: Explaining): Promise<readonly ExplainedCall[]> {
+/** Edges of one level that share their call, the first of which speaks for all. */
+export type SharingEdges = readonly [PlacedEdge, ...PlacedEdge[]];
+
+/** The calls of such edges: one, but for canonicals and logical references, which are searched for type by type. */
+export async function explainEdges(edges: SharingEdges, explaining: Explaining): Promise<readonly ExplainedCall[]> {
+  const [first, ...others] = edges;
+  const calls = await explainFirst(first, edges, explaining);
+  if (others.length === 0) return calls;
+  const sharedWith = others.map(({ edge, path }) => ({
+    path,
+    location: edge.location,
+    ...(edge.kind === 'read' ? { id: idOf(edge, explaining) } : {}),
+  }));
+  return calls.map((call) => ({ ...call, sharedWith }));
+}
+
+async function explainFirst(
+  placed: PlacedEdge,
+  edges: SharingEdges,
+  explaining: Explaining,
+): Promise<readonly ExplainedCall[]> {
   const { edge } = placed;
   try {
     switch (edge.kind) {
       case 'read':
-        return [await explainRead(placed, edge, explaining)];
+        return [await explainRead(placed, edge, edges, explaining)];
       case 'search':
         return [await explainSearch(placed, edge, explaining)];
       case 'reference':
@@ -41,22 +60,32 @@ export async function explainEdge(placed: PlacedEdge, explaining: Explaining): P
   }
 }
 
-async function explainRead(placed: PlacedEdge, edge: ReadEdge, explaining: Explaining): Promise<ExplainedCall> {
-  const { store, variables } = explaining.options;
+async function explainRead(
+  placed: PlacedEdge,
+  edge: ReadEdge,
+  edges: SharingEdges,
+  explaining: Explaining,
+): Promise<ExplainedCall> {
   const { type } = edge;
-  const [id = ''] = evaluateTexts(edge.id, variables) ?? [];
-  const key = { project: homeOf(type, store.caller), type, id };
+  const project = homeOf(type, explaining.options.store.caller);
+  const ids = new Set(edges.map((one) => idOf(one.edge as ReadEdge, explaining)));
   const rules = readRules(type, explaining);
   const asked = rules.length > 0;
   return {
     ...placeOf(placed),
     kind: 'read',
     types: [type],
-    id,
+    id: idOf(edge, explaining),
     rules,
     asked,
-    ...(asked ? await statementsOf({ kind: 'read', keys: [key] }, explaining) : {}),
+    ...(asked
+      ? await statementsOf({ kind: 'read', keys: Array.from(ids, (id) => ({ project, type, id })) }, explaining)
+      : {}),
   };
+}
+
+function idOf({ id }: ReadEdge, { options }: Explaining): string {
+  return evaluateTexts(id, options.variables)?.[0] ?? '';
 }
 
 async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: Explaining): Promise<ExplainedCall> {

@@ -3,12 +3,14 @@ import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/find-document.js';
 import type { FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
+import { questionOf } from '../execute/question-of.js';
 import { documentError } from '../execute/response-errors.js';
+import type { Variables } from '../plan/arguments.js';
 import { estimateCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepare-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
-import { explainEdge, type Explaining } from './explain-edge.js';
+import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
 import { edgesAtRoot, edgesBelow, type PlacedEdge } from './walk-plan.js';
@@ -59,11 +61,14 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
       ? edgesAtRoot(plan.root, selections)
       : [{ edge: readFocus(plan, focus), level: 1, path: '', parent: focus.type }];
   while (level.length > 0 && calls.length < MAX_CALLS) {
-    const told = await Promise.all(level.map((placed) => explainEdge(placed, explaining)));
-    calls.push(...told.flat());
+    const groups = sharingEdges(level, variables);
+    const explained = await Promise.all(groups.map((edges) => explainEdges(edges, explaining)));
+    calls.push(...explained.flat());
     // What a call that is not made would have led to is not asked for either.
-    level = level.flatMap((placed, index) =>
-      told[index]!.some(({ asked }) => asked) ? edgesBelow(placed, variables, selections) : [],
+    level = groups.flatMap((edges, index) =>
+      explained[index]!.some(({ asked }) => asked)
+        ? edges.flatMap((placed) => edgesBelow(placed, variables, selections))
+        : [],
     );
   }
   return {
@@ -73,6 +78,12 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     calls: calls.slice(0, MAX_CALLS),
     cut: level.length > 0 || calls.length > MAX_CALLS,
   };
+}
+
+/** The edges of a level by the call that they share. */
+function sharingEdges(level: readonly PlacedEdge[], variables: Variables): readonly SharingEdges[] {
+  const groups = Map.groupBy(level, ({ edge }) => questionOf(edge, variables) ?? edge);
+  return [...groups.values()] as unknown as readonly SharingEdges[];
 }
 
 async function prepared(query: RequestedDocument, context: FhirGraphqlContext): Promise<PreparedRequest> {

@@ -39,6 +39,8 @@ export interface ExplainedCall {
   readonly types: readonly string[];
   /** Of a read: the id. */
   readonly id?: string;
+  /** Other fields of the level that the same call fills, since they ask the same question. */
+  readonly sharedWith?: readonly Pick<ExplainedCall, 'path' | 'location' | 'id'>[];
   /** Of a reverse search: the parameter that points back. */
   readonly parameter?: string;
   /** Of a search: what must hold, the caller's rules included. */

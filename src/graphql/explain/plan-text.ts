@@ -45,7 +45,23 @@ function headline({ kind, types, id, parameter }: ExplainedCall): string {
   }
 }
 
-function details({ criteria, sort, hiddenSort, page, rules, asked, fault, statements }: ExplainedCall): string[] {
+function details(call: ExplainedCall): string[] {
+  const { sharedWith = [] } = call;
+  return [...(sharedWith.length === 0 ? [] : [sharedText(call.types, sharedWith)]), ...outcome(call)];
+}
+
+/** Most fields that are named where a call is shared. */
+const MAX_NAMED = 5;
+
+function sharedText(types: readonly string[], fields: NonNullable<ExplainedCall['sharedWith']>): string {
+  const names = fields
+    .slice(0, MAX_NAMED)
+    .map(({ path, id }) => (id === undefined ? path : `${path} (${types[0]}/${id})`));
+  const others = fields.length - names.length;
+  return `in one call with ${names.join(', ')}${others === 0 ? '' : ` and ${others} more`}`;
+}
+
+function outcome({ criteria, sort, hiddenSort, page, rules, asked, fault, statements }: ExplainedCall): string[] {
   if (fault !== undefined) return [`fails: ${fault}`];
   if (!asked && rules.length === 0) return ['no rule grants it: the store is not asked'];
   if (!asked) return ['nothing can be found: the store is not asked'];

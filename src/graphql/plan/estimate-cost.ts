@@ -25,6 +25,9 @@ const ASSUMED = {
  * weight    = 1 + fields of the resource / 20
  * ```
  *
+ * Reads of one type at the root are one call. Further down every edge counts as a call of its own, although equal ones share
+ * theirs.
+ *
  * Fragments and aliases count as what they stand for, since the plan has opened them. Where a reference may lead to several
  * types the dearest of those that fragments name counts. As long as lists have `_count` and repeating elements no more
  * than three items, the query costs no more than this.
@@ -56,6 +59,9 @@ export function selectionOf(edge: Exclude<Edge, { kind: 'reference' }>): Selecti
 }
 
 class Estimate {
+  /** Types that are read at the root: all reads of one type share a call. */
+  readonly #read = new Set<string>();
+
   constructor(private readonly variables: Variables) {}
 
   /** So many resources with all that hangs on them. */
@@ -78,8 +84,11 @@ class Estimate {
         return this.#dearest(field.selections, (selection) => this.below(selection, parents * this.#items(field)));
       case 'write':
         return CALL_COST * callsOf(field) + this.resources(field.selection, parents);
-      case 'read':
-        return CALL_COST + this.resources(field.selection, parents);
+      case 'read': {
+        const call = this.#read.has(field.type) ? 0 : CALL_COST;
+        this.#read.add(field.type);
+        return call + this.resources(field.selection, parents);
+      }
       case 'search':
         return CALL_COST + this.#search(field, parents);
       case 'reference':

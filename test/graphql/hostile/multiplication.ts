@@ -12,9 +12,7 @@ export const HOSTILE_MULTIPLICATIONS: readonly HostileDocument[] = [
   {
     name: '900 reads of one patient under aliases',
     make: textOf(() => `{ ${pieces(900, (index) => `a${index}: Patient(id: 1) { id }`)} }`),
-    outcome: 'too-costly',
-    limit: 'storeCalls',
-    parsed: true,
+    outcome: 'answered',
   },
   {
     name: '190 unbounded searches under aliases',

@@ -1,0 +1,51 @@
+import { FhirError } from '../../fhir/error.js';
+import { isResourceId } from '../../fhir/resource.js';
+import type { ReadResult } from '../../store/store.js';
+import { evaluateTexts, type Variables } from '../plan/arguments.js';
+import type { ReadEdge } from '../plan/plan.js';
+import { absence, call } from './call.js';
+import { projectResource } from './project.js';
+import type { ReadHole, Run } from './run.js';
+import type { Waiting } from './waiting.js';
+
+/** Fills reads of one type by one store call, which names each resource once. */
+export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): Promise<void> {
+  const results = await readAll(waiting, run);
+  for (const { edge, holes } of waiting) {
+    for (const { out } of holes) {
+      try {
+        const id = idOf(edge, run.options.variables);
+        const result = isResourceId(id) ? results.get(id)! : MISSING;
+        if (result.status !== 'found') throw absence(result, `${edge.type}/${id.slice(0, 64)}`);
+        run.spendRows(1, edge.selection);
+        out[edge.key] = projectResource(edge.selection, result.resource, run);
+      } catch (error) {
+        run.fail(out, edge, error);
+      }
+    }
+  }
+}
+
+/** What the store has under the ids; texts that cannot be ids are not asked for. */
+async function readAll(
+  waiting: readonly Waiting<ReadEdge, ReadHole>[],
+  run: Run,
+): Promise<ReadonlyMap<string, ReadResult>> {
+  const { store, variables } = run.options;
+  const { type } = waiting[0]!.edge;
+  const asked = waiting.flatMap(({ edge }) => evaluateTexts(edge.id, variables)?.slice(0, 1) ?? []);
+  const ids = [...new Set(asked.filter(isResourceId))];
+  if (ids.length === 0) return new Map();
+  const keys = ids.map((id) => ({ type, id }));
+  const found = await call(run, () => store.read(keys, { signal: run.deadline.signal }));
+  return new Map(ids.map((id, index) => [id, found[index]!]));
+}
+
+/** @throws FhirError `invalid` - there is no id */
+function idOf({ id }: ReadEdge, variables: Variables): string {
+  const [text] = evaluateTexts(id, variables) ?? [];
+  if (text === undefined) throw new FhirError('invalid', 'Argument "id" must be given');
+  return text;
+}
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });

@@ -1,0 +1,114 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
+import { LimitError } from '../limits.js';
+import { selectionOf } from '../plan/estimate-cost.js';
+import type { SearchEdge } from '../plan/plan.js';
+import { call } from './call.js';
+import { answerConnection, connectionPage } from './connection.js';
+import { projectResource } from './project.js';
+import { shapeItems } from './shape-items.js';
+import type { Output, Run, SearchHole } from './run.js';
+import { searchRequest, type SearchRequest } from './search-request.js';
+import type { Waiting } from './waiting.js';
+
+/**
+ * Fills searches that ask the same: at the root one search, in reverse one search by reference for all parents together.
+ *
+ * What they select may differ, so each field projects the matches for itself.
+ */
+export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchHole>[], run: Run): Promise<void> {
+  const { store } = run.options;
+  const { signal } = run.deadline;
+  const request = searchRequest(waiting[0]!.edge, run.options, run);
+  const { query, reference } = request;
+  if (reference === undefined) {
+    const page = await call(run, () => store.search(query, { signal }));
+    fillAll(waiting, () => ({ request, page, target: undefined }), run);
+    return;
+  }
+  const targets = new Map<string, ReferenceTarget>();
+  for (const { holes } of waiting) {
+    for (const { target = request.target } of holes) if (target !== undefined) targets.set(nameOf(target), target);
+  }
+  const pages = new Map<string, SearchPage>();
+  if (targets.size > 0) {
+    const found = await call(run, () => store.searchByReference(query, reference, [...targets.values()], { signal }));
+    [...targets.keys()].forEach((name, index) => pages.set(name, found[index]!));
+  }
+  fillAll(
+    waiting,
+    ({ target = request.target }) => ({
+      request,
+      page: target === undefined ? EMPTY : pages.get(nameOf(target))!,
+      target,
+    }),
+    run,
+  );
+}
+
+function fillAll(
+  waiting: readonly Waiting<SearchEdge, SearchHole>[],
+  find: (hole: SearchHole) => Found,
+  run: Run,
+): void {
+  for (const { edge, holes } of waiting) {
+    for (const hole of holes) {
+      try {
+        hole.out[edge.key] = answerSearch(edge, find(hole), hole.out, run);
+      } catch (error) {
+        run.fail(hole.out, edge, error);
+      }
+    }
+  }
+}
+
+function nameOf({ type, id }: ReferenceTarget): string {
+  return `${type}/${id}`;
+}
+
+const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });
+
+/** What a search asked for and what the store gave. */
+interface Found {
+  readonly request: SearchRequest;
+  readonly page: SearchPage;
+  readonly target: ReferenceTarget | undefined;
+}
+
+function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
+  const { listSize } = run.options.limits;
+  if (request.count === undefined && page.matches.length > listSize) {
+    throw new LimitError(
+      'listSize',
+      listSize,
+      `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
+    );
+  }
+  run.spendRows(page.matches.length, selectionOf(edge));
+  if (edge.shape.kind === 'connection') {
+    const part = connectionPage(request, target, page);
+    return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
+  }
+  const { selection } = edge.shape;
+  const resources = filtered(page.matches, request, run).map(({ resource }) => resource);
+  const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
+  return shaped.map((resource) => projectResource(selection, resource, run));
+}
+
+/** The matches for which the `fhirpath` argument is true. */
+function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {
+  if (keep === undefined) return matches;
+  return matches.filter(({ resource }) => keep(resource, run));
+}
+
+/** `@first` and `@slice` on a list of resources. */
+function shapeResources(
+  edge: SearchEdge,
+  resources: readonly AnyResource[],
+  out: Output,
+  run: Run,
+): readonly AnyResource[] {
+  const [first] = resources;
+  if (first === undefined) return resources;
+  return shapeItems(edge, edge.type, resources, out, first, run) as readonly AnyResource[];
+}

@@ -1,0 +1,42 @@
+import { evaluate, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
+import type { Edge, SearchEdge } from '../plan/plan.js';
+
+/**
+ * Names what an edge asks the store, apart from the resources it asks for. Edges of one level with the same question share
+ * one call, such as the aliases `_v1: Patient(id: …)` that gateways send by the hundred.
+ *
+ * | edge | same question |
+ * |---|---|
+ * | read | same type |
+ * | reference | same kind, possible targets and `type:` |
+ * | reverse search | same search, page and shape |
+ *
+ * @returns undefined for an edge that always has a call of its own: a search at the root
+ */
+export function questionOf(edge: Edge, variables: Variables): string | undefined {
+  switch (edge.kind) {
+    case 'read':
+      return `read ${edge.type}`;
+    case 'reference':
+      return JSON.stringify(['reference', edge.canonical, edge.targets, evaluate(edge.type, variables)]);
+    case 'search':
+      return edge.reverse === undefined ? undefined : reverseQuestion(edge, variables);
+  }
+}
+
+function reverseQuestion(edge: SearchEdge, variables: Variables): string {
+  const valueOf = (argument: Argument | undefined): unknown => [
+    evaluateTexts(argument, variables),
+    evaluate(argument, variables),
+  ];
+  const { type, parameters, reverse, filter, sort, count, offset, fhirpath, cursors, shape } = edge;
+  const { kind, total, matches, cursors: paged } = shape.kind === 'connection' ? shape : LIST;
+  return JSON.stringify([
+    type,
+    [kind, total, matches, paged],
+    [reverse, filter, sort, count, offset, fhirpath, ...cursors].map(valueOf),
+    parameters.map(({ code, values }) => [code, valueOf(values)]),
+  ]);
+}
+
+const LIST = { kind: 'list', total: false, matches: true, cursors: false } as const;
