@@ -25,10 +25,10 @@ const store = new MemoryStore();
 const tokens = await createTokens();
 const { caller } = await initialize(store, { name: 'Operations' });
 const { id } = await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, { store, caller });
-for (const bundle of generateSample({ patients: 20 })) await importBundle(bundle, { store, caller: systemCaller(id!) });
+for (const bundle of generateSample({ patients: 20 })) await importBundle(bundle, { store, caller: systemCaller(id) });
 const ada = { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' } as const;
-const { user } = await invite(id!, ada, { store, caller });
-const token = await tokens.sign({ sub: `User/${user.id!}`, project: id! }, '8h');
+const { user } = await invite(id, ada, { store, caller });
+const token = await tokens.sign({ sub: `User/${user.id}`, project: id }, '8h');
 
 yogaHost({ store, tokens, token, query: QUERY, introspection: { types: TYPES } }).listen(PORT, '127.0.0.1', () => {
   console.log(`GraphiQL: http://127.0.0.1:${PORT}${ENDPOINT}`);

@@ -34,6 +34,7 @@ export { signIn, type SignInIdentity, type ResourceRef, type SignInOptions } fro
 export { ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource, ResourceMeta } from './fhir/resource.js';
+export type { Stored } from './fhir/stored.js';
 export { createAllowList } from './graphql/documents/allow-list.js';
 export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
 export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
@@ -87,8 +88,14 @@ export { createProject, type ProjectBody } from './projects/project/create-proje
 export type { PersonProfile } from './projects/people/find-people.js';
 export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';
 export { buildInvitationMessage, type MessageOptions } from './projects/mail/invitation-message.js';
-export type { AccessChoice, InviteBody, MembershipChoice, PersonType } from './projects/body/invite-body.js';
-export { invite, type InviteContext, type InviteResult } from './projects/invite/invite.js';
+export type {
+  AccessChoice,
+  InviteBody,
+  InviteTrial,
+  MembershipChoice,
+  PersonType,
+} from './projects/body/invite-body.js';
+export { invite, type InviteContext, type InvitePreview, type InviteResult } from './projects/invite/invite.js';
 export type {
   EmailOutcome,
   Invitation,
@@ -117,7 +124,7 @@ export { type PresentedSecret, verifyClientSecret } from './projects/clients/ver
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
-export type { CreateOptions, MatchOptions, Repository, Stored, VersionsPage } from './repository/repository.js';
+export type { CreateOptions, MatchOptions, Repository, VersionsPage } from './repository/repository.js';
 export { createSearch, type CriteriaSearch, type RepositorySearch } from './repository/search-query.js';
 export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export type { SearchPosition } from './search/evaluate/sort.js';

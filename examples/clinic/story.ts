@@ -74,7 +74,7 @@ export async function tellStory(store: ResourceStore, tell: (line: string) => vo
     { resourceType: 'Project', name: 'Riverside Clinic', strictMode: true },
     { store, caller: operations.caller },
   );
-  const project = created.id!;
+  const project = created.id;
   tell(`Project "${created.name}" was made.`);
 
   // The first administrator is invited from above; from then on the clinic looks after itself.
@@ -83,7 +83,7 @@ export async function tellStory(store: ResourceStore, tell: (line: string) => vo
     { ...person('Practitioner', 'Ada', 'Stone'), admin: true },
     { store, caller: operations.caller, mailer },
   );
-  const ada = await signIn(store, { membership: administrator.membership.id! });
+  const ada = await signIn(store, { membership: administrator.membership.id });
   const records = await fillRecord(createRepository({ store, caller: ada }));
   const context = { store, caller: ada, mailer };
 
@@ -113,7 +113,7 @@ export async function tellStory(store: ResourceStore, tell: (line: string) => vo
 
   const views: { [member: string]: View } = {};
   for (const [member, { membership }] of Object.entries({ administrator, practitioner, patient, relatedPerson })) {
-    views[member] = await look(store, await signIn(store, { membership: membership.id! }));
+    views[member] = await look(store, await signIn(store, { membership: membership.id }));
     tell(`The ${member} sees ${describe(views[member])}.`);
   }
 
@@ -124,8 +124,8 @@ export async function tellStory(store: ResourceStore, tell: (line: string) => vo
   }
 
   // Removing a member leaves User and profile in place, so that inviting again brings the same person back.
-  await removeMember(practitioner.membership.id!, context);
-  const kept = await createRepository(context).read('Practitioner', practitioner.profile.id!);
+  await removeMember(practitioner.membership.id, context);
+  const kept = await createRepository(context).read('Practitioner', practitioner.profile.id);
   tell(`${kept.name![0]!.given!.join(' ')} is no member any more; the Practitioner of that name is still there.`);
   const invitedAgain = await invite(project, doctor, context);
   const { user, profile, membership } = invitedAgain.created;

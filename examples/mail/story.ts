@@ -36,8 +36,8 @@ export async function tellMailStory(
   tell: (line: string) => void,
 ): Promise<MailStory> {
   const { caller } = await initialize(store, { name: 'Operations' });
-  const riverside = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, { store, caller })).id!;
-  const hillside = (await createProject({ resourceType: 'Project', name: 'Hillside Clinic' }, { store, caller })).id!;
+  const riverside = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, { store, caller })).id;
+  const hillside = (await createProject({ resourceType: 'Project', name: 'Hillside Clinic' }, { store, caller })).id;
   const context: InviteContext = {
     store,
     caller,
@@ -53,7 +53,7 @@ export async function tellMailStory(
   // The invite stands, whatever becomes of the e-mail.
   const third = await invite(riverside, BEN, { ...context, mailer: broken });
   tell(`Ben is a member, but the mail server fails: ${describe(third.email)}`);
-  const sentAgain = await resendInvitation(third.membership.id!, context);
+  const sentAgain = await resendInvitation(third.membership.id, context);
   tell(`Later: ${describe(sentAgain)}`);
   return { newUser: first.email, existingUser: second.email, whileServerFails: third.email, sentAgain };
 }

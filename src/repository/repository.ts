@@ -1,6 +1,7 @@
-import type { Bundle, ExtractResource, Meta, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import type { JsonPatchOperation } from '../fhir/json-patch/json-patch.js';
 import type { RepositorySearch } from './search-query.js';
+import type { Stored } from '../fhir/stored.js';
 
 /**
  * FHIR's RESTful interactions as one caller may use them, without HTTP. See https://hl7.org/fhir/R4/http.html.
@@ -85,7 +86,10 @@ export interface Repository {
    * @throws FhirError `invalid`, `unsupported` - a search that cannot be understood or carried out
    * @throws FhirError `too-costly` - a page of more than 1000
    */
-  search<Type extends ResourceType>(type: Type, query?: RepositorySearch): Promise<Bundle<ExtractResource<Type>>>;
+  search<Type extends ResourceType>(
+    type: Type,
+    query?: RepositorySearch,
+  ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
    * The versions of a resource, newest first, its deletions included.
@@ -97,7 +101,7 @@ export interface Repository {
     type: Type,
     id: string,
     page?: VersionsPage,
-  ): Promise<Bundle<ExtractResource<Type>>>;
+  ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
    * Carries out a Bundle of type `transaction`, as a whole or not at all, or of type `batch`, each entry on its own.
@@ -108,12 +112,6 @@ export interface Repository {
    */
   transaction(bundle: Bundle): Promise<Bundle>;
 }
-
-/** A resource as it came out of the store: with an id and the `meta` of its version. */
-export type Stored<Kept extends Resource> = Kept & {
-  id: string;
-  meta: Meta & { versionId: string; lastUpdated: string };
-};
 
 export interface CreateOptions {
   /** Search text (`identifier=http://x|1`): nothing is created where a resource matches it. */

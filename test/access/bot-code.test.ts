@@ -62,7 +62,7 @@ describe.each([
 
     const next = await repositoryOf(store, admin).create<Binary>({ ...EVIL, id: undefined as never });
     await updateBot(
-      { project: 'clinic', bot: `Bot/${bot.id!}` },
+      { project: 'clinic', bot: `Bot/${bot.id}` },
       { sourceCode: { url: `Binary/${next.id}` } },
       { store, caller: admin },
     );

@@ -166,7 +166,7 @@ function escapedText(text: string): string {
 }
 
 function tryInvite(some: Partial<InviteBody>): Promise<unknown> {
-  const body = { resourceType: 'Practitioner', firstName: 'A', lastName: 'B', dryRun: true, ...some } as const;
+  const body = { resourceType: 'Practitioner', firstName: 'A', lastName: 'B', ...some, dryRun: true } as const;
   return invite('alpha', body, { store, caller });
 }
 

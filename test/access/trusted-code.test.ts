@@ -25,8 +25,8 @@ async function world(store: ResourceStore): Promise<{
 }> {
   const above = { store, caller: serverCaller() };
   const [north, south] = [
-    (await createProject({ resourceType: 'Project', name: 'North' }, above)).id!,
-    (await createProject({ resourceType: 'Project', name: 'South' }, above)).id!,
+    (await createProject({ resourceType: 'Project', name: 'North' }, above)).id,
+    (await createProject({ resourceType: 'Project', name: 'South' }, above)).id,
   ];
   const person = (firstName: string): Parameters<typeof invite>[1] => ({
     resourceType: 'Practitioner',
@@ -36,7 +36,7 @@ async function world(store: ResourceStore): Promise<{
   });
   const { user: ann } = await invite(north, person('ann'), { store, caller: systemCaller(north) });
   const { user: bob, membership } = await invite(south, person('bob'), above);
-  return { north, south, ann: ann.id!, bob: bob.id!, bobsMembership: membership.id! };
+  return { north, south, ann: ann.id, bob: bob.id, bobsMembership: membership.id };
 }
 
 async function aboveProjects(store: ResourceStore): Promise<string> {
@@ -98,7 +98,7 @@ overStores('the trusted code of a project', (open) => {
     ];
     const repository = createRepository(own);
     const { bot } = await createBot(north, { name: 'Root', system: true }, above);
-    const root = await repository.read('Bot', bot.id!);
+    const root = await repository.read('Bot', bot.id);
     const project = await repository.read('Project', north);
     const put = (resource: { readonly resourceType: string; readonly id?: string }): never =>
       ({
@@ -108,7 +108,7 @@ overStores('the trusted code of a project', (open) => {
       }) as never;
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => createBot(north, { name: 'New', system: true }, own),
-      () => updateBot({ project: north, bot: bot.id! }, { code: 'steal()' }, own),
+      () => updateBot({ project: north, bot: bot.id }, { code: 'steal()' }, own),
       () => repository.create({ resourceType: 'Bot', name: 'New', system: true }),
       () => repository.update({ ...root, code: 'steal()' }),
       () => repository.update({ ...root, system: false }),
@@ -116,7 +116,7 @@ overStores('the trusted code of a project', (open) => {
       () => importBundle(put({ resourceType: 'Bot', id: 'new', name: 'New', system: true } as never), own),
     ];
     for (const attempt of attempts) expect(await codeOf(attempt()), String(attempt)).toBe('forbidden');
-    expect(await repository.read('Bot', bot.id!)).toEqual(root);
+    expect(await repository.read('Bot', bot.id)).toEqual(root);
     expect(await repository.create({ resourceType: 'Bot', name: 'Plain', code: 'work()' })).toHaveProperty('code');
     await createRepository(above).delete('Project', north);
     expect(await codeOf(repository.update(project))).toBe('forbidden');

@@ -32,7 +32,7 @@ describe.each(STORES)('e-mails on a %s store', (_, open) => {
   const userOf = async (email: string, project = 'alpha'): Promise<string> => {
     const body = { resourceType: 'Practitioner', firstName: 'A', lastName: 'B', email, upsert: true } as const;
     const { user } = await invite(project, body, { store, caller: systemCaller(project) });
-    return user.id!;
+    return user.id;
   };
 
   test.each([

@@ -73,7 +73,7 @@ describe.each([
     const { repository, interrupt } = await setUp([NORTH], { ...south, birthDate: '1970-01-01' });
     interrupt('after', 'read', north);
     const { entry } = await repository.history('Patient', 'p');
-    expect(entry!.map(({ resource }) => resource!.meta!.versionId)).toEqual(['2']);
+    expect(entry!.map(({ resource }) => resource!.meta.versionId)).toEqual(['2']);
   });
 
   test('an update compares with the version that is granted', async () => {

@@ -192,7 +192,7 @@ test.each([
   };
   expect(await codeOf(write())).toBe(code);
   const { entry } = await trusted.search('Observation');
-  expect(entry!.map(({ resource }) => [resource!.id, resource!.meta!.versionId])).toEqual([['o', '1']]);
+  expect(entry!.map(({ resource }) => [resource!.id, resource!.meta.versionId])).toEqual([['o', '1']]);
 
   await trusted.update(her);
   await write();

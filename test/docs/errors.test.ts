@@ -152,15 +152,15 @@ async function openClinic(): Promise<Clinic> {
   const store = new MemoryStore();
   const operations = await initialize(store, { name: 'Operations' });
   const above = { store, caller: operations.caller };
-  const project = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, above)).id!;
+  const project = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, above)).id;
   const { user, membership, profile } = await invite(project, ANN, above);
   const caller = systemCaller(project);
   return {
     store,
     project,
-    user: `User/${user.id!}`,
-    membership: membership.id!,
-    profile: `Practitioner/${profile.id!}`,
+    user: `User/${user.id}`,
+    membership: membership.id,
+    profile: `Practitioner/${profile.id}`,
     caller,
     repository: createRepository({ store, caller }),
   };

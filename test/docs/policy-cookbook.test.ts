@@ -59,7 +59,7 @@ describe.each(stores)('on %s', (_, openStore) => {
     for (const [search, ids] of Object.entries(sees)) {
       const [type, query = ''] = search.split('?') as [Resource['resourceType'], string?];
       const { entry = [] } = await repository.search(type, query);
-      expect({ [search]: entry.map(({ resource }) => resource!.id!).sort() }).toEqual({ [search]: ids });
+      expect({ [search]: entry.map(({ resource }) => resource!.id).sort() }).toEqual({ [search]: ids });
     }
     for (const { resource, outcome } of content<Attempt[]>('writes', [])) {
       const write = resource.id === undefined ? repository.create(resource) : repository.update(resource);

@@ -45,7 +45,7 @@ async function outcomeOf(repository: Repository, type: Resource['resourceType'],
   try {
     const { entry = [] } = await repository.search(type, query.replaceAll('+', '%2B'));
     return entry
-      .map(({ resource }) => resource!.id!)
+      .map(({ resource }) => resource!.id)
       .sort()
       .join(', ');
   } catch (error) {

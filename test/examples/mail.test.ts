@@ -54,7 +54,7 @@ describe('invitations over SMTP', () => {
     box.refuse = Object.assign(new Error('No such mailbox'), { responseCode: 550 });
     const mailer = smtpMailer(box.url, FROM);
     const { membership, email } = await invite(
-      project.id!,
+      project.id,
       { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' },
       { store, caller, mailer },
     );
@@ -73,7 +73,7 @@ describe('invitations over SMTP', () => {
     );
     const mailer = smtpMailer(box.url, FROM);
     const { email } = await invite(
-      project.id!,
+      project.id,
       {
         resourceType: 'Patient',
         firstName: '<script>x</script>',

@@ -15,7 +15,7 @@ test('a project moves with its members from one store to another, twice without 
   const from = new SqliteStore(':memory:');
   const setup = { store: from, caller: serverCaller() };
   const { id } = await createProject({ resourceType: 'Project', name: 'Clinic' }, setup);
-  const project = id!;
+  const project = id;
   const ann = { resourceType: 'Practitioner', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' } as const;
   const { user } = await invite(project, ann, { store: from, caller: systemCaller(project) });
   await from.commit(
@@ -31,7 +31,7 @@ test('a project moves with its members from one store to another, twice without 
   expect(await moveProject(from, to, project, types)).toMatchObject({ created: 1_204, failed: 0 });
   expect(await moveProject(from, to, project, types)).toMatchObject({ created: 0, unchanged: 1_204, failed: 0 });
 
-  const caller = await signIn(to, { project, user: `User/${user.id!}` });
+  const caller = await signIn(to, { project, user: `User/${user.id}` });
   const query = '{ PatientConnection(gender: "female", _count: 1) { count } }';
   expect((await executeFhirGraphql(query, { store: to, caller })).data).toEqual({ PatientConnection: { count: 600 } });
   await from.close();

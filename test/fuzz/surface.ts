@@ -22,5 +22,5 @@ export async function ask(query: string, world: World, more: Partial<FhirGraphql
 
 export async function search(type: string, query: string, { repository }: World): Promise<object> {
   const { total, entry = [], link } = await repository.search(type as ResourceType, query);
-  return { total, found: entry.map(({ resource }) => `${resource!.resourceType}/${resource!.id!}`), link };
+  return { total, found: entry.map(({ resource }) => `${resource!.resourceType}/${resource!.id}`), link };
 }

@@ -58,7 +58,7 @@ export async function openHost(start: Start): Promise<OpenHost> {
   answer = createService({ store, tokens, baseUrl: `${url}/fhir/R4` });
   const operations = await initialize(store, { name: 'Operations' });
   const context = { store, caller: operations.caller };
-  const project = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, context)).id!;
+  const project = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, context)).id;
   const ada = { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' } as const;
   const { user } = await invite(project, { ...ada, admin: true }, context);
   return {
@@ -66,10 +66,10 @@ export async function openHost(start: Start): Promise<OpenHost> {
     store,
     tokens,
     project,
-    administrator: await tokens.sign({ sub: `User/${user.id!}`, project }),
+    administrator: await tokens.sign({ sub: `User/${user.id}`, project }),
     operator: await tokens.sign({
-      sub: `ClientApplication/${operations.client.id!}`,
-      project: operations.project.id!,
+      sub: `ClientApplication/${operations.client.id}`,
+      project: operations.project.id,
     }),
     async stop() {
       await stop();

@@ -58,7 +58,7 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
       ...named(ask.history),
       ask.count === undefined ? {} : { count: ask.count },
     );
-    return entry.map(({ request, resource }) => (resource === undefined ? request!.method : resource.meta!.versionId));
+    return entry.map(({ request, resource }) => (resource === undefined ? request!.method : resource.meta.versionId));
   }
   if ('create' in ask) {
     const { ifNoneExist } = ask;
@@ -96,9 +96,9 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
       context,
     );
     const as = ask.as ?? 'last';
-    world.names.set(`${as}.membership`, membership.id!);
-    world.names.set(`${as}.user`, `User/${user.id!}`).set(`${as}.userId`, user.id!);
-    world.names.set(`${as}.profile`, `${profile.resourceType}/${profile.id!}`);
+    world.names.set(`${as}.membership`, membership.id);
+    world.names.set(`${as}.user`, `User/${user.id}`).set(`${as}.userId`, user.id);
+    world.names.set(`${as}.profile`, `${profile.resourceType}/${profile.id}`);
     const made = Object.entries(created).flatMap(([what, isNew]) => (isNew ? [what] : []));
     return [made.join(' '), email.status];
   }
@@ -115,19 +115,19 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
   if ('newProject' in ask) {
     const project = await createProject(ask.newProject as Project & { name: string }, context);
     if (ask.as !== undefined) {
-      world.projects.set(ask.as, project.id!);
-      world.names.set(`${ask.as}.id`, project.id!);
+      world.projects.set(ask.as, project.id);
+      world.names.set(`${ask.as}.id`, project.id);
     }
     return project;
   }
   if ('newClient' in ask) {
     const { client, membership } = await createClient(projectOf(ask.project), ask.newClient as ProgramBody, context);
-    world.names.set(`${ask.as ?? 'last'}.client`, client.id!).set(`${ask.as ?? 'last'}.membership`, membership.id!);
+    world.names.set(`${ask.as ?? 'last'}.client`, client.id).set(`${ask.as ?? 'last'}.membership`, membership.id);
     return client;
   }
   if ('newBot' in ask) {
     const { bot, membership } = await createBot(projectOf(ask.project), ask.newBot as ProgramBody, context);
-    world.names.set(`${ask.as ?? 'last'}.client`, bot.id!).set(`${ask.as ?? 'last'}.membership`, membership.id!);
+    world.names.set(`${ask.as ?? 'last'}.client`, bot.id).set(`${ask.as ?? 'last'}.membership`, membership.id);
     return bot;
   }
   if ('rotate' in ask) {

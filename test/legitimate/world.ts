@@ -33,32 +33,32 @@ export interface World {
 export async function openWorld(store: ResourceStore, who: Who): Promise<World> {
   const operations = await initialize(store, { name: 'Operations' });
   const above = { store, caller: operations.caller };
-  const clinic = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, above)).id!;
+  const clinic = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, above)).id;
   const trusted = { store, caller: systemCaller(clinic) };
   await importNdjson([RECORDS.map((record) => `${JSON.stringify(record)}\n`).join('')], trusted);
   // Somebody has to stay in office, whatever the role does.
   const boss = { resourceType: 'Practitioner', firstName: 'Bo', lastName: 'Boss', email: 'boss@example.org' } as const;
   await invite(clinic, { ...boss, admin: true }, above);
   const names = new Map([
-    ['operations.id', operations.project.id!],
+    ['operations.id', operations.project.id],
     ['clinic.id', clinic],
-    ['operations.client', operations.client.id!],
+    ['operations.client', operations.client.id],
   ]);
   const world = {
     store,
     projects: new Map([
-      ['operations', operations.project.id!],
+      ['operations', operations.project.id],
       ['clinic', clinic],
     ]),
     names,
     mails: [],
   };
-  const credentials = { membership: operations.membership.id! };
+  const credentials = { membership: operations.membership.id };
   if (who === 'operations') return { ...world, caller: () => signIn(store, credentials) };
   if (who === 'server') return { ...world, caller: () => Promise.resolve(serverCaller()) };
   if (who === 'server of the clinic') return { ...world, caller: () => Promise.resolve(serverCaller(clinic)) };
   if (who === 'system') return { ...world, caller: () => Promise.resolve(systemCaller(clinic)) };
-  const project = who.superAdmin === true ? operations.project.id! : clinic;
+  const project = who.superAdmin === true ? operations.project.id : clinic;
   const joined = await join(store, project, operations.caller, who);
   const membership = who.memberships === undefined ? joined : await joinSecond(world, above, joined, who);
   names.set('me.membership', membership);
@@ -74,7 +74,7 @@ async function joinSecond(
   first: string,
   who: Member,
 ): Promise<string> {
-  const second = (await createProject({ resourceType: 'Project', name: 'Second' }, above)).id!;
+  const second = (await createProject({ resourceType: 'Project', name: 'Second' }, above)).id;
   projects.set('second', second);
   names.set('second.id', second);
   const namesake = { resourceType: 'Patient', id: 'ann', name: [{ family: 'Namesake' }] } as const;
@@ -92,7 +92,7 @@ async function join(store: ResourceStore, project: string, caller: Caller, membe
   const rights = { ...(member.admin === undefined ? {} : { admin: member.admin }), ...(access && { access }) };
   if (member.as === 'ClientApplication' || member.as === 'Bot') {
     const create = member.as === 'Bot' ? createBot : createClient;
-    return (await create(project, { name: `The ${member.as}`, ...rights }, context)).membership.id!;
+    return (await create(project, { name: `The ${member.as}`, ...rights }, context)).membership.id;
   }
   const body: InviteBody = {
     resourceType: member.as,
@@ -102,7 +102,7 @@ async function join(store: ResourceStore, project: string, caller: Caller, membe
     membership: { ...rights, ...(member.profile === undefined ? {} : { profile: member.profile }) },
     ...(member.patient === undefined ? {} : { patient: member.patient }),
   };
-  return (await invite(project, body, context)).membership.id!;
+  return (await invite(project, body, context)).membership.id;
 }
 
 async function accessOf(

@@ -50,7 +50,7 @@ test.each(STORES)(
       const projects: string[] = [];
       for (const name of ['one', 'two']) {
         const { id } = await createProject({ resourceType: 'Project', name }, { store: connect(random), caller });
-        projects.push(id!);
+        projects.push(id);
       }
       await tally.trial(async () => {
         const sent = Array.from({ length: 80 }, () =>

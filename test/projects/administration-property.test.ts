@@ -35,9 +35,9 @@ interface World {
 async function open(): Promise<World> {
   const store = new MemoryStore();
   const { caller, project, client, membership } = await initialize(store);
-  const home = project.id!;
+  const home = project.id;
   const above = { store, caller };
-  const clinic = (await createProject({ resourceType: 'Project', name: 'Clinic' }, above)).id!;
+  const clinic = (await createProject({ resourceType: 'Project', name: 'Clinic' }, above)).id;
   await put(
     store,
     home,
@@ -53,13 +53,13 @@ async function open(): Promise<World> {
   );
   const feed = await createClient(clinic, { name: 'Feed' }, above);
   const invited = async (name: string, member: object): Promise<string> =>
-    (await invite(clinic, person('Practitioner', name, { membership: member }), above)).membership.id!;
+    (await invite(clinic, person('Practitioner', name, { membership: member }), above)).membership.id;
   const ids = {
     staff: await invited('Staff', {}),
     wild: await invited('Wild', { accessPolicy: { reference: 'AccessPolicy/q' } }),
     admin: await invited('Admin', { admin: true }),
     bound: await invited('Bound', { admin: true, accessPolicy: { reference: 'AccessPolicy/p' } }),
-    super: bound.membership.id!,
+    super: bound.membership.id,
   };
   const callers = { system: systemCaller(clinic) } as { [Name in Role]: Caller };
   for (const [role, id] of Object.entries(ids)) callers[role as Role] = await signIn(store, { membership: id });
@@ -68,10 +68,10 @@ async function open(): Promise<World> {
     home,
     clinic,
     callers,
-    memberships: [...Object.values(ids), membership.id!, free.membership.id!],
+    memberships: [...Object.values(ids), membership.id, free.membership.id],
     clients: [client, free.client, bound.client]
-      .map((one) => [home, one.id!] as const)
-      .concat([[clinic, feed.client.id!]]),
+      .map((one) => [home, one.id] as const)
+      .concat([[clinic, feed.client.id]]),
   };
 }
 

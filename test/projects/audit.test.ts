@@ -31,14 +31,14 @@ test('every operation tells the audit hook once, without personal content', asyn
     context,
   );
   await rejection(searchMembers(clinic.project, 'hushname=1', context));
-  await updateMember(membership.id!, { userName: 'hushname' }, context);
-  await resendInvitation(membership.id!, context);
-  await removeMember(membership.id!, context);
+  await updateMember(membership.id, { userName: 'hushname' }, context);
+  await resendInvitation(membership.id, context);
+  await removeMember(membership.id, context);
   const { client, membership: ofClient } = await createClient(clinic.project, { name: 'Hushname' }, context);
   await createBot(clinic.project, { name: 'Hushname' }, context);
-  await rotateClientSecret({ project: clinic.project, client: client.id! }, context);
-  const nobody = await signIn(clinic.store, { membership: ofClient.id! });
-  await rejection(removeMember(membership.id!, { ...context, caller: nobody }));
+  await rotateClientSecret({ project: clinic.project, client: client.id }, context);
+  const nobody = await signIn(clinic.store, { membership: ofClient.id });
+  await rejection(removeMember(membership.id, { ...context, caller: nobody }));
 
   const named = (type: string, { id, meta }: { id?: string; meta?: { versionId?: string } }): object => ({
     type,
@@ -63,7 +63,7 @@ test('every operation tells the audit hook once, without personal content', asyn
   ]);
   expect(records[0]!.targets).toEqual([named('Project', project)]);
   expect(records[1]).toMatchObject({
-    who: { kind: 'member', project: clinic.project, membership: `ProjectMembership/${clinic.first.membership.id!}` },
+    who: { kind: 'member', project: clinic.project, membership: `ProjectMembership/${clinic.first.membership.id}` },
     targets: [named('User', user), named('Patient', profile), named('ProjectMembership', membership)],
   });
   expect(records[4]).toMatchObject({ parameters: ['name', 'email', 'profile-type', '_count'], results: 1 });

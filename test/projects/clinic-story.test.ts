@@ -54,11 +54,11 @@ describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
     expect(invitedAgain.created).toEqual({ user: false, profile: false, membership: true });
     expect(invitedAgain.profile.id).toBe(practitioner.profile.id);
     expect(invitedAgain.membership.access).toEqual(practitioner.membership.access);
-    await expect(signIn(store, { membership: practitioner.membership.id! })).rejects.toMatchObject({
+    await expect(signIn(store, { membership: practitioner.membership.id })).rejects.toMatchObject({
       code: 'membership-missing',
     });
-    expect((await signIn(store, { membership: invitedAgain.membership.id! })).profile).toBe(
-      `Practitioner/${practitioner.profile.id!}`,
+    expect((await signIn(store, { membership: invitedAgain.membership.id })).profile).toBe(
+      `Practitioner/${practitioner.profile.id}`,
     );
 
     expect(story.patient.created).toEqual({ user: true, profile: false, membership: true });

@@ -88,9 +88,9 @@ describe.each(stores)('a store that fails at any call, on %s', (_name, makeStore
     const context = { ...clinic, caller: clinic.admin };
     const { membership } = await invite(clinic.project, person('Practitioner', 'Bob', { admin: true }), context);
     await failEverywhere(clinic, (store) =>
-      updateMember(membership.id!, { admin: false }, { store, caller: clinic.admin }),
+      updateMember(membership.id, { admin: false }, { store, caller: clinic.admin }),
     );
-    await failEverywhere(clinic, (store) => removeMember(membership.id!, { store, caller: clinic.admin }));
+    await failEverywhere(clinic, (store) => removeMember(membership.id, { store, caller: clinic.admin }));
   });
 
   test('leaves nothing of a program, or the whole', async () => {
@@ -147,10 +147,10 @@ describe('e-mail', () => {
     expect(email.error.cause).toMatchObject({ message: 'no route to 10.0.0.1' });
     expect(JSON.stringify(email)).not.toContain('10.0.0.1');
     expect([...(await contents(clinic.store, clinic.project)).keys()]).toContain(
-      `${clinic.project} ProjectMembership/${membership.id!}`,
+      `${clinic.project} ProjectMembership/${membership.id}`,
     );
     const mailer = keepingMailer();
-    expect(await resendInvitation(membership.id!, { ...context, mailer })).toEqual({ status: 'sent' });
+    expect(await resendInvitation(membership.id, { ...context, mailer })).toEqual({ status: 'sent' });
     expect(mailer.sent[0]).toMatchObject({ to: 'pat@example.org', isNewUser: true });
   });
 
@@ -164,7 +164,7 @@ describe('e-mail', () => {
       mailer: {
         send: async (invitation) => {
           expect([...(await contents(clinic.store, clinic.project)).keys()]).toContain(
-            `${clinic.project} ProjectMembership/${invitation.membership.id!}`,
+            `${clinic.project} ProjectMembership/${invitation.membership.id}`,
           );
           await mailer.send(structuredClone(invitation));
           invitation.user.email = 'changed';
@@ -180,7 +180,7 @@ describe('e-mail', () => {
         profile,
         membership,
         isNewUser: true,
-        invitedBy: { reference: `User/${clinic.first.user.id!}`, display: 'Ada Smith' },
+        invitedBy: { reference: `User/${clinic.first.user.id}`, display: 'Ada Smith' },
         project: expect.objectContaining({ id: clinic.project, name: 'Clinic' }),
         message: expect.objectContaining({ subject: 'Invitation to Clinic' }),
       },

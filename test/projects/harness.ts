@@ -8,7 +8,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
+import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-body.js';
 import type { Invitation, Mailer } from '../../src/projects/mail/invitation.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
@@ -54,9 +54,9 @@ export async function openClinic(
     { resourceType: 'Project', strictMode: true, ...settings, name: 'Clinic' },
     { store, caller: superAdmin },
   );
-  const first = await invite(id!, person('Practitioner', 'Ada', { admin: true }), { store, caller: superAdmin });
-  const admin = await signIn(store, { membership: first.membership.id! });
-  return { store, project: id!, superAdmin, admin, first };
+  const first = await invite(id, person('Practitioner', 'Ada', { admin: true }), { store, caller: superAdmin });
+  const admin = await signIn(store, { membership: first.membership.id });
+  return { store, project: id, superAdmin, admin, first };
 }
 
 let template: Promise<{ readonly writes: readonly Write[]; readonly membership: string }> | undefined;
@@ -79,7 +79,7 @@ async function initialized(store: ResourceStore): Promise<Caller> {
         },
       }),
     );
-    return { writes, membership: membership.id! };
+    return { writes, membership: membership.id };
   })();
   const { writes, membership } = await template;
   await store.commit(writes);
@@ -90,9 +90,10 @@ async function initialized(store: ResourceStore): Promise<Caller> {
 export function person(
   resourceType: InviteBody['resourceType'],
   firstName: string,
-  more: Partial<InviteBody> = {},
+  more: Partial<InviteBody | InviteTrial> = {},
 ): InviteBody {
-  return { resourceType, firstName, lastName: 'Smith', email: `${firstName.toLowerCase()}@example.org`, ...more };
+  const email = `${firstName.toLowerCase()}@example.org`;
+  return { resourceType, firstName, lastName: 'Smith', email, ...more } as InviteBody;
 }
 
 /** Writes resources into a project as trusted code. */

@@ -80,7 +80,7 @@ describe.each(OPERATIONS)('%s', (_, operation) => {
       for (let failing = 1; ; failing += 1) {
         const empty = await openClinic(new MemoryStore());
         const member = await invite(empty.project, person('Practitioner', 'Cy'), { ...empty, caller: empty.admin });
-        const clinic = { ...empty, second: member.membership.id! };
+        const clinic = { ...empty, second: member.membership.id };
         await put(clinic.store, clinic.project, patient('a'), patient('b'));
         const before = await contents(clinic.store, clinic.project);
         const { store, calls, lost } = failingAt(clinic.store, failing, manner);

@@ -5,6 +5,8 @@ import { buildInvitationMessage } from '../../src/projects/mail/invitation-messa
 import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
 import { cases } from '../support/chance.js';
 
+const meta = { versionId: '1', lastUpdated: '2030-01-01T00:00:00.000Z' };
+
 function facts(
   names: { project?: string; user?: string; inviter?: string; isNewUser?: boolean } = {},
 ): InvitationFacts {
@@ -12,9 +14,9 @@ function facts(
   return {
     to: 'ann@example.org',
     date: '2030-01-01T00:00:00.000Z',
-    project: { resourceType: 'Project', id: 'p', name: project },
-    user: { resourceType: 'User', id: 'u', firstName: user, lastName: 'Lee' },
-    profile: { resourceType: 'Patient', id: 'x' },
+    project: { resourceType: 'Project', id: 'p', meta, name: project },
+    user: { resourceType: 'User', id: 'u', meta, firstName: user, lastName: 'Lee' },
+    profile: { resourceType: 'Patient', id: 'x', meta },
     membership: { resourceType: 'ProjectMembership' } as never,
     isNewUser,
     invitedBy: inviter === undefined ? undefined : { display: inviter },

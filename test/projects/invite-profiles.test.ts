@@ -6,7 +6,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
+import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-body.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
@@ -24,7 +24,7 @@ function send(clinic: Clinic, body: InviteBody, caller: Caller = clinic.admin): 
 }
 
 function remove(clinic: Clinic, { membership }: InviteResult): Promise<void> {
-  return removeMember(membership.id!, { store: clinic.store, caller: clinic.admin });
+  return removeMember(membership.id, { store: clinic.store, caller: clinic.admin });
 }
 
 function relative(id: string, child: string, name: string): RelatedPerson {
@@ -36,7 +36,7 @@ async function limitedAdmin(clinic: Clinic, rules: object[]): Promise<Caller> {
   await put(clinic.store, clinic.project, policy('limited', rules as never));
   const accessPolicy = { reference: 'AccessPolicy/limited' } as const;
   const { membership } = await send(clinic, person('Practitioner', 'Lim', { admin: true, accessPolicy }));
-  return signIn(clinic.store, { membership: membership.id! });
+  return signIn(clinic.store, { membership: membership.id });
 }
 
 describe('the profile of who is invited', () => {
@@ -50,9 +50,10 @@ describe('the profile of who is invited', () => {
         ...planted,
         ...(type === 'RelatedPerson' ? { patient: { reference: 'Patient/p1' } } : {}),
       });
-      const body = person(type, 'Vic', type === 'RelatedPerson' ? { patient: 'Patient/p1' } : {});
+      const own = type === 'RelatedPerson' ? { patient: 'Patient/p1' } : {};
+      const body = person(type, 'Vic', own);
       for (const more of [{}, { upsert: true }, { forceNewMembership: true }, { dryRun: true }]) {
-        const error = await rejection(send(clinic, { ...body, ...more }));
+        const error = await rejection(send(clinic, person(type, 'Vic', { ...own, ...more })));
         expect(error).toMatchObject({ code: 'conflict', details: { profiles: [`${type}/planted`] } });
         expect(error.message).toContain('membership.profile');
         expect(error.message).toContain('newProfile');
@@ -83,7 +84,7 @@ describe('the profile of who is invited', () => {
       });
       await put(clinic.store, clinic.project, {
         resourceType: 'Practitioner',
-        id: before.profile.id!,
+        id: before.profile.id,
         ...emailOf('other'),
       });
       const planned = await send(clinic, person('Practitioner', 'Ann', { dryRun: true }));
@@ -99,12 +100,12 @@ describe('the profile of who is invited', () => {
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
     const repository = createRepository({ store: clinic.store, caller: serverCaller() });
-    await repository.update({ ...(await repository.read('User', before.user.id!)), email: 'anna@example.org' });
+    await repository.update({ ...(await repository.read('User', before.user.id)), email: 'anna@example.org' });
     const again = await send(clinic, person('Practitioner', 'Anna'));
     expect([again.user.id, again.profile.id]).toEqual([before.user.id, before.profile.id]);
     // The address that Ann had is free for somebody else, who gets nothing of hers.
     const error = await rejection(send(clinic, person('Practitioner', 'Ann')));
-    expect(error.details).toEqual({ profiles: [`Practitioner/${before.profile.id!}`] });
+    expect(error.details).toEqual({ profiles: [`Practitioner/${before.profile.id}`] });
   });
 
   test('is that of the former membership for somebody known by an external id only', async () => {
@@ -135,7 +136,7 @@ describe('the profile of who is invited', () => {
     expect(other.created).toEqual({ user: false, profile: true, membership: true });
     await remove(clinic, other);
     const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
-    await repository.delete('Practitioner', before.profile.id!);
+    await repository.delete('Practitioner', before.profile.id);
     const again = await send(clinic, person('Practitioner', 'Ann'));
     expect(again.created).toEqual({ user: false, profile: true, membership: true });
     expect(again.profile.id).not.toBe(before.profile.id);
@@ -145,7 +146,7 @@ describe('the profile of who is invited', () => {
     const clinic = await openClinic();
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
-    const profile = `Practitioner/${before.profile.id!}`;
+    const profile = `Practitioner/${before.profile.id}`;
     await send(clinic, person('Practitioner', 'Bob', { membership: { profile } }));
     const again = await send(clinic, person('Practitioner', 'Ann', { newProfile: true }));
     expect(again.profile.id).not.toBe(before.profile.id);
@@ -161,7 +162,7 @@ describe('the profile of who is invited', () => {
     await remove(clinic, two);
     const error = await rejection(send(clinic, ann));
     expect(error.code).toBe('conflict');
-    const names = [one, two].map(({ profile }) => `Practitioner/${profile.id!}`);
+    const names = [one, two].map(({ profile }) => `Practitioner/${profile.id}`);
     expect((error.details!['profiles'] as string[]).toSorted()).toEqual(names.toSorted());
   });
 
@@ -182,12 +183,12 @@ describe('the profile of who is invited', () => {
     const { store, project } = clinic;
     const rules = [{ resourceType: 'Patient' }, { resourceType: 'RelatedPerson', hiddenFields: ['patient'] }];
     await put(store, project, patient('p1'), patient('p2'), policy('unlinked', rules));
-    const mum = (child: string, more: Partial<InviteBody> = {}): InviteBody =>
+    const mum = (child: string, more: Partial<InviteBody | InviteTrial> = {}): InviteBody =>
       person('RelatedPerson', 'Mum', { patient: `Patient/${child}`, ...more });
     await remove(clinic, await send(clinic, mum('p1')));
     const membership = { accessPolicy: { reference: 'AccessPolicy/unlinked' } } as const;
     const bound = await send(clinic, person('Practitioner', 'Bo', { admin: true, membership }));
-    const caller = await signIn(store, { membership: bound.membership.id! });
+    const caller = await signIn(store, { membership: bound.membership.id });
     for (const child of ['p1', 'p2']) {
       const planned = await invite(project, mum(child, { dryRun: true }), { store, caller });
       expect(planned.created).toEqual({ user: true, profile: true, membership: true });
@@ -199,21 +200,21 @@ describe('the profile of who is invited', () => {
   test('of a membership that an older version removed is a conflict: nothing tells whose it was', async () => {
     const clinic = await openClinic();
     const { membership, profile } = await send(clinic, person('Practitioner', 'Ann'));
-    const key = { type: 'ProjectMembership', id: membership.id! };
+    const key = { type: 'ProjectMembership', id: membership.id };
     await clinic.store.commit([
       { kind: 'delete', key: { ...key, project: clinic.project } },
       { kind: 'delete', key: { ...key, project: SERVER_SCOPE } },
     ]);
     const error = await rejection(send(clinic, person('Practitioner', 'Ann')));
-    expect(error).toMatchObject({ code: 'conflict', details: { profiles: [`Practitioner/${profile.id!}`] } });
-    const named = { membership: { profile: `Practitioner/${profile.id!}` } };
+    expect(error).toMatchObject({ code: 'conflict', details: { profiles: [`Practitioner/${profile.id}`] } });
+    const named = { membership: { profile: `Practitioner/${profile.id}` } };
     expect((await send(clinic, person('Practitioner', 'Ann', named))).created.profile).toBe(false);
   });
 
   test('that a membership has lost is looked for in the same way', async () => {
     const clinic = await openClinic();
     const first = await send(clinic, person('Practitioner', 'Ann'));
-    const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id! };
+    const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id };
     await clinic.store.commit([{ kind: 'delete', key }]);
     await put(clinic.store, clinic.project, {
       resourceType: 'Practitioner',
@@ -326,13 +327,13 @@ describe('the record of a removed membership', () => {
     const { store, project, superAdmin } = clinic;
     const { id } = await createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: superAdmin });
     const ann = await send(clinic, person('Practitioner', 'Ann', { admin: true }));
-    const there = await invite(id!, person('Practitioner', 'Ann', { admin: true }), { store, caller: superAdmin });
+    const there = await invite(id, person('Practitioner', 'Ann', { admin: true }), { store, caller: superAdmin });
     await remove(clinic, ann);
-    expect((await rejection(signIn(store, { membership: ann.membership.id! }))).code).toBe('membership-missing');
-    const user = ann.user.id!;
+    expect((await rejection(signIn(store, { membership: ann.membership.id }))).code).toBe('membership-missing');
+    const user = ann.user.id;
     expect((await rejection(signIn(store, { project, user }))).code).toBe('membership-missing');
-    const admin = await signIn(store, { membership: there.membership.id! });
-    for (const caller of [admin, systemCaller(id!), superAdmin]) {
+    const admin = await signIn(store, { membership: there.membership.id });
+    for (const caller of [admin, systemCaller(id), superAdmin]) {
       const repository = createRepository({ store, caller });
       for (const query of ['active=false', `project=Project/${project}`]) {
         const [members, users] = [
@@ -350,13 +351,13 @@ describe('the record of a removed membership', () => {
     const { id } = await createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: superAdmin });
     const ann = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, ann);
-    for (const home of [id!, project]) {
+    for (const home of [id, project]) {
       await put(store, home, { resourceType: 'Practitioner', id: 'bob' });
       const bob: ProjectMembership = {
         resourceType: 'ProjectMembership',
-        id: ann.membership.id!,
+        id: ann.membership.id,
         project: { reference: `Project/${home}` },
-        user: { reference: `User/${clinic.first.user.id!}` },
+        user: { reference: `User/${clinic.first.user.id}` },
         profile: { reference: 'Practitioner/bob' },
       };
       await put(store, home, bob);
@@ -370,7 +371,7 @@ describe('the record of a removed membership', () => {
     const clinic = await openClinic();
     const ann = await send(clinic, person('Practitioner', 'Ann'));
     const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
-    await repository.delete('ProjectMembership', ann.membership.id!);
+    await repository.delete('ProjectMembership', ann.membership.id);
     expect((await send(clinic, person('Practitioner', 'Ann'))).profile.id).toBe(ann.profile.id);
     // Made and removed in one commit.
     await put(clinic.store, clinic.project, { resourceType: 'Practitioner', id: 'bob' });
@@ -406,7 +407,7 @@ describe('the record of a removed membership', () => {
       },
     });
     const repository = createRepository({ store: interfering, caller: systemCaller(project) });
-    await repository.delete('ProjectMembership', ann.membership.id!);
+    await repository.delete('ProjectMembership', ann.membership.id);
     expect((await send(clinic, person('Practitioner', 'Ann'))).profile.id).toBe('later');
   });
 
@@ -417,8 +418,8 @@ describe('the record of a removed membership', () => {
       { store: clinic.store, caller: clinic.superAdmin },
     );
     const ann = await send(clinic, person('Practitioner', 'Ann'));
-    const key = { type: 'ProjectMembership', id: ann.membership.id! };
-    await guardStore(clinic.store, systemCaller(id!)).commit([{ kind: 'delete', key }]);
+    const key = { type: 'ProjectMembership', id: ann.membership.id };
+    await guardStore(clinic.store, systemCaller(id)).commit([{ kind: 'delete', key }]);
     expect((await signIn(clinic.store, { membership: key.id })).project).toBe(clinic.project);
   });
 });
@@ -455,11 +456,11 @@ test('nobody gets a profile by its address', async () => {
           continue;
         }
         if (result.created.membership) members.push(result);
-        const had = own.get(result.user.id!) ?? new Set();
-        own.set(result.user.id!, had);
-        const origin = result.created.profile || had.has(result.profile.id!) ? 'own' : 'found';
+        const had = own.get(result.user.id) ?? new Set();
+        own.set(result.user.id, had);
+        const origin = result.created.profile || had.has(result.profile.id) ? 'own' : 'found';
         expect([SEED, round, step, origin]).toEqual([SEED, round, step, 'own']);
-        had.add(result.profile.id!);
+        had.add(result.profile.id);
       }
     }
   }
@@ -477,7 +478,7 @@ describe('a dry run', () => {
       const { store, superAdmin } = clinic;
       const other = await createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: superAdmin });
       const secret = { ...person(type, 'Zoe', { scope: 'server' }), lastName: 'Secret', mfaRequired: true };
-      const { user } = await invite(other.id!, secret, { store, caller: superAdmin });
+      const { user } = await invite(other.id, secret, { store, caller: superAdmin });
       const answers = [];
       for (const email of ['zoe@example.org', 'nobody@example.org']) {
         for (const more of [{}, { upsert: true }, { forceNewMembership: true }, { externalId: 'x' }]) {
@@ -486,13 +487,13 @@ describe('a dry run', () => {
           const body = person(type, 'Ann', { email, scope, dryRun: true, ...more });
           const result = await invite(clinic.project, body, { store: counted.store, caller: clinic.admin });
           expect(JSON.stringify(result)).not.toContain(user.id);
-          expect(result.membership.user.reference).toBe(`User/${result.user.id!}`);
+          expect(result.membership.user.reference).toBe(`User/${result.user.id}`);
           expect(result.created).toEqual({ user: true, profile: true, membership: true });
           const text = JSON.stringify(result)
             .replaceAll(email, 'address')
-            .replaceAll(result.user.id!, 'user')
-            .replaceAll(result.profile.id!, 'profile')
-            .replaceAll(result.membership.id!, 'membership');
+            .replaceAll(result.user.id, 'user')
+            .replaceAll(result.profile.id, 'profile')
+            .replaceAll(result.membership.id, 'membership');
           answers.push({ text, calls: counted.calls });
         }
       }

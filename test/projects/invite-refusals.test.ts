@@ -219,7 +219,7 @@ describe('people who cannot be told apart', () => {
     const error = await rejection(invite(clinic.project, named, context));
     expect(error).toMatchObject({
       code: 'conflict',
-      details: { memberships: [`ProjectMembership/${membership.id!}`] },
+      details: { memberships: [`ProjectMembership/${membership.id}`] },
     });
   });
 
@@ -254,7 +254,7 @@ describe('who may invite', () => {
 
   test('no member who is no administrator, and nothing is looked up', async () => {
     const { membership } = await invite(clinic.project, ann, { ...clinic, caller: clinic.admin });
-    const caller = await signIn(clinic.store, { membership: membership.id! });
+    const caller = await signIn(clinic.store, { membership: membership.id });
     for (const body of [ann, {}, null]) {
       expect((await rejection(invite(clinic.project, body as InviteBody, { store: untouched, caller }))).code).toBe(
         'forbidden',
@@ -267,13 +267,13 @@ describe('who may invite', () => {
       { resourceType: 'Project', name: 'Other' },
       { ...clinic, caller: clinic.superAdmin },
     );
-    for (const project of [other.id!, 'none', 'not an id', '']) {
+    for (const project of [other.id, 'none', 'not an id', '']) {
       expect((await rejection(invite(project, ann, { store: untouched, caller: clinic.admin }))).code).toBe(
         'forbidden',
       );
     }
     expect(
-      (await rejection(invite(clinic.project, ann, { store: untouched, caller: systemCaller(other.id!) }))).code,
+      (await rejection(invite(clinic.project, ann, { store: untouched, caller: systemCaller(other.id) }))).code,
     ).toBe('forbidden');
   });
 
@@ -282,7 +282,7 @@ describe('who may invite', () => {
     await invite(`Project/${clinic.project}`, person('Practitioner', 'Ann'), context);
     await invite({ reference: `Project/${clinic.project}` }, person('Practitioner', 'Bob'), context);
     const { membership } = await createClient(clinic.project, { name: 'Enrolment', admin: true }, context);
-    const caller = await signIn(clinic.store, { membership: membership.id! });
+    const caller = await signIn(clinic.store, { membership: membership.id });
     const { membership: made } = await invite(clinic.project, person('Practitioner', 'Eve'), { ...context, caller });
     expect(made.invitedBy).toEqual({ reference: membership.user.reference });
   });
@@ -304,7 +304,7 @@ describe('who may invite', () => {
       ['projects', 'members'].map(async (id) => {
         const accessPolicy = { reference: `AccessPolicy/${id}` } as const;
         const { membership } = await createClient(home, { name: id, accessPolicy }, context);
-        return signIn(clinic.store, { membership: membership.id! });
+        return signIn(clinic.store, { membership: membership.id });
       }),
     );
     const [projects, members] = callers as [(typeof callers)[0], (typeof callers)[0]];

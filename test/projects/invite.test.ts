@@ -48,9 +48,9 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect(membership).toMatchObject({
       active: true,
       project: { reference: `Project/${clinic.project}` },
-      user: { reference: `User/${user.id!}`, display: 'ann@example.org' },
-      profile: { reference: `Practitioner/${profile.id!}`, display: 'Ann Smith' },
-      invitedBy: { reference: `User/${clinic.first.user.id!}` },
+      user: { reference: `User/${user.id}`, display: 'ann@example.org' },
+      profile: { reference: `Practitioner/${profile.id}`, display: 'Ann Smith' },
+      invitedBy: { reference: `User/${clinic.first.user.id}` },
     });
     expect(membership.admin).toBeUndefined();
   });
@@ -65,8 +65,8 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
 
   test('who is invited can sign in', async () => {
     const { membership, profile } = await send(person('Patient', 'Pat'));
-    const caller = await signIn(clinic.store, { membership: membership.id! });
-    expect(caller).toMatchObject({ profile: `Patient/${profile.id!}`, admin: false, superAdmin: false });
+    const caller = await signIn(clinic.store, { membership: membership.id });
+    expect(caller).toMatchObject({ profile: `Patient/${profile.id}`, admin: false, superAdmin: false });
   });
 
   test('trusted code of the project invites without being named', async () => {
@@ -153,16 +153,16 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     test('that a member has cannot be deleted, and stays when the member is removed', async () => {
       const { profile, membership } = await send(person('Practitioner', 'Ann'));
       const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
-      const error = await rejection(repository.delete('Practitioner', profile.id!));
+      const error = await rejection(repository.delete('Practitioner', profile.id));
       expect(error.code).toBe('conflict');
-      expect(error.message).toContain(`ProjectMembership/${membership.id!}`);
-      await removeMember(membership.id!, context);
-      expect((await repository.read('Practitioner', profile.id!)).id).toBe(profile.id);
+      expect(error.message).toContain(`ProjectMembership/${membership.id}`);
+      await removeMember(membership.id, context);
+      expect((await repository.read('Practitioner', profile.id)).id).toBe(profile.id);
     });
 
     test('is found again after the member was removed', async () => {
       const before = await send(person('Practitioner', 'Ann'));
-      await removeMember(before.membership.id!, context);
+      await removeMember(before.membership.id, context);
       const again = await send(person('Practitioner', 'Ann'));
       expect(again.created).toEqual({ user: false, profile: false, membership: true });
       expect(again.user.id).toBe(before.user.id);
@@ -217,7 +217,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       const error = await rejection(send(person('Practitioner', 'Ann', { email: 'ANN@EXAMPLE.ORG' })));
       expect(error).toMatchObject({ code: 'conflict', status: 409 });
       expect(error.message).toContain('User is already a member of this project');
-      expect(error.details).toEqual({ memberships: [`ProjectMembership/${membership.id!}`] });
+      expect(error.details).toEqual({ memberships: [`ProjectMembership/${membership.id}`] });
     });
 
     test('keeps the membership with upsert, and nothing is written when nothing changes', async () => {
@@ -235,7 +235,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       const accessPolicy = { reference: 'AccessPolicy/staff' } as const;
       const { membership } = await send(person('Practitioner', 'Ann', { upsert: true, membership: { accessPolicy } }));
       expect(membership).toMatchObject({ id: first.membership.id, userName: 'ann', accessPolicy });
-      expect(membership.meta!.versionId).not.toBe(first.membership.meta!.versionId);
+      expect(membership.meta.versionId).not.toBe(first.membership.meta.versionId);
     });
 
     test('gets another membership with forceNewMembership, with the same User and profile', async () => {
@@ -279,17 +279,15 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
 
     test('whose profile was lost gets another with upsert', async () => {
       const first = await send(person('Practitioner', 'Ann'));
-      const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id! };
+      const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id };
       // Past the guard, which does not let a member's profile go.
       await clinic.store.commit([{ kind: 'delete', key }]);
-      expect((await rejection(signIn(clinic.store, { membership: first.membership.id! }))).code).toBe(
-        'profile-missing',
-      );
+      expect((await rejection(signIn(clinic.store, { membership: first.membership.id }))).code).toBe('profile-missing');
       const again = await send(person('Practitioner', 'Ann', { upsert: true }));
       expect(again.created).toEqual({ user: false, profile: true, membership: false });
       expect(again.membership.id).toBe(first.membership.id);
-      expect((await signIn(clinic.store, { membership: first.membership.id! })).profile).toBe(
-        `Practitioner/${again.profile.id!}`,
+      expect((await signIn(clinic.store, { membership: first.membership.id })).profile).toBe(
+        `Practitioner/${again.profile.id}`,
       );
     });
 
@@ -333,8 +331,8 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
 
     test('a removed member is the same User again', async () => {
       const first = await send(ann());
-      await removeMember(first.membership.id!, context);
-      const again = await send(ann({ membership: { profile: `Practitioner/${first.profile.id!}` } }));
+      await removeMember(first.membership.id, context);
+      const again = await send(ann({ membership: { profile: `Practitioner/${first.profile.id}` } }));
       expect(again.created).toEqual({ user: false, profile: false, membership: true });
       expect(again.user.id).toBe(first.user.id);
     });
@@ -343,7 +341,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       const { membership } = await send(ann());
       const error = await rejection(send(person('Practitioner', 'Bob', { externalId: 'idp|7' })));
       expect(error.code).toBe('conflict');
-      expect(error.message).toContain(`ProjectMembership/${membership.id!}`);
+      expect(error.message).toContain(`ProjectMembership/${membership.id}`);
     });
   });
 
@@ -429,7 +427,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     const planned = await send(person('Practitioner', 'Ann', { dryRun: true }));
     expect(planned.created).toEqual({ user: true, profile: true, membership: true });
     expect(planned.email).toEqual({ status: 'skipped', reason: 'dry-run' });
-    expect(planned.membership.user.reference).toBe(`User/${planned.user.id!}`);
+    expect(planned.membership.user.reference).toBe(`User/${planned.user.id}`);
     expect(await contents(clinic.store, clinic.project)).toEqual(before);
     await send(person('Practitioner', 'Ann'));
     expect((await rejection(send(person('Practitioner', 'Ann', { dryRun: true })))).code).toBe('conflict');
@@ -456,7 +454,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
 
   test('changes by updateMember survive upserts that do not speak of them', async () => {
     const { membership } = await send(person('Patient', 'Pat'));
-    await updateMember(membership.id!, { active: false }, context);
+    await updateMember(membership.id, { active: false }, context);
     const again = await send(person('Patient', 'Pat', { upsert: true }));
     expect(again.membership.active).toBe(false);
     expect((again.profile as Patient).resourceType).toBe('Patient');

@@ -83,7 +83,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     test('by every other parameter of the type', async () => {
       await put(clinic.store, clinic.project, policy('staff'));
       await updateMember(
-        ann.membership.id!,
+        ann.membership.id,
         { userName: 'ann', externalId: 'x', accessPolicy: { reference: 'AccessPolicy/staff' } },
         context,
       );
@@ -91,18 +91,18 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
         'user-name=ann',
         'external-id=x',
         'access-policy=AccessPolicy/staff',
-        `user=User/${ann.user.id!}`,
-        `profile=Practitioner/${ann.profile.id!}`,
-        `_id=${ann.membership.id!}`,
+        `user=User/${ann.user.id}`,
+        `profile=Practitioner/${ann.profile.id}`,
+        `_id=${ann.membership.id}`,
       ]) {
         expect(await found(query)).toEqual(['Ann Müller']);
       }
     });
 
     test('by a name that the User has changed', async () => {
-      const caller = await signIn(clinic.store, { membership: ann.membership.id! });
+      const caller = await signIn(clinic.store, { membership: ann.membership.id });
       const repository = createRepository({ store: clinic.store, caller });
-      await repository.update({ ...(await repository.read('User', ann.user.id!)), lastName: 'Zimmermann' });
+      await repository.update({ ...(await repository.read('User', ann.user.id)), lastName: 'Zimmermann' });
       expect(await found('name=zimmer')).toEqual(['Ann Müller']);
       expect(await found('name=Ann Zimmer')).toEqual(['Ann Müller']);
     });
@@ -113,7 +113,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       while (query !== undefined) {
         const bundle = await searchMembers(clinic.project, query, context);
         expect(bundle).toMatchObject({ resourceType: 'Bundle', type: 'searchset', total: 5 });
-        seen.push(...bundle.entry!.map(({ resource }) => resource!.id!));
+        seen.push(...bundle.entry!.map(({ resource }) => resource!.id));
         query = bundle.link!.find(({ relation }) => relation === 'next')?.url.replace('ProjectMembership?', '');
       }
       expect(seen.sort()).toEqual(
@@ -145,7 +145,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
 
     test('with a note where the profile is gone', async () => {
       await clinic.store.commit([
-        { kind: 'delete', key: { project: clinic.project, type: 'Patient', id: pat.profile.id! } },
+        { kind: 'delete', key: { project: clinic.project, type: 'Patient', id: pat.profile.id } },
       ]);
       const { entry = [], total } = await searchMembers(clinic.project, 'profile-type=Patient', context);
       expect(total).toBe(1);
@@ -155,7 +155,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
           severity: 'warning',
           code: 'not-found',
           details: {
-            text: `Patient/${pat.profile.id!}, the profile of ProjectMembership/${pat.membership.id!}, does not exist; this member cannot sign in`,
+            text: `Patient/${pat.profile.id}, the profile of ProjectMembership/${pat.membership.id}, does not exist; this member cannot sign in`,
           },
           expression: ['Bundle.entry[0].resource.profile'],
         },
@@ -165,11 +165,11 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
 
   test('by name: a name that is hidden from the administrator has no value', async () => {
     const { store, project } = clinic;
-    const own = patient(pat.profile.id!, { name: [{ family: 'Smith' }, { use: 'maiden', family: 'Quux' }] });
+    const own = patient(pat.profile.id, { name: [{ family: 'Smith' }, { use: 'maiden', family: 'Quux' }] });
     await put(store, project, own, policy('nameless', [{ resourceType: 'Patient', hiddenFields: ['name'] }]));
     const membership = { accessPolicy: { reference: 'AccessPolicy/nameless' } } as const;
     const bound = await invite(project, person('Practitioner', 'Bo', { admin: true, membership }), context);
-    const caller = await signIn(store, { membership: bound.membership.id! });
+    const caller = await signIn(store, { membership: bound.membership.id });
     const found = async (query: string, asking: Caller): Promise<number | undefined> =>
       (await searchMembers(project, query, { store, caller: asking })).total;
     expect(await found('name=Quux', clinic.admin)).toBe(1);
@@ -182,7 +182,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
   test('by e-mail: an address of another project takes the same store calls as one that nobody has', async () => {
     const above = { store: clinic.store, caller: clinic.superAdmin };
     const { id } = await createProject({ resourceType: 'Project', name: 'Elsewhere' }, above);
-    await invite(id!, person('Practitioner', 'Eve'), above);
+    await invite(id, person('Practitioner', 'Eve'), above);
     for (const more of ['', '&name=Eve']) {
       const [elsewhere, nobody] = await Promise.all(
         ['eve', 'nobody'].map(async (name) => {
@@ -205,7 +205,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       await put(clinic.store, clinic.project, policy('staff', rules));
       const accessPolicy = { reference: 'AccessPolicy/staff' } as const;
       const access = [{ policy: accessPolicy, parameter: [{ name: 'unit', valueString: 'icu' }] }];
-      const id = ann.membership.id!;
+      const id = ann.membership.id;
       expect(await updateMember(id, { admin: true }, context)).toMatchObject({ id, admin: true });
       expect(await updateMember(`ProjectMembership/${id}`, { accessPolicy, access }, context)).toMatchObject({
         accessPolicy,
@@ -227,7 +227,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
         Array.from({ length: 400 }, (_, n) => ({ resourceType: 'Patient', criteria: `Patient?name=${letter}${n}` }));
       await put(clinic.store, clinic.project, ...['a', 'b', 'c'].map((id) => policy(id, rules(id))));
       const access = ['a', 'b', 'c'].map((id) => ({ policy: { reference: `AccessPolicy/${id}` } as const }));
-      const id = ann.membership.id!;
+      const id = ann.membership.id;
       const refusal = await rejection(updateMember(id, { access }, context));
       expect(refusal.code).toBe('invalid');
       expect(refusal.message).toMatch(/^access: all policies together may have 1000 rules .* not 1200 and/);
@@ -237,7 +237,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     });
 
     test('and who they are stays', async () => {
-      const { user, profile, project, invitedBy } = await updateMember(ann.membership.id!, { admin: true }, context);
+      const { user, profile, project, invitedBy } = await updateMember(ann.membership.id, { admin: true }, context);
       expect({ user, profile, project, invitedBy }).toEqual({
         user: ann.membership.user,
         profile: ann.membership.profile,
@@ -247,8 +247,8 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     });
 
     test('not where nothing changes: no new version', async () => {
-      const changed = await updateMember(ann.membership.id!, { active: true }, context);
-      expect(changed.meta!.versionId).toBe(ann.membership.meta!.versionId);
+      const changed = await updateMember(ann.membership.id, { active: true }, context);
+      expect(changed.meta.versionId).toBe(ann.membership.meta.versionId);
     });
 
     test.each<[MemberChanges, readonly string[]]>([
@@ -259,24 +259,24 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       [{ access: [{ policy: { reference: 'AccessPolicy/none' } }] }, ['access[0].policy']],
       [{ externalId: '' }, ['externalId']],
     ])('not by %j', async (changes, paths) => {
-      const error = await rejection(updateMember(ann.membership.id!, changes, context));
+      const error = await rejection(updateMember(ann.membership.id, changes, context));
       expect(error.code).toBe('invalid');
       expect(error.issues.map(({ expression }) => expression![0])).toEqual(paths);
     });
 
     test('not to an external id that another has', async () => {
-      await updateMember(ann.membership.id!, { externalId: 'x' }, context);
-      const error = await rejection(updateMember(pat.membership.id!, { externalId: 'x' }, context));
+      await updateMember(ann.membership.id, { externalId: 'x' }, context);
+      const error = await rejection(updateMember(pat.membership.id, { externalId: 'x' }, context));
       expect(error.code).toBe('conflict');
-      await updateMember(ann.membership.id!, { externalId: null }, context);
-      expect((await updateMember(pat.membership.id!, { externalId: 'x' }, context)).externalId).toBe('x');
+      await updateMember(ann.membership.id, { externalId: null }, context);
+      expect((await updateMember(pat.membership.id, { externalId: 'x' }, context)).externalId).toBe('x');
     });
   });
 
   describe('who administer', () => {
     test('cannot remove, demote or deactivate themselves, even with others there', async () => {
-      await updateMember(ann.membership.id!, { admin: true }, context);
-      const own = clinic.first.membership.id!;
+      await updateMember(ann.membership.id, { admin: true }, context);
+      const own = clinic.first.membership.id;
       expect((await rejection(removeMember(own, context))).code).toBe('forbidden');
       expect((await rejection(updateMember(own, { admin: false }, context))).code).toBe('forbidden');
       expect((await rejection(updateMember(own, { active: false }, context))).code).toBe('forbidden');
@@ -286,7 +286,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     test('leave one of them at least, whoever asks', async () => {
       for (const caller of [systemCaller(clinic.project), clinic.superAdmin]) {
         const asker = { store: clinic.store, caller };
-        const own = clinic.first.membership.id!;
+        const own = clinic.first.membership.id;
         expect((await rejection(removeMember(own, asker))).code).toBe('conflict');
         expect((await rejection(updateMember(own, { admin: false }, asker))).code).toBe('conflict');
         expect((await rejection(updateMember(own, { active: false }, asker))).code).toBe('conflict');
@@ -294,24 +294,24 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     });
 
     test('do not count when they are inactive or their profile is gone', async () => {
-      await updateMember(ann.membership.id!, { admin: true, active: false }, context);
+      await updateMember(ann.membership.id, { admin: true, active: false }, context);
       const asker = { store: clinic.store, caller: systemCaller(clinic.project) };
-      expect((await rejection(removeMember(clinic.first.membership.id!, asker))).code).toBe('conflict');
-      await updateMember(ann.membership.id!, { active: true }, context);
+      expect((await rejection(removeMember(clinic.first.membership.id, asker))).code).toBe('conflict');
+      await updateMember(ann.membership.id, { active: true }, context);
       await clinic.store.commit([
-        { kind: 'delete', key: { project: clinic.project, type: 'Practitioner', id: ann.profile.id! } },
+        { kind: 'delete', key: { project: clinic.project, type: 'Practitioner', id: ann.profile.id } },
       ]);
-      expect((await rejection(removeMember(clinic.first.membership.id!, asker))).code).toBe('conflict');
+      expect((await rejection(removeMember(clinic.first.membership.id, asker))).code).toBe('conflict');
     });
 
     test('may go when another one stays, and the project keeps its secrets', async () => {
       const secret = [{ name: 'key', valueString: 'hush' }];
       const settings = { resourceType: 'Project', id: clinic.project, name: 'Clinic', secret };
       await put(clinic.store, clinic.project, settings);
-      await updateMember(ann.membership.id!, { admin: true }, context);
-      const caller = await signIn(clinic.store, { membership: ann.membership.id! });
-      await removeMember(clinic.first.membership.id!, { store: clinic.store, caller });
-      expect((await rejection(signIn(clinic.store, { membership: clinic.first.membership.id! }))).code).toBe(
+      await updateMember(ann.membership.id, { admin: true }, context);
+      const caller = await signIn(clinic.store, { membership: ann.membership.id });
+      await removeMember(clinic.first.membership.id, { store: clinic.store, caller });
+      expect((await rejection(signIn(clinic.store, { membership: clinic.first.membership.id }))).code).toBe(
         'membership-missing',
       );
       const [project] = await clinic.store.read([{ project: '', type: 'Project', id: clinic.project }]);
@@ -320,12 +320,12 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
   });
 
   test('who were removed keep User and profile, and are removed once', async () => {
-    await removeMember(pat.membership.id!, context);
+    await removeMember(pat.membership.id, context);
     const repository = createRepository({ store: clinic.store, caller: serverCaller(clinic.project) });
-    expect((await repository.read('Patient', pat.profile.id!)).id).toBe(pat.profile.id);
-    expect((await repository.read('User', pat.user.id!)).id).toBe(pat.user.id);
-    expect((await rejection(removeMember(pat.membership.id!, context))).code).toBe('not-found');
-    expect((await rejection(updateMember(pat.membership.id!, { admin: true }, context))).code).toBe('not-found');
+    expect((await repository.read('Patient', pat.profile.id)).id).toBe(pat.profile.id);
+    expect((await repository.read('User', pat.user.id)).id).toBe(pat.user.id);
+    expect((await rejection(removeMember(pat.membership.id, context))).code).toBe('not-found');
+    expect((await rejection(updateMember(pat.membership.id, { admin: true }, context))).code).toBe('not-found');
   });
 
   test('of another project do not exist for its neighbour; super administrators reach them', async () => {
@@ -333,17 +333,17 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       { resourceType: 'Project', name: 'Other' },
       { ...context, caller: clinic.superAdmin },
     );
-    const eve = await invite(other.id!, person('Practitioner', 'Eve', { admin: true }), {
+    const eve = await invite(other.id, person('Practitioner', 'Eve', { admin: true }), {
       ...context,
       caller: clinic.superAdmin,
     });
-    const stranger = { store: clinic.store, caller: await signIn(clinic.store, { membership: eve.membership.id! }) };
-    const id = ann.membership.id!;
+    const stranger = { store: clinic.store, caller: await signIn(clinic.store, { membership: eve.membership.id }) };
+    const id = ann.membership.id;
     expect((await rejection(updateMember(id, { admin: true }, stranger))).code).toBe('not-found');
     expect((await rejection(removeMember(id, stranger))).code).toBe('not-found');
     expect((await rejection(resendInvitation(id, stranger))).code).toBe('not-found');
     expect((await rejection(searchMembers(clinic.project, '', stranger))).code).toBe('forbidden');
-    expect((await searchMembers(other.id!, '', stranger)).total).toBe(1);
+    expect((await searchMembers(other.id, '', stranger)).total).toBe(1);
     const above = { store: clinic.store, caller: clinic.superAdmin };
     expect((await searchMembers(clinic.project, '', above)).total).toBe(3);
     expect((await updateMember(id, { admin: true }, above)).admin).toBe(true);
@@ -352,9 +352,9 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
   });
 
   test('who do not administer may do none of it', async () => {
-    const caller = await signIn(clinic.store, { membership: ann.membership.id! });
+    const caller = await signIn(clinic.store, { membership: ann.membership.id });
     const asker = { store: clinic.store, caller };
-    const id = ann.membership.id!;
+    const id = ann.membership.id;
     const calls = [
       searchMembers(clinic.project, '', asker),
       updateMember(id, { admin: true }, asker),
@@ -368,7 +368,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
 
   test('cannot be written past these operations, even by administrators', async () => {
     const repository = createRepository({ store: clinic.store, caller: clinic.admin });
-    const membership = await repository.read('ProjectMembership', ann.membership.id!);
+    const membership = await repository.read('ProjectMembership', ann.membership.id);
     for (const call of [
       repository.update({ ...membership, admin: true }),
       repository.create({ ...membership, admin: true }),
@@ -387,7 +387,7 @@ test('two projects with equal ids and e-mails do not meet', async () => {
     { resourceType: 'Project', name: 'Other' },
     { ...clinic, caller: clinic.superAdmin },
   );
-  const projects = [clinic.project, other.id!] as const;
+  const projects = [clinic.project, other.id] as const;
   const email = { telecom: [{ system: 'email' as const, value: 'pat@example.org' }] };
   const members = [];
   for (const project of projects) {
@@ -411,6 +411,6 @@ test('two projects with equal ids and e-mails do not meet', async () => {
     const { entry } = await searchMembers(project, 'email=pat@example.org', context);
     expect(entry!.map(({ resource }) => resource!.id)).toEqual([members[index]!.membership.id]);
   }
-  await removeMember(here.membership.id!, { store: clinic.store, caller: systemCaller(clinic.project) });
-  expect((await signIn(clinic.store, { project: other.id!, user: there.user.id! })).profile).toBe('Patient/same');
+  await removeMember(here.membership.id, { store: clinic.store, caller: systemCaller(clinic.project) });
+  expect((await signIn(clinic.store, { project: other.id, user: there.user.id })).profile).toBe('Patient/same');
 });

@@ -133,13 +133,15 @@ test('every character that makes a domain of two words is taken for a dot', () =
   expect(dots).toEqual(expect.arrayContaining(['.', '\u3002', '\uff0e', '\uff61']));
 });
 
+const meta = { versionId: '1', lastUpdated: '2030-01-01T00:00:00.000Z' };
+
 function messageOf(project: string, firstName: string, inviter: string): ReturnType<typeof buildInvitationMessage> {
   const facts: InvitationFacts = {
     to: 'ann@example.org',
     date: '2030-01-01T00:00:00.000Z',
-    project: { resourceType: 'Project', id: 'p', name: project },
-    user: { resourceType: 'User', id: 'u', firstName, lastName: 'Lee' },
-    profile: { resourceType: 'Patient', id: 'x' },
+    project: { resourceType: 'Project', id: 'p', meta, name: project },
+    user: { resourceType: 'User', id: 'u', meta, firstName, lastName: 'Lee' },
+    profile: { resourceType: 'Patient', id: 'x', meta },
     membership: { resourceType: 'ProjectMembership' } as never,
     isNewUser: true,
     invitedBy: { display: inviter },

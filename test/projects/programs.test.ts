@@ -27,17 +27,17 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
       { name: 'Feed', description: 'From the laboratory', accessPolicy },
       context,
     );
-    const reference = { reference: `ClientApplication/${client.id!}`, display: 'Feed' };
+    const reference = { reference: `ClientApplication/${client.id}`, display: 'Feed' };
     expect(client).toMatchObject({ name: 'Feed', description: 'From the laboratory' });
     expect(membership).toMatchObject({ user: reference, profile: reference, accessPolicy, active: true });
     expect(secret).toMatch(/^[\w-]{43}$/);
     expect(JSON.stringify([client, membership])).not.toContain('secret');
     expect([...(await contents(clinic.store, clinic.project)).values()].join()).not.toContain(secret);
-    const caller = await signIn(clinic.store, { project: clinic.project, client: client.id! });
+    const caller = await signIn(clinic.store, { project: clinic.project, client: client.id });
     expect(caller.profile).toBe(reference.reference);
     const stored = await createRepository({ store: clinic.store, caller: systemCaller(clinic.project) }).read(
       'ClientApplication',
-      client.id!,
+      client.id,
     );
     expect(stored.secret).toBeUndefined();
   });
@@ -47,13 +47,13 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
     const verify = (id: string, text: unknown, project = clinic.project): Promise<boolean> =>
       verifyClientSecret({ project, client: id, secret: text as string }, { store: clinic.store });
-    expect(await verify(client.id!, secret)).toBe(true);
-    expect(await verify(`ClientApplication/${client.id!}`, secret, `Project/${clinic.project}`)).toBe(true);
+    expect(await verify(client.id, secret)).toBe(true);
+    expect(await verify(`ClientApplication/${client.id}`, secret, `Project/${clinic.project}`)).toBe(true);
     for (const wrong of [`${secret}x`, secret.slice(1), '', undefined, {}, 'x'.repeat(100_000)]) {
-      expect(await verify(client.id!, wrong)).toBe(false);
+      expect(await verify(client.id, wrong)).toBe(false);
     }
     expect(await verify('none', secret)).toBe(false);
-    expect(await verify(client.id!, secret, 'none')).toBe(false);
+    expect(await verify(client.id, secret, 'none')).toBe(false);
     expect((await rejection(verify('Patient/1', secret))).code).toBe('invalid');
   });
 
@@ -90,22 +90,22 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     const works = (...secrets: readonly string[]): Promise<boolean[]> =>
       Promise.all(
         secrets.map((one) =>
-          verifyClientSecret({ project: clinic.project, client: client.id!, secret: one }, { store: clinic.store }),
+          verifyClientSecret({ project: clinic.project, client: client.id, secret: one }, { store: clinic.store }),
         ),
       );
     const { secret: second } = await rotateClientSecret(
-      { project: clinic.project, client: client.id!, keepOldFor: Infinity },
+      { project: clinic.project, client: client.id, keepOldFor: Infinity },
       context,
     );
     expect(await works(first, second)).toEqual([true, true]);
-    const { secret: third } = await rotateClientSecret({ project: clinic.project, client: client.id! }, context);
+    const { secret: third } = await rotateClientSecret({ project: clinic.project, client: client.id }, context);
     expect(await works(first, second, third)).toEqual([false, false, true]);
-    const wrong = { project: clinic.project, client: client.id!, keepOldFor: -1 };
+    const wrong = { project: clinic.project, client: client.id, keepOldFor: -1 };
     expect((await rejection(rotateClientSecret(wrong, context))).code).toBe('invalid');
     expect((await rejection(rotateClientSecret({ project: clinic.project, client: 'none' }, context))).code).toBe(
       'not-found',
     );
-    expect((await rejection(rotateClientSecret({ project: 'elsewhere', client: client.id! }, context))).code).toBe(
+    expect((await rejection(rotateClientSecret({ project: 'elsewhere', client: client.id }, context))).code).toBe(
       'forbidden',
     );
   });
@@ -113,7 +113,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
   test('a replaced secret works as long as the rotation says', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
-    const target = { project: clinic.project, client: client.id! };
+    const target = { project: clinic.project, client: client.id };
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     try {
       const { secret: next } = await rotateClientSecret({ ...target, keepOldFor: 60_000 }, context);
@@ -134,8 +134,8 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
       { ...clinic, caller: clinic.admin },
     );
     expect(bot).toMatchObject({ resourceType: 'Bot', name: 'Reminder' });
-    expect(membership.user.reference).toBe(`Bot/${bot.id!}`);
-    expect(await signIn(clinic.store, { project: clinic.project, client: bot.id! })).toMatchObject({ admin: true });
+    expect(membership.user.reference).toBe(`Bot/${bot.id}`);
+    expect(await signIn(clinic.store, { project: clinic.project, client: bot.id })).toMatchObject({ admin: true });
   });
 
   test.each([
@@ -184,9 +184,9 @@ describe('the first project', () => {
       project: project.id,
       superAdmin: true,
       admin: true,
-      profile: `ClientApplication/${client.id!}`,
+      profile: `ClientApplication/${client.id}`,
     });
-    expect(await verifyClientSecret({ project: project.id!, client: client.id!, secret }, { store })).toBe(true);
+    expect(await verifyClientSecret({ project: project.id, client: client.id, secret }, { store })).toBe(true);
   });
 
   test('is made in an empty store only', async () => {
@@ -201,10 +201,10 @@ describe('the first project', () => {
     const store = memoryStore();
     const { project, client } = await initialize(store);
     const { secret } = await rotateClientSecret(
-      { project: project.id!, client: client.id! },
-      { store, caller: systemCaller(project.id!) },
+      { project: project.id, client: client.id },
+      { store, caller: systemCaller(project.id) },
     );
-    expect(await verifyClientSecret({ project: project.id!, client: client.id!, secret }, { store })).toBe(true);
+    expect(await verifyClientSecret({ project: project.id, client: client.id, secret }, { store })).toBe(true);
   });
 });
 

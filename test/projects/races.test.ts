@@ -54,7 +54,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
       const { store, project, admin } = await openClinic(makeStore());
       if (before !== 'nobody') {
         const { membership } = await invite(project, bodies[before === 'server' ? 0 : 1]!, { store, caller: admin });
-        await removeMember(membership.id!, { store, caller: admin });
+        await removeMember(membership.id, { store, caller: admin });
       }
       const { results, codes } = await atOnce(
         Array.from({ length: TIMES }, (_, turn) => invite(project, bodies[turn % 2]!, { store, caller: admin })),
@@ -84,11 +84,11 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
       ),
     );
     const { results, codes } = await atOnce(
-      projects.map(({ id }) => invite(id!, person('Practitioner', 'Ann'), { store, caller: superAdmin })),
+      projects.map(({ id }) => invite(id, person('Practitioner', 'Ann'), { store, caller: superAdmin })),
     );
     expect(codes).toEqual([]);
     expect(new Set(results.map(({ user }) => user.id)).size).toBe(1);
-    for (const { id } of projects) expect(await countOf(store, id!, 'ProjectMembership')).toBe(1);
+    for (const { id } of projects) expect(await countOf(store, id, 'ProjectMembership')).toBe(1);
   });
 
   test('invites that force memberships make one User, one profile, and a membership each', async () => {
@@ -107,7 +107,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = person('Practitioner', 'Ann');
     const { membership } = await invite(project, body, { store, caller: admin });
-    await removeMember(membership.id!, { store, caller: admin });
+    await removeMember(membership.id, { store, caller: admin });
     const { results, codes } = await atOnce(
       Array.from({ length: TIMES }, () => invite(project, body, { store, caller: admin })),
     );
@@ -139,12 +139,12 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     for (let round = 0; round < 5; round += 1) {
       const { store, project, admin, first } = await openClinic(makeStore());
       const bob = await invite(project, person('Practitioner', 'Bob', { admin: true }), { store, caller: admin });
-      const second = await signIn(store, { membership: bob.membership.id! });
+      const second = await signIn(store, { membership: bob.membership.id });
       const { results, codes } = await atOnce<unknown>([
         round % 2 === 0
-          ? removeMember(bob.membership.id!, { store, caller: admin })
-          : updateMember(bob.membership.id!, { active: false }, { store, caller: admin }),
-        updateMember(first.membership.id!, { admin: false }, { store, caller: second }),
+          ? removeMember(bob.membership.id, { store, caller: admin })
+          : updateMember(bob.membership.id, { active: false }, { store, caller: admin }),
+        updateMember(first.membership.id, { admin: false }, { store, caller: second }),
       ]);
       // Whoever comes second finds itself demoted, or the other to be the last.
       expect([results.length, codes.length]).toEqual([1, 1]);
@@ -162,11 +162,11 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     const { membership } = await invite(project, person('Patient', 'Pat'), { store, caller: admin });
     const names = Array.from({ length: 10 }, (_, index) => `name-${index}`);
     const { codes } = await atOnce(
-      names.map((userName) => updateMember(membership.id!, { userName }, { store, caller: admin })),
+      names.map((userName) => updateMember(membership.id, { userName }, { store, caller: admin })),
     );
     expect(codes).toEqual([]);
     const { total } = await store.history(
-      { project, type: 'ProjectMembership', id: membership.id! },
+      { project, type: 'ProjectMembership', id: membership.id },
       { offset: 0, limit: 0 },
     );
     expect(total).toBe(11);

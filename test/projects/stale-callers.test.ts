@@ -35,8 +35,8 @@ async function openStaff(store?: ResourceStore): Promise<Staff> {
   const { client } = await createClient(clinic.project, { name: 'Feed' }, context);
   const { bot } = await createBot(clinic.project, { name: 'Reminder' }, context);
   await put(clinic.store, clinic.project, policy('staff'));
-  const bob = await signIn(clinic.store, { membership: member.membership.id! });
-  return { clinic, bob, member, pat, client: client.id!, bot: bot.id! };
+  const bob = await signIn(clinic.store, { membership: member.membership.id });
+  return { clinic, bob, member, pat, client: client.id, bot: bot.id };
 }
 
 type Operation = (staff: Staff, caller: Caller, store: ResourceStore) => Promise<unknown>;
@@ -50,10 +50,10 @@ const OPERATIONS: Record<string, Operation> = {
   're-promotion by invite': ({ clinic }, caller, store) =>
     invite(clinic.project, person('Practitioner', 'Bob', { upsert: true, admin: true }), { store, caller }),
   're-promotion by updateMember': ({ member }, caller, store) =>
-    updateMember(member.membership.id!, { admin: true, active: true }, { store, caller }),
-  updateMember: ({ pat }, caller, store) => updateMember(pat.membership.id!, { admin: true }, { store, caller }),
-  resendInvitation: ({ pat }, caller, store) => resendInvitation(pat.membership.id!, { store, caller }),
-  removeMember: ({ pat }, caller, store) => removeMember(pat.membership.id!, { store, caller }),
+    updateMember(member.membership.id, { admin: true, active: true }, { store, caller }),
+  updateMember: ({ pat }, caller, store) => updateMember(pat.membership.id, { admin: true }, { store, caller }),
+  resendInvitation: ({ pat }, caller, store) => resendInvitation(pat.membership.id, { store, caller }),
+  removeMember: ({ pat }, caller, store) => removeMember(pat.membership.id, { store, caller }),
   searchMembers: ({ clinic }, caller, store) => searchMembers(clinic.project, undefined, { store, caller }),
   createClient: ({ clinic }, caller, store) => createClient(clinic.project, { name: 'New' }, { store, caller }),
   createBot: ({ clinic }, caller, store) => createBot(clinic.project, { name: 'New' }, { store, caller }),
@@ -113,16 +113,16 @@ const LOSSES: Record<string, { readonly code: string; readonly take: (staff: Sta
   'no administrator any more': {
     code: 'forbidden',
     take: ({ clinic, member }) =>
-      updateMember(member.membership.id!, { admin: false }, { store: clinic.store, caller: clinic.admin }),
+      updateMember(member.membership.id, { admin: false }, { store: clinic.store, caller: clinic.admin }),
   },
   deactivated: {
     code: 'membership-inactive',
     take: ({ clinic, member }) =>
-      updateMember(member.membership.id!, { active: false }, { store: clinic.store, caller: clinic.admin }),
+      updateMember(member.membership.id, { active: false }, { store: clinic.store, caller: clinic.admin }),
   },
   removed: {
     code: 'membership-missing',
-    take: ({ clinic, member }) => removeMember(member.membership.id!, { store: clinic.store, caller: clinic.admin }),
+    take: ({ clinic, member }) => removeMember(member.membership.id, { store: clinic.store, caller: clinic.admin }),
   },
   'a User that is switched off': {
     code: 'membership-inactive',
@@ -130,7 +130,7 @@ const LOSSES: Record<string, { readonly code: string; readonly take: (staff: Sta
       clinic.store.commit([
         {
           kind: 'put',
-          key: { project: SERVER_SCOPE, type: 'User', id: member.user.id! },
+          key: { project: SERVER_SCOPE, type: 'User', id: member.user.id },
           resource: { ...member.user, status: 'off' } as AnyResource,
         },
       ]),
@@ -165,10 +165,10 @@ describe('an administrator who signed in before it was', () => {
   test('removed, and whose membership id was given to somebody else, is not taken for that one', async () => {
     const staff = await openStaff();
     const { clinic, member } = staff;
-    await removeMember(member.membership.id!, { store: clinic.store, caller: clinic.admin });
+    await removeMember(member.membership.id, { store: clinic.store, caller: clinic.admin });
     await put(clinic.store, clinic.project, {
       ...clinic.first.membership,
-      id: member.membership.id!,
+      id: member.membership.id,
       externalId: 'other',
     } as AnyResource);
     expect(await codeOf(OPERATIONS['invite']!(staff, staff.bob, clinic.store))).toBe('membership-missing');
@@ -215,9 +215,9 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     const staff = await openStaff(makeStore());
     const { clinic, member } = staff;
     const store = interrupted(clinic.store, async () => {
-      await removeMember(member.membership.id!, { store: clinic.store, caller: clinic.admin });
+      await removeMember(member.membership.id, { store: clinic.store, caller: clinic.admin });
       const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
-      await repository.delete('Practitioner', member.profile.id!);
+      await repository.delete('Practitioner', member.profile.id);
     });
     expect(await codeOf(OPERATIONS['createClient']!(staff, staff.bob, store))).toBe('membership-missing');
   });
@@ -226,10 +226,10 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     const staff = await openStaff(makeStore());
     const { clinic, member } = staff;
     const store = interrupted(clinic.store, () =>
-      updateMember(member.membership.id!, { userName: 'bob' }, { store: clinic.store, caller: clinic.admin }),
+      updateMember(member.membership.id, { userName: 'bob' }, { store: clinic.store, caller: clinic.admin }),
     );
     expect(await codeOf(OPERATIONS['createClient']!(staff, staff.bob, store))).toBe('done');
-    const own = updateMember(member.membership.id!, { userName: 'robert' }, { store: clinic.store, caller: staff.bob });
+    const own = updateMember(member.membership.id, { userName: 'robert' }, { store: clinic.store, caller: staff.bob });
     expect(await codeOf(own)).toBe('done');
   });
 });
@@ -239,10 +239,10 @@ describe('a super administrator who signed in before', () => {
     const { store, project, superAdmin } = await openClinic();
     const home = superAdmin.project;
     const { membership } = await createClient(home, { name: 'Second' }, { store, caller: superAdmin });
-    const second = await signIn(store, { membership: membership.id! });
+    const second = await signIn(store, { membership: membership.id });
     await put(store, home, policy('search', [{ resourceType: 'ProjectMembership', interaction: ['search'] }] as never));
     await updateMember(
-      membership.id!,
+      membership.id,
       { accessPolicy: { reference: 'AccessPolicy/search' } },
       { store, caller: systemCaller(home) },
     );
@@ -256,10 +256,10 @@ describe('a super administrator who signed in before', () => {
   test('it was removed makes no projects and no members', async () => {
     const { store, project, superAdmin, first } = await openClinic();
     const { membership } = await createClient(superAdmin.project, { name: 'Second' }, { store, caller: superAdmin });
-    const second = await signIn(store, { membership: membership.id! });
-    await removeMember(membership.id!, { store, caller: superAdmin });
+    const second = await signIn(store, { membership: membership.id });
+    await removeMember(membership.id, { store, caller: superAdmin });
     for (const call of [
-      updateMember(first.membership.id!, { userName: 'x' }, { store, caller: second }),
+      updateMember(first.membership.id, { userName: 'x' }, { store, caller: second }),
       updateMember('none', { userName: 'x' }, { store, caller: second }),
       createProject({ resourceType: 'Project', name: 'New' }, { store, caller: second }),
       invite(project, person('Practitioner', 'Eve'), { store, caller: second }),

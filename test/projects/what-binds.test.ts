@@ -34,8 +34,8 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     clinic = (await createProject({ resourceType: 'Project', name: 'Clinic' }, { store, caller: first.caller })).id!;
     await put(store, home, policy('powers', POWERS));
     const accessPolicy = { reference: 'AccessPolicy/powers' } as const;
-    await updateMember(first.membership.id!, { accessPolicy }, { store, caller: systemCaller(home) });
-    bound = await signIn(store, { membership: first.membership.id! });
+    await updateMember(first.membership.id, { accessPolicy }, { store, caller: systemCaller(home) });
+    bound = await signIn(store, { membership: first.membership.id });
   });
 
   test('hands out no super-admin powers and touches nobody who has them', async () => {
@@ -45,13 +45,13 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
       () => createClient(home, { name: 'Free' }, context),
       () => createBot(home, { name: 'Free' }, context),
       () => invite(home, person('Practitioner', 'Eve', { admin: true }), context),
-      () => rotateClientSecret({ project: home, client: client.id! }, context),
-      () => rotateClientSecret({ project: home, client: first.client.id! }, context),
-      () => updateClient({ project: home, client: client.id! }, { jwksUri: 'https://evil.example' }, context),
-      () => updateMember(first.membership.id!, { accessPolicy: null }, context),
-      () => updateMember(membership.id!, { admin: true }, context),
-      () => removeMember(membership.id!, context),
-      () => resendInvitation(membership.id!, context),
+      () => rotateClientSecret({ project: home, client: client.id }, context),
+      () => rotateClientSecret({ project: home, client: first.client.id }, context),
+      () => updateClient({ project: home, client: client.id }, { jwksUri: 'https://evil.example' }, context),
+      () => updateMember(first.membership.id, { accessPolicy: null }, context),
+      () => updateMember(membership.id, { admin: true }, context),
+      () => removeMember(membership.id, context),
+      () => resendInvitation(membership.id, context),
     ];
     for (const call of calls) expect((await rejection(call())).code, String(call)).toBe('forbidden');
     expect((await searchMembers(home, '', context)).total).toBe(2);
@@ -73,10 +73,10 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
   test('does what its powers say in ordinary projects', async () => {
     const context = { store, caller: bound };
     const ordinary = await createProject({ resourceType: 'Project', name: 'Second' }, context);
-    const { membership } = await invite(ordinary.id!, person('Practitioner', 'Ada', { admin: true }), context);
-    expect(await updateMember(membership.id!, { userName: 'ada' }, context)).toMatchObject({ userName: 'ada' });
+    const { membership } = await invite(ordinary.id, person('Practitioner', 'Ada', { admin: true }), context);
+    expect(await updateMember(membership.id, { userName: 'ada' }, context)).toMatchObject({ userName: 'ada' });
     const { client } = await createClient(clinic, { name: 'Feed' }, context);
-    await rotateClientSecret({ project: clinic, client: client.id! }, context);
+    await rotateClientSecret({ project: clinic, client: client.id }, context);
   });
 
   test('asks no clinical question through its searches for members', async () => {
@@ -119,7 +119,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
       ...policy('powers', POWERS.map((one) => ({ ...one, ...(one.resourceType === 'Project' ? rule : { ...rule, criteria: 'criteria' in rule ? 'ProjectMembership?active=true' : undefined, hiddenFields: 'hiddenFields' in rule ? ['admin'] : undefined }) })) as never), // prettier-ignore
       ...more,
     });
-    const caller = await signIn(store, { membership: first.membership.id! });
+    const caller = await signIn(store, { membership: first.membership.id });
     const context = { store, caller };
     const made = createProject({ resourceType: 'Project', name: 'Second' }, context);
     expect((await rejection(made)).code).toBe('forbidden');
@@ -197,7 +197,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
       store,
       caller: superAdmin,
     });
-    const pat = await signIn(store, { membership: patient.membership.id! });
+    const pat = await signIn(store, { membership: patient.membership.id });
     const callers: readonly (readonly [Caller, string])[] = [
       [await bind(), 'Ada'],
       [pat, 'Pat'],
@@ -206,8 +206,8 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
       const context = { store, caller };
       expect((await rejection(invite(project, twin(name), context))).code).toBe('forbidden');
       const { membership } = await invite(project, twin(name), { store, caller: superAdmin });
-      expect((await rejection(updateMember(membership.id!, { admin: true }, context))).code).toBe('forbidden');
-      expect((await rejection(removeMember(membership.id!, context))).code).toBe('forbidden');
+      expect((await rejection(updateMember(membership.id, { admin: true }, context))).code).toBe('forbidden');
+      expect((await rejection(removeMember(membership.id, context))).code).toBe('forbidden');
     }
   });
 
@@ -229,7 +229,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     const above = { store, caller: superAdmin };
     const accessPolicy = { reference: 'AccessPolicy/powers' } as const;
     const { membership } = await invite(superAdmin.project, person('Practitioner', 'Ada', { membership: { accessPolicy } }), above); // prettier-ignore
-    const context = { store, caller: await signIn(store, { membership: membership.id! }) };
+    const context = { store, caller: await signIn(store, { membership: membership.id }) };
     await bind();
     expect((await rejection(updateMember(own, { accessPolicy: null }, context))).code).toBe('forbidden');
     expect((await rejection(removeMember(own, context))).code).toBe('forbidden');
@@ -258,8 +258,8 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     const context = { store: clinic.store, caller: await bind() };
     const { membership } = await invite(clinic.project, person('Practitioner', 'Bob', { admin: true }), context);
     const access = [{ policy: { reference: 'AccessPolicy/wide' } }] as const;
-    expect(await updateMember(membership.id!, { access: access as never }, context)).toMatchObject({ access });
-    await removeMember(membership.id!, context);
+    expect(await updateMember(membership.id, { access: access as never }, context)).toMatchObject({ access });
+    await removeMember(membership.id, context);
   });
 });
 
@@ -270,7 +270,7 @@ describe.each(stores)('a policy in use on %s', (_name, makeStore) => {
     await put(store, project, ...['single', 'listed', 'default', 'patients', 'free'].map((id) => policy(id)));
     const context = { store, caller: clinic.admin };
     const invited = async (name: string, membership: object): Promise<string> =>
-      (await invite(project, person('Practitioner', name, { membership }), context)).membership.id!;
+      (await invite(project, person('Practitioner', name, { membership }), context)).membership.id;
     const bob = await invited('Bob', { accessPolicy: { reference: 'AccessPolicy/single' } });
     const eve = await invited('Eve', { access: [{ policy: { reference: 'AccessPolicy/listed' } }] });
     const admin = createRepository(context);

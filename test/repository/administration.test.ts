@@ -22,7 +22,7 @@ overStores('the administrative types', (open) => {
     for (const type of ['Project', 'ProjectMembership', 'AccessPolicy'] as const) {
       expect((await mine.search(type, '_total=accurate')).total).toBe(0);
     }
-    expect((await mine.search('User')).entry!.map(({ resource }) => `User/${resource!.id!}`)).toEqual([caller.user]);
+    expect((await mine.search('User')).entry!.map(({ resource }) => `User/${resource!.id}`)).toEqual([caller.user]);
   });
 
   test('are seen by administrators of the project, each with its own rules', async () => {
@@ -33,7 +33,7 @@ overStores('the administrative types', (open) => {
     const colleague = await signedIn(store);
     const stranger = await signedIn(store, { project: 'other' });
     const admin = repositoryOf(store, caller);
-    const users = (await admin.search('User')).entry!.map(({ resource }) => `User/${resource!.id!}`);
+    const users = (await admin.search('User')).entry!.map(({ resource }) => `User/${resource!.id}`);
     expect(users.sort()).toEqual([caller.user, colleague.user].sort());
     expect(await codeOf(admin.read('User', stranger.user.slice('User/'.length)))).toBe('not-found');
     const user = await admin.read('User', colleague.user.slice('User/'.length));

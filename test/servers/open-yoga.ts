@@ -22,14 +22,14 @@ export async function openYoga(
   const { caller } = await initialize(store, { name: 'Operations' });
   const { id } = await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, { store, caller });
   const ada = { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' } as const;
-  const { user } = await invite(id!, ada, { store, caller });
-  const token = await tokens.sign({ sub: `User/${user.id!}`, project: id! }, '1h');
+  const { user } = await invite(id, ada, { store, caller });
+  const token = await tokens.sign({ sub: `User/${user.id}`, project: id }, '1h');
   const server = yogaHost({ ...options, store, tokens, ...(options.tellToken === true ? { token } : {}) });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${ENDPOINT}`,
     store,
-    project: id!,
+    project: id,
     token,
     async stop() {
       server.closeAllConnections();

@@ -122,7 +122,7 @@ export const PEOPLE: Items = [
       const path = `/admin/projects/${bodyOf<Project>(made).id!}/invite`;
       const second = bodyOf<ProjectMembership>(await http('POST', path, { body, token: tokens.operator }));
       expect(first.created.user).toBe(true);
-      expect(second.user.reference).toBe(`User/${first.user.id!}`);
+      expect(second.user.reference).toBe(`User/${first.user.id}`);
     },
   ],
   [
@@ -142,8 +142,8 @@ export const PEOPLE: Items = [
       const body: InviteBody = { ...somebody(), resourceType: 'Practitioner', membership: { access: [{ policy }] } };
       const { user, profile, membership } = await inviteByCode(project, body, { store, caller });
       expect([membership.user.reference, membership.profile.reference, membership.access]).toEqual([
-        `User/${user.id!}`,
-        `Practitioner/${profile.id!}`,
+        `User/${user.id}`,
+        `Practitioner/${profile.id}`,
         [{ policy }],
       ]);
     },
@@ -170,7 +170,7 @@ export const PEOPLE: Items = [
       const { created } = await inviteByCode(project, { ...body, dryRun: true }, { store, caller });
       expect([created, await members()]).toEqual([{ user: true, profile: true, membership: true }, before]);
       const { membership } = await inviteByCode(project, body, { store, caller });
-      expect((await signIn(store, { membership: membership.id! })).admin).toBe(false);
+      expect((await signIn(store, { membership: membership.id })).admin).toBe(false);
     },
   ],
   [
@@ -213,7 +213,7 @@ export const PEOPLE: Items = [
     async () => {
       const store = new MemoryStore();
       const { project, caller } = await initialize(store, { name: 'Operations' });
-      const policy = await createRepository({ store, caller: systemCaller(project.id!) }).create<AccessPolicy>({
+      const policy = await createRepository({ store, caller: systemCaller(project.id) }).create<AccessPolicy>({
         resourceType: 'AccessPolicy',
         name: 'Creates projects and invites',
         resource: [
@@ -222,16 +222,16 @@ export const PEOPLE: Items = [
         ],
       });
       const { client } = await createClient(
-        project.id!,
+        project.id,
         { name: 'Provisioning', accessPolicy: { reference: `AccessPolicy/${policy.id}` } },
         { store, caller },
       );
-      const restricted = await signIn(store, { project: project.id!, client: client.id! });
+      const restricted = await signIn(store, { project: project.id, client: client.id });
       const clinic = await createProject({ resourceType: 'Project', name: 'Clinic' }, { store, caller: restricted });
       const body = { ...somebody(), resourceType: 'Practitioner', admin: true } as const;
-      const { membership } = await inviteByCode(clinic.id!, body, { store, caller: restricted });
+      const { membership } = await inviteByCode(clinic.id, body, { store, caller: restricted });
       expect(membership.admin).toBe(true);
-      await expect(removeMember(membership.id!, { store, caller: restricted })).rejects.toMatchObject({
+      await expect(removeMember(membership.id, { store, caller: restricted })).rejects.toMatchObject({
         code: 'forbidden',
       });
     },
@@ -334,8 +334,8 @@ export const PEOPLE: Items = [
         },
       ];
       const { client, secret } = await createClient(project, { name: 'Limited feed', access }, { store, caller });
-      expect(await verifyClientSecret({ project, client: client.id!, secret }, { store })).toBe(true);
-      expect(await query('{ PatientList { id } }', await token(`ClientApplication/${client.id!}`))).toEqual({
+      expect(await verifyClientSecret({ project, client: client.id, secret }, { store })).toBe(true);
+      expect(await query('{ PatientList { id } }', await token(`ClientApplication/${client.id}`))).toEqual({
         PatientList: [{ id: 'eva' }],
       });
     },
@@ -371,7 +371,7 @@ export const PEOPLE: Items = [
       const body = { ...person, resourceType: 'Practitioner', externalId: `idp|${person.firstName}` } as const;
       const { user, membership } = await inviteByCode(project, body, { store, caller });
       expect([user.resourceType, membership.externalId]).toEqual(['User', body.externalId]);
-      expect((await signIn(store, { project, user: user.id! })).membership).toBe(membership.id);
+      expect((await signIn(store, { project, user: user.id })).membership).toBe(membership.id);
     },
   ],
   [

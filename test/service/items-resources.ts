@@ -54,12 +54,12 @@ export const RESOURCES: Items = [
       const { membership, user, profile } = await invite(project, body, { store, caller: administrator });
       expect(membership).toMatchObject({
         project: { reference: `Project/${project}` },
-        user: { reference: `User/${user.id!}` },
-        profile: { reference: `Practitioner/${profile.id!}` },
+        user: { reference: `User/${user.id}` },
+        profile: { reference: `Practitioner/${profile.id}` },
         access,
       });
-      const caller = await signIn(store, { project, user: user.id! });
-      expect([caller.project, caller.profile]).toEqual([project, `Practitioner/${profile.id!}`]);
+      const caller = await signIn(store, { project, user: user.id });
+      expect([caller.project, caller.profile]).toEqual([project, `Practitioner/${profile.id}`]);
     },
   ],
   [
@@ -95,9 +95,9 @@ export const RESOURCES: Items = [
     async ({ store, project, administrator }) => {
       const body = { ...somebody(), resourceType: 'Practitioner' } as const;
       const { user } = await invite(project, body, { store, caller: administrator });
-      const caller = await signIn(store, { project, user: user.id! });
+      const caller = await signIn(store, { project, user: user.id });
       const own = createRepository({ store, caller });
-      const changed = { ...(await own.read('User', user.id!)), firstName: 'Renamed' };
+      const changed = { ...(await own.read('User', user.id)), firstName: 'Renamed' };
       await expect(createRepository({ store, caller: administrator }).update(changed)).rejects.toMatchObject({
         code: 'forbidden',
       });
@@ -217,7 +217,7 @@ export const RESOURCES: Items = [
     async ({ store, project, administrator, token, query }) => {
       const { client, secret } = await createClient(project, { name: 'Feed' }, { store, caller: administrator });
       expect(secret.length).toBeGreaterThan(20);
-      const seen = await query('{ Patient(id: "fay") { gender } }', await token(`ClientApplication/${client.id!}`));
+      const seen = await query('{ Patient(id: "fay") { gender } }', await token(`ClientApplication/${client.id}`));
       expect(seen).toEqual({ Patient: { gender: 'female' } });
     },
   ],
@@ -226,8 +226,8 @@ export const RESOURCES: Items = [
     'a function that is a member',
     async ({ store, project, administrator }) => {
       const { bot, membership } = await createBot(project, { name: 'Reminder' }, { store, caller: administrator });
-      const caller = await signIn(store, { project, client: `Bot/${bot.id!}` });
-      expect([caller.membership, caller.profile]).toEqual([membership.id, `Bot/${bot.id!}`]);
+      const caller = await signIn(store, { project, client: `Bot/${bot.id}` });
+      expect([caller.membership, caller.profile]).toEqual([membership.id, `Bot/${bot.id}`]);
       expect(await createRepository({ store, caller }).read('Patient', 'fay')).toMatchObject({ gender: 'female' });
     },
   ],

@@ -66,8 +66,8 @@ export async function openWorld(): Promise<World> {
   // Sections 4.2 and 4.3 of the document, over HTTP, are also how this world comes to be.
   const operations = await initialize(store, { name: 'Operations' });
   const operator = await issuer.sign({
-    sub: `ClientApplication/${operations.client.id!}`,
-    project: operations.project.id!,
+    sub: `ClientApplication/${operations.client.id}`,
+    project: operations.project.id,
   });
   const tokens = { operator, administrator: '' };
   const made = await http('POST', '/fhir/R4/Project', {

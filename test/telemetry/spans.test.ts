@@ -137,11 +137,11 @@ test('repository, sign-in, import and the operations on projects have spans arou
   const context = { store, caller: serverCaller() };
   const project = await createProject({ resourceType: 'Project', name: 'Hushclinic' }, context);
   const { membership } = await invite(
-    project.id!,
+    project.id,
     { resourceType: 'Practitioner', firstName: 'Hush', lastName: 'Hushname', email: 'hush@example.org' },
-    { store, caller: systemCaller(project.id!) },
+    { store, caller: systemCaller(project.id) },
   );
-  const caller = await signIn(store, { membership: membership.id! });
+  const caller = await signIn(store, { membership: membership.id });
   const repository = createRepository({ store, caller });
   const patient = await repository.create({ resourceType: 'Patient', name: [{ family: 'Hushname' }] });
   await expect(repository.read('Patient', 'secretone')).rejects.toMatchObject({ code: 'not-found' });

@@ -65,7 +65,7 @@ export async function writeClinic(store: ResourceStore): Promise<Facts> {
   await join('Rob', {});
   await removeMember(members['Rob']!, above);
   return {
-    operations: { project: operations.project.id!, client: operations.client.id! },
+    operations: { project: operations.project.id, client: operations.client.id },
     project,
     elsewhere,
     ...programs,
@@ -74,7 +74,7 @@ export async function writeClinic(store: ResourceStore): Promise<Facts> {
 }
 
 async function newProject(name: string, above: Parameters<typeof createProject>[1]): Promise<string> {
-  return (await createProject({ resourceType: 'Project', name, strictMode: false }, above)).id!;
+  return (await createProject({ resourceType: 'Project', name, strictMode: false }, above)).id;
 }
 
 /** Versions, a deletion, and a deleted resource that came back. */
@@ -96,7 +96,7 @@ async function writePolicyAndClient(
   const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, context);
   const organization = { name: 'organization', valueReference: { reference: 'Organization/south' } };
   const reference = `AccessPolicy/${(policy as { id: string }).id}`;
-  return { staff: { policy: { reference }, parameter: [organization] }, client: client.id!, secret };
+  return { staff: { policy: { reference }, parameter: [organization] }, client: client.id, secret };
 }
 
 function lines(resources: readonly object[]): string[] {

@@ -111,7 +111,7 @@ export const QUESTIONS: readonly Question[] = [
     question: 'the versions of a resource that was changed twice',
     ask: async (clinic) => {
       const { entry = [] } = await trusted(clinic).history('Patient', 'bob');
-      return entry.map(({ resource }) => [resource!.meta!.versionId, resource!.active, resource!.maritalStatus?.text]);
+      return entry.map(({ resource }) => [resource!.meta.versionId, resource!.active, resource!.maritalStatus?.text]);
     },
     answer: [
       ['3', false, 'Married'],
@@ -337,7 +337,7 @@ export const QUESTIONS: readonly Question[] = [
       const named = { membership: { profile: `Practitioner/${profile!}` } };
       const again = await invite(project, { ...rob, ...named }, context);
       const fresh = await invite(project, { ...person, firstName: 'New', email: 'new@example.org' }, context);
-      await removeMember(fresh.membership.id!, context);
+      await removeMember(fresh.membership.id, context);
       return [again.created, fresh.created];
     },
     answer: [

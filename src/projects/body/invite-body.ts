@@ -54,14 +54,20 @@ export interface InviteBody {
   forceNewMembership?: boolean;
   /** Where a profile is looked for: make a new one, even if others have the e-mail address. Default false. */
   newProfile?: boolean;
-  /** Check everything and write nothing. Users who are no members of the project count as unknown. Default false. */
-  dryRun?: boolean;
+  /** See {@link InviteTrial}. */
+  dryRun?: false | undefined;
   /** A new User must enrol a second factor. Default false. */
   mfaRequired?: boolean;
   /** @deprecated use `membership.accessPolicy` */
   accessPolicy?: Reference;
   /** @deprecated use `membership.access` */
   access?: AccessChoice[];
+}
+
+/** An invite that may be a trial. */
+export interface InviteTrial extends Omit<InviteBody, 'dryRun'> {
+  /** Check everything and write nothing. Users who are no members of the project count as unknown. */
+  dryRun: boolean;
 }
 
 /** An {@link InviteBody} in one form. */

@@ -3,7 +3,6 @@ import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medp
 import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
-import type { WriteResult } from '../../store/store.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
 import { assertBody, BodyReader, own } from '../session/body-reader.js';
@@ -21,7 +20,7 @@ import { checkProgram, programFields, readProgramSettings } from './client-setti
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
-  copyAs,
+  copyWritten,
   openProject,
   type ProjectSession,
   readProject,
@@ -30,6 +29,7 @@ import {
 import { commitPlanned } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** A program to be made a member. */
 export interface ProgramBody {
@@ -48,14 +48,14 @@ export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<B
 
 /** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
 export interface CreatedClient {
-  readonly client: ClientApplication;
-  readonly membership: ProjectMembership;
+  readonly client: Stored<ClientApplication>;
+  readonly membership: Stored<ProjectMembership>;
   readonly secret: string;
 }
 
 export interface CreatedBot {
-  readonly bot: Bot;
-  readonly membership: ProjectMembership;
+  readonly bot: Stored<Bot>;
+  readonly membership: Stored<ProjectMembership>;
 }
 
 /**
@@ -136,13 +136,11 @@ function parseProgramBody<Program extends ClientApplication | Bot>(
   return { program, settings };
 }
 
-type PutResult = WriteResult & { kind: 'put' };
-
 async function writeProgram<Program extends ClientApplication | Bot>(
   session: ProjectSession,
   program: Program,
   settings: MembershipSettings,
-): Promise<{ readonly program: Program; readonly membership: ProjectMembership }> {
+): Promise<{ readonly program: Stored<Program>; readonly membership: Stored<ProjectMembership> }> {
   const membership = authored(
     session,
     programMembership(session.project, program, settings, inviterReference(session)),
@@ -159,8 +157,7 @@ async function writeProgram<Program extends ClientApplication | Bot>(
     },
     session.options,
   );
-  const [first, second] = results as [PutResult, PutResult];
-  return { program: copyAs(first.resource), membership: copyAs(second.resource) };
+  return { program: copyWritten(results[0]), membership: copyWritten(results[1]) };
 }
 
 function programWrites(

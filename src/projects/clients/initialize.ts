@@ -10,7 +10,8 @@ import type { ResourceStore } from '../../store/store.js';
 import { BodyReader } from '../session/body-reader.js';
 import { createSecret, hashSecret } from './client-secret.js';
 import { programMembership } from './create-client.js';
-import { copyAs } from '../session/project-session.js';
+import { copyWritten } from '../session/project-session.js';
+import type { Stored } from '../../fhir/stored.js';
 
 export interface InitializeOptions {
   /** Name of the project. Default `Super Admin`. */
@@ -20,10 +21,10 @@ export interface InitializeOptions {
 /** What a new store begins with, as private copies without secrets. */
 export interface Initialized {
   /** The super-admin project: whoever is a member of it administers all projects. */
-  readonly project: Project;
+  readonly project: Stored<Project>;
   /** The program that acts for whoever set the store up. */
-  readonly client: ClientApplication;
-  readonly membership: ProjectMembership;
+  readonly client: Stored<ClientApplication>;
+  readonly membership: Stored<ProjectMembership>;
   /** The client's secret, given out this once; only its hash is stored. */
   readonly secret: string;
   /** The client, signed in. */
@@ -70,13 +71,16 @@ export async function initialize(store: ResourceStore, options: InitializeOption
     .catch((error: unknown) => {
       throw isInDoubt(error) ? withNames(maskError(error), project, client) : explainConflict(error);
     });
-  const [storedProject, storedClient, storedMembership] = results.map((result, index) =>
-    copyAs(result.kind === 'put' ? result.resource : resources[index]!),
-  ) as [Project, ClientApplication, ProjectMembership];
   const caller = await signIn(store, { membership: membership.id! }).catch((error: unknown) => {
     throw withNames(inDoubt(maskError(error), 'the store is set up all the same'), project, client);
   });
-  return { project: storedProject, client: storedClient, membership: storedMembership, secret, caller };
+  return {
+    project: copyWritten(results[0]),
+    client: copyWritten(results[1]),
+    membership: copyWritten(results[2]),
+    secret,
+    caller,
+  };
 }
 
 function nameOf(options: InitializeOptions): string {

@@ -12,9 +12,17 @@ import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { checkProgram, programFields, type ProgramType, readProgramSettings } from './client-settings.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { authored, copyAs, nameToId, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import {
+  authored,
+  copyStored,
+  nameToId,
+  openProject,
+  type ProjectSession,
+  targetOf,
+} from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** A ClientApplication of a project. */
 export interface ClientRef {
@@ -62,7 +70,7 @@ export function updateClient(
   { project, client }: ClientRef,
   changes: ClientChanges,
   context: ProjectContext,
-): Promise<ClientApplication> {
+): Promise<Stored<ClientApplication>> {
   return updateProgram(project, 'ClientApplication', client, changes, context);
 }
 
@@ -71,7 +79,11 @@ export function updateClient(
  *
  * @throws FhirError as {@link updateClient}
  */
-export function updateBot({ project, bot }: BotRef, changes: BotChanges, context: ProjectContext): Promise<Bot> {
+export function updateBot(
+  { project, bot }: BotRef,
+  changes: BotChanges,
+  context: ProjectContext,
+): Promise<Stored<Bot>> {
   return updateProgram(project, 'Bot', bot, changes, context);
 }
 
@@ -81,7 +93,7 @@ function updateProgram<Program extends ClientApplication | Bot>(
   name: ResourceRef,
   changes: unknown,
   context: ProjectContext,
-): Promise<Program> {
+): Promise<Stored<Program>> {
   return audited(context, 'update-program', async (facts) => {
     const session = await openProject(project, context, 'update');
     const id = nameToId(name, type);
@@ -97,7 +109,7 @@ function updateProgram<Program extends ClientApplication | Bot>(
     const written = results.at(-1);
     const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.program, secretFields(type));
     facts.targets = [targetOf(updated)];
-    return copyAs<Program>(updated);
+    return copyStored<Program>(updated);
   });
 }
 

@@ -84,7 +84,7 @@ export async function choosePeople(
     user: request.dryRun && memberships.length === 0 ? undefined : user,
     profile,
     membership,
-    memberships: memberships.map(({ id }) => id!),
+    memberships: memberships.map(({ id }) => id),
     twin,
     seen,
   };
@@ -108,7 +108,7 @@ async function findUsers(
     return { user, twin: undefined, seen: [], holder };
   }
   const found = await usersLikeEmail(session, email, hint);
-  const seen = found.map(({ id }) => id!);
+  const seen = found.map(({ id }) => id);
   const users = withEmail(found, email);
   const ofServer = users.find((one) => livesIn(one, undefined));
   const ofProject = users.find((one) => livesIn(one, session.project));
@@ -214,7 +214,7 @@ async function namedProfile(
   const owner = (await membershipsWithProfiles(session, [name])).find((one) => !isOf(one, user));
   if (owner === undefined) return profile;
   throw new FhirError('conflict', `${name} is the profile of another member; choose one as membership.profile`, {
-    details: { memberships: [`ProjectMembership/${owner.id!}`] },
+    details: { memberships: [`ProjectMembership/${owner.id}`] },
   });
 }
 

@@ -3,25 +3,33 @@ import { audited } from '../../access/audited.js';
 import type { WriteResult } from '../../store/store.js';
 import { type PersonProfile, profileInView } from '../people/find-people.js';
 import { invitationFacts } from '../mail/invitation-facts.js';
-import { type InviteBody, type InviteRequest, parseInviteBody } from '../body/invite-body.js';
+import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';
 import { sendInvitation } from '../mail/mailer.js';
 import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { copyAs, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned } from '../session/retry-conflicts.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */
 export interface InviteContext extends ProjectContext, MailContext {}
 
-/** What an invite left behind, as private copies without secrets. */
-export interface InviteResult {
+/** What an invite with `dryRun` would leave behind. What does not exist yet has a provisional id and no `meta`. */
+export interface InvitePreview {
   readonly user: User;
   readonly profile: PersonProfile;
   readonly membership: ProjectMembership;
   /** Which of the three did not exist before. */
   readonly created: { readonly user: boolean; readonly profile: boolean; readonly membership: boolean };
   readonly email: EmailOutcome;
+}
+
+/** What an invite left behind, as private copies without secrets. */
+export interface InviteResult extends InvitePreview {
+  readonly user: Stored<User>;
+  readonly profile: Stored<PersonProfile>;
+  readonly membership: Stored<ProjectMembership>;
 }
 
 /**
@@ -43,7 +51,13 @@ export interface InviteResult {
  *   membership: { access: [{ policy: { reference: 'AccessPolicy/1' } }] },
  * }, { store, caller, mailer });
  */
-export function invite(project: ResourceRef, body: InviteBody, context: InviteContext): Promise<InviteResult> {
+export function invite(project: ResourceRef, body: InviteTrial, context: InviteContext): Promise<InvitePreview>;
+export function invite(project: ResourceRef, body: InviteBody, context: InviteContext): Promise<InviteResult>;
+export function invite(
+  project: ResourceRef,
+  body: InviteBody | InviteTrial,
+  context: InviteContext,
+): Promise<InvitePreview> {
   return audited(context, 'invite', async (facts) => {
     const session = await openProject(project, context, 'create');
     const result = await carryOut(session, parseInviteBody(body), context);
@@ -57,17 +71,14 @@ async function carryOut(
   session: ProjectSession,
   request: InviteRequest,
   context: InviteContext,
-): Promise<InviteResult> {
-  if (request.dryRun) {
-    const planned = resultOf(await planInvite(session, request), [], { status: 'skipped', reason: 'dry-run' });
-    return asInviterSees(session, planned);
-  }
+): Promise<InvitePreview> {
+  if (request.dryRun) return asInviterSees(session, previewOf(await planInvite(session, request)));
   const { plan, results } = await commitPlanned(
     session.guard,
     (hint) => planInvite(session, request, hint),
     session.options,
   );
-  const done = resultOf(plan, results, { status: 'skipped', reason: 'not-asked' });
+  const done = resultOf(plan, results);
   if (!request.sendEmail) return asInviterSees(session, done);
   const email = await sendInvitation(context, request.email, (to) =>
     invitationFacts(session, to, { ...done, isNewUser: done.created.user }),
@@ -79,30 +90,39 @@ async function carryOut(
  * A profile that was there before may hold what is hidden from the inviter. The User is shown: from now on it is a member,
  * and administrators see the members of their project.
  */
-async function asInviterSees(session: ProjectSession, result: InviteResult): Promise<InviteResult> {
+async function asInviterSees(session: ProjectSession, result: InvitePreview): Promise<InvitePreview> {
   if (result.created.profile || session.view === session.guard) return result;
-  return { ...result, profile: copyAs<PersonProfile>(await profileInView(session, result.profile)) };
+  return { ...result, profile: copyStored<PersonProfile>(await profileInView(session, result.profile)) };
 }
 
-function resultOf(plan: InvitePlan, results: readonly WriteResult[], email: EmailOutcome): InviteResult {
+function previewOf(plan: InvitePlan): InvitePreview {
   return {
-    user: kept(plan.user, results),
-    profile: kept(plan.profile, results),
-    membership: kept(plan.membership, results),
-    created: {
-      user: plan.user.created,
-      profile: plan.profile.created,
-      membership: plan.membership.created,
-    },
-    email,
+    user: structuredClone(plan.user.resource),
+    profile: structuredClone(plan.profile.resource),
+    membership: structuredClone(plan.membership.resource),
+    created: createdBy(plan),
+    email: { status: 'skipped', reason: 'dry-run' },
   };
 }
 
+function resultOf(plan: InvitePlan, results: readonly WriteResult[]): InviteResult {
+  return {
+    user: storedBy(plan.user, results),
+    profile: storedBy(plan.profile, results),
+    membership: storedBy(plan.membership, results),
+    created: createdBy(plan),
+    email: { status: 'skipped', reason: 'not-asked' },
+  };
+}
+
+function createdBy({ user, profile, membership }: InvitePlan): InvitePreview['created'] {
+  return { user: user.created, profile: profile.created, membership: membership.created };
+}
+
 /** The resource as it is now: from its write, if it had one. */
-function kept<Resource extends User | PersonProfile | ProjectMembership>(
-  { resource, write }: Planned<Resource>,
+function storedBy<Kept extends User | PersonProfile | ProjectMembership>(
+  { resource, write }: Planned<Kept>,
   results: readonly WriteResult[],
-): Resource {
-  const result = write === undefined ? undefined : results[write];
-  return copyAs<Resource>(result?.kind === 'put' ? result.resource : resource);
+): Stored<Kept> {
+  return write === undefined ? copyStored(resource) : copyWritten(results[write]);
 }

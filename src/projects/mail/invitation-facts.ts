@@ -4,12 +4,13 @@ import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference } from '../session/inviter.js';
 import type { InvitationFacts } from './invitation.js';
 import type { ProjectSession } from '../session/project-session.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** Who was invited. */
 export interface InvitedPerson {
-  readonly user: User;
-  readonly profile: PersonProfile;
-  readonly membership: ProjectMembership;
+  readonly user: Stored<User>;
+  readonly profile: Stored<PersonProfile>;
+  readonly membership: Stored<ProjectMembership>;
   readonly isNewUser: boolean;
 }
 
@@ -24,7 +25,7 @@ export async function invitationFacts(
   if (project?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
   return {
     to,
-    project: project.resource as Project,
+    project: project.resource as Stored<Project>,
     user,
     profile,
     membership,

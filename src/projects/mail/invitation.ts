@@ -1,6 +1,7 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
 import type { PersonProfile } from '../people/find-people.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** The host's way to send e-mail. */
 export interface Mailer {
@@ -16,10 +17,10 @@ export interface Mailer {
 export interface InvitationFacts {
   /** The address, in normal form. */
   readonly to: string;
-  readonly project: Project;
-  readonly user: User;
-  readonly profile: PersonProfile;
-  readonly membership: ProjectMembership;
+  readonly project: Stored<Project>;
+  readonly user: Stored<User>;
+  readonly profile: Stored<PersonProfile>;
+  readonly membership: Stored<ProjectMembership>;
   /** True for somebody who has no account yet. */
   readonly isNewUser: boolean;
   /** When it was written: ISO 8601, UTC. */

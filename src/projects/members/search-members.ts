@@ -11,7 +11,14 @@ import { usersByEmail } from '../people/find-people.js';
 import { memberPage, pageLinks } from './member-pages.js';
 import { nameCriteria } from './member-names.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { copyAs, openProject, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
+import {
+  copyStored,
+  openProject,
+  type ProjectSession,
+  readProject,
+  splitReference,
+} from '../session/project-session.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
@@ -36,7 +43,7 @@ export function searchMembers(
   project: ResourceRef,
   query: SearchInput | undefined,
   context: ProjectContext,
-): Promise<Bundle<ProjectMembership>> {
+): Promise<Bundle<Stored<ProjectMembership>>> {
   return audited(context, 'search-members', async (facts) => {
     const session = await openProject(project, context, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
@@ -74,7 +81,10 @@ function assertAdministrative(criteria: Criteria): void {
   }
 }
 
-async function findMembers(session: ProjectSession, pairs: readonly SearchPair[]): Promise<Bundle<ProjectMembership>> {
+async function findMembers(
+  session: ProjectSession,
+  pairs: readonly SearchPair[],
+): Promise<Bundle<Stored<ProjectMembership>>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
   const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
@@ -94,7 +104,7 @@ async function findMembers(session: ProjectSession, pairs: readonly SearchPair[]
     session.options,
   );
   const total = found.total ?? 0;
-  const members = found.matches.map(({ resource }) => copyAs<ProjectMembership>(resource));
+  const members = found.matches.map(({ resource }) => copyStored<ProjectMembership>(resource));
   const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
@@ -148,7 +158,7 @@ async function emailCriteria(session: ProjectSession, name: string, value: strin
   }
   const users = await Promise.all(emails.map((email) => usersByEmail(session, email)));
   // Users of other projects have addresses, too. With somebody who does not exist, the search is one whoever was found.
-  const ids = [...users.flat().map(({ id }) => id!), randomUUID()];
+  const ids = [...users.flat().map(({ id }) => id), randomUUID()];
   return or(ids.map((id) => refersTo('user', { type: 'User', id })));
 }
 

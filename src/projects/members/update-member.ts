@@ -18,7 +18,7 @@ import { assertNamedExist, policiesStillThere } from '../body/named-resources.js
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
-  copyAs,
+  copyStored,
   openProjectOfMember,
   type ProjectSession,
   readMembership,
@@ -26,6 +26,7 @@ import {
 } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
 import { sameJson } from '../../fhir/json/same-json.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** What to change about a membership. Left out: stays as it is. Null, or an empty list: taken away. */
 export interface MemberChanges {
@@ -56,7 +57,7 @@ export function updateMember(
   membership: ResourceRef,
   changes: MemberChanges,
   context: ProjectContext,
-): Promise<ProjectMembership> {
+): Promise<Stored<ProjectMembership>> {
   return audited(context, 'update-member', async (facts) => {
     const { session, id } = await openProjectOfMember(membership, context, 'update');
     facts.targets = [{ type: 'ProjectMembership', id }];
@@ -67,7 +68,7 @@ export function updateMember(
       session.options,
     );
     const written = results[plan.write];
-    const updated = copyAs<ProjectMembership>(written?.kind === 'put' ? written.resource : plan.membership);
+    const updated = copyStored<ProjectMembership>(written?.kind === 'put' ? written.resource : plan.membership);
     facts.targets = [targetOf(updated)];
     return updated;
   });
@@ -112,5 +113,5 @@ async function assertExternalIdFree(
 ): Promise<void> {
   const holder = externalId == null ? undefined : await membershipByExternalId(session, externalId);
   if (holder === undefined || holder.id === id) return;
-  throw new FhirError('conflict', `ProjectMembership/${holder.id!} of this project has this externalId already`);
+  throw new FhirError('conflict', `ProjectMembership/${holder.id} of this project has this externalId already`);
 }

@@ -8,6 +8,7 @@ import { and, type Criteria, not, or, refersTo } from '../../search/criteria/cri
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import { type ProjectSession, splitReference } from '../session/project-session.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** The resource that represents a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;
@@ -17,21 +18,29 @@ export type PersonProfile = Patient | Practitioner | RelatedPerson;
  *
  * @param hint a User that is known to hold it, as `User/id`
  */
-export async function usersByEmail(session: ProjectSession, email: string, hint?: string): Promise<readonly User[]> {
+export async function usersByEmail(
+  session: ProjectSession,
+  email: string,
+  hint?: string,
+): Promise<readonly Stored<User>[]> {
   return withEmail(await usersLikeEmail(session, email, hint), email);
 }
 
 /** The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone. */
-export async function usersLikeEmail(session: ProjectSession, email: string, hint?: string): Promise<readonly User[]> {
+export async function usersLikeEmail(
+  session: ProjectSession,
+  email: string,
+  hint?: string,
+): Promise<readonly Stored<User>[]> {
   const hinted = splitReference(hint ?? '');
   const byText = likeEmail(email);
   const criteria = hinted.type === 'User' ? or([byText, { kind: 'id', ids: [hinted.id] }]) : byText;
   const { matches } = await session.guard.search({ type: 'User', criteria }, session.options);
-  return matches.map(({ resource }) => resource as User);
+  return matches.map(({ resource }) => resource as Stored<User>);
 }
 
 /** Those who have the e-mail address. Folding, by which they were found, takes away more than its normal form does. */
-export function withEmail(users: readonly User[], email: string): readonly User[] {
+export function withEmail(users: readonly Stored<User>[], email: string): readonly Stored<User>[] {
   return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
 }
 
@@ -45,13 +54,13 @@ export function otherUsersLikeEmail(session: ProjectSession, email: string, ids:
 }
 
 /** The User of this project with an external id. */
-export async function userByExternalId(session: ProjectSession, externalId: string): Promise<User | undefined> {
+export async function userByExternalId(session: ProjectSession, externalId: string): Promise<Stored<User> | undefined> {
   const criteria = and([
     exactly('external-id', externalId),
     refersTo('project', { type: 'Project', id: session.project }),
   ]);
   const { matches } = await session.guard.search({ type: 'User', criteria, limit: 1 }, session.options);
-  return matches[0]?.resource as User | undefined;
+  return matches[0]?.resource as Stored<User> | undefined;
 }
 
 /** True where the User lives on the server (`project` undefined) or in the project. */
@@ -63,14 +72,14 @@ export function livesIn(user: User, project: string | undefined): boolean {
 export async function membershipsOf(
   session: ProjectSession,
   users: readonly string[],
-): Promise<readonly ProjectMembership[]> {
+): Promise<readonly Stored<ProjectMembership>[]> {
   return findMemberships(session, or(users.map((id) => refersTo('user', { type: 'User', id }))));
 }
 
 export async function membershipByExternalId(
   session: ProjectSession,
   externalId: string,
-): Promise<ProjectMembership | undefined> {
+): Promise<Stored<ProjectMembership> | undefined> {
   const [found] = await findMemberships(session, exactly('external-id', externalId));
   return found;
 }
@@ -79,7 +88,7 @@ export async function membershipByExternalId(
 export function membershipsWithProfiles(
   session: ProjectSession,
   profiles: readonly string[],
-): Promise<readonly ProjectMembership[]> {
+): Promise<readonly Stored<ProjectMembership>[]> {
   return findMemberships(session, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
 }
 
@@ -133,37 +142,45 @@ export function formerProfilesOf(session: ProjectSession, user: string): Promise
 export async function readProfiles(
   session: ProjectSession,
   profiles: readonly string[],
-): Promise<readonly PersonProfile[]> {
+): Promise<readonly Stored<PersonProfile>[]> {
   if (profiles.length === 0) return [];
   const found = await session.guard.read(profiles.map(splitReference), session.options);
-  return found.flatMap((one) => (one.status === 'found' ? [one.resource as PersonProfile] : []));
+  return found.flatMap((one) => (one.status === 'found' ? [one.resource as Stored<PersonProfile>] : []));
 }
 
 /** A profile as the inviter sees it: without what is hidden from it, and nothing but the id where all is. */
-export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<PersonProfile> {
+export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<Stored<PersonProfile>> {
   const { resourceType: type, id } = profile;
   const [seen] = (await session.view?.read([{ type, id: id! }], session.options)) ?? [];
-  return seen?.status === 'found' ? (seen.resource as PersonProfile) : ({ resourceType: type, id } as PersonProfile);
+  return (seen?.status === 'found' ? seen.resource : { resourceType: type, id }) as Stored<PersonProfile>;
 }
 
 /** @returns undefined for what does not exist, or not in this project. */
-export async function readProfile(session: ProjectSession, profile: string): Promise<PersonProfile | undefined> {
+export async function readProfile(
+  session: ProjectSession,
+  profile: string,
+): Promise<Stored<PersonProfile> | undefined> {
   const [found] = await session.guard.read([splitReference(profile)], session.options);
-  return found?.status === 'found' ? (found.resource as PersonProfile) : undefined;
+  return found?.status === 'found' ? (found.resource as Stored<PersonProfile>) : undefined;
 }
 
-export async function readUser(session: ProjectSession, user: string): Promise<User | undefined> {
+export async function readUser(session: ProjectSession, user: string): Promise<Stored<User> | undefined> {
   const [found] = await session.guard.read([splitReference(user)], session.options);
-  return found?.status === 'found' && found.resource.resourceType === 'User' ? (found.resource as User) : undefined;
+  return found?.status === 'found' && found.resource.resourceType === 'User'
+    ? (found.resource as Stored<User>)
+    : undefined;
 }
 
 function likeEmail(email: string): Criteria {
   return { kind: 'match', parameter: 'email', test: { kind: 'string', comparator: 'equals', text: fold(email) } };
 }
 
-async function findMemberships(session: ProjectSession, criteria: Criteria): Promise<readonly ProjectMembership[]> {
+async function findMemberships(
+  session: ProjectSession,
+  criteria: Criteria,
+): Promise<readonly Stored<ProjectMembership>[]> {
   const { matches } = await session.guard.search({ type: 'ProjectMembership', criteria }, session.options);
-  return matches.map(({ resource }) => resource as ProjectMembership);
+  return matches.map(({ resource }) => resource as Stored<ProjectMembership>);
 }
 
 function exactly(parameter: string, text: string): Criteria {

@@ -9,7 +9,8 @@ import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { assertBody, BodyReader, own } from '../session/body-reader.js';
 import type { ProjectContext } from '../session/project-context.js';
-import { copyAs, targetOf } from '../session/project-session.js';
+import { copyWritten, targetOf } from '../session/project-session.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** A Project to be made. Its id is assigned; `superAdmin` cannot be asked for. */
 export type ProjectBody = Omit<Project, 'name' | 'superAdmin'> & { name: string };
@@ -27,7 +28,7 @@ export type ProjectBody = Omit<Project, 'name' | 'superAdmin'> & { name: string 
  * @example
  * const clinic = await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, { store, caller });
  */
-export function createProject(body: ProjectBody, context: ProjectContext): Promise<Project> {
+export function createProject(body: ProjectBody, context: ProjectContext): Promise<Stored<Project>> {
   const { store, caller, signal } = context;
   return audited(context, 'create-project', async (facts) => {
     assertCaller(caller);
@@ -40,7 +41,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
       signal,
     });
-    const created = copyAs<Project>(result?.kind === 'put' ? result.resource : project);
+    const created = copyWritten<Project>(result);
     facts.targets = [targetOf(created)];
     return created;
   });

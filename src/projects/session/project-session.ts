@@ -1,4 +1,4 @@
-import type { Project, ProjectMembership } from '@medplum/fhirtypes';
+import type { Project, ProjectMembership, Resource } from '@medplum/fhirtypes';
 import type { AuditTarget } from '../../audit/audit.js';
 import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
@@ -8,9 +8,10 @@ import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore, type WriteResult } from '../../store/store.js';
 import type { ProjectContext, ResourceRef } from './project-context.js';
 import { assertMayTouchMembers } from './super-admin-projects.js';
+import type { Stored } from '../../fhir/stored.js';
 
 /** A project opened by a caller who may administer its members. */
 export interface ProjectSession {
@@ -90,25 +91,31 @@ export async function openProjectOfMember(
 /** The project, without its secrets. @throws FhirError `not-found` */
 export async function readProject(
   session: ProjectSession,
-): Promise<{ readonly project: Project; readonly versionId: string }> {
+): Promise<{ readonly project: Stored<Project>; readonly versionId: string }> {
   const [found] = await session.guard.read([{ type: 'Project', id: session.project }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
-  return { project: found.resource as Project, versionId: found.versionId };
+  return { project: found.resource as Stored<Project>, versionId: found.versionId };
 }
 
 /** A membership of the project. @throws FhirError `not-found` */
 export async function readMembership(
   session: ProjectSession,
   id: string,
-): Promise<{ readonly membership: ProjectMembership; readonly versionId: string }> {
+): Promise<{ readonly membership: Stored<ProjectMembership>; readonly versionId: string }> {
   const [found] = await session.guard.read([{ type: 'ProjectMembership', id }], session.options);
   if (found?.status !== 'found') throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
-  return { membership: found.resource as ProjectMembership, versionId: found.versionId };
+  return { membership: found.resource as Stored<ProjectMembership>, versionId: found.versionId };
 }
 
-/** A private copy, under the name of its type. */
-export function copyAs<Resource>(resource: AnyResource): Resource {
-  return structuredClone(resource) as unknown as Resource;
+/** A private copy of a stored resource, under the name of its type. */
+export function copyStored<Kept extends Resource>(resource: AnyResource): Stored<Kept> {
+  return structuredClone(resource) as unknown as Stored<Kept>;
+}
+
+/** A private copy of what a write left in the store. */
+export function copyWritten<Kept extends Resource>(result: WriteResult | undefined): Stored<Kept> {
+  if (result?.kind === 'put') return copyStored(result.resource);
+  throw new FhirError('internal', 'The store answered a put with another result');
 }
 
 /** `meta` for what this caller writes through the session: the author, where the caller has a profile in the project. */

@@ -32,7 +32,7 @@ export async function openClinic(store: ResourceStore, options: { strictMode?: b
     },
     async ids(type) {
       const { entry = [] } = await trusted.search(type, '_count=1000');
-      return entry.map(({ resource }) => resource!.id!);
+      return entry.map(({ resource }) => resource!.id);
     },
   };
   return clinic;
