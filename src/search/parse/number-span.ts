@@ -13,9 +13,9 @@ const MAX_NUMBER_LENGTH = 100;
 /**
  * The bounds that a search for a number compares with, see `NumberTest` in criteria.ts.
  *
- * Without an exponent the precision is half a unit of the last digit: `100` is 99.5 up to 100.5, `5.40` is 5.395 up to
- * 5.405. With one it is half a unit of the place *after* the last digit, which is what the specification's only example
- * says: `1e2` is 95 up to 105. See https://hl7.org/fhir/R4/search.html#number.
+ * The precision is half a unit of the last digit: `100` is 99.5 up to 100.5, `5.40` is 5.395 up to 5.405, `1.00e2` is
+ * 99.5 up to 100.5. The specification's example `1e2` is 95 up to 105, so with an exponent a single significant digit
+ * counts as two: `1e2` as `1.0e2`. See https://hl7.org/fhir/R4/search.html#number.
  *
  * All bounds are worked out in decimal, so that 5.395 is exactly the double that JSON's `5.395` is.
  *
@@ -33,8 +33,9 @@ export function numberSpan(prefix: Prefix, text: string): NumberSpan | undefined
   switch (prefix) {
     case 'eq':
     case 'ne': {
-      const finest = exponent === undefined ? power - 1 : power - 2;
-      const tens = exponent === undefined ? 10n : 100n;
+      const isSingle = exponent !== undefined && hasOneDigit(whole + fraction);
+      const finest = isSingle ? power - 2 : power - 1;
+      const tens = isSingle ? 100n : 10n;
       return { low: decimal(digits * tens - 5n, finest), high: decimal(digits * tens + 5n, finest) };
     }
     case 'ap': {
@@ -45,6 +46,12 @@ export function numberSpan(prefix: Prefix, text: string): NumberSpan | undefined
     default:
       return { low: exact, high: exact };
   }
+}
+
+/** Zeros before the first other digit are not significant; of a zero all but the first are. */
+function hasOneDigit(mantissa: string): boolean {
+  const significant = mantissa.replace(/^0+/, '');
+  return significant === '' ? mantissa.length === 1 : significant.length === 1;
 }
 
 /** The double nearest to `digits × 10^power`. */
