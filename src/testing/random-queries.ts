@@ -179,11 +179,12 @@ export class RandomQueries {
     switch (value.kind) {
       case 'token': {
         if (value.texts !== undefined && this.#chance(0.1)) return { kind: 'text', text: 'e' };
+        if (value.code !== undefined && this.#chance(0.1)) return mimeTypeTest(value.code, this.#chance(0.2));
         const system = value.system === undefined || this.#chance(0.2) ? { noSystem: true } : { system: value.system };
         return {
           kind: 'token',
           ...(this.#chance(0.6) ? {} : system),
-          ...(value.code === undefined || this.#chance(0.1) ? {} : { code: value.code }),
+          ...(value.code === undefined || this.#chance(0.1) ? {} : this.#codes(value.code)),
           ...(this.#chance(0.1) ? { negated: true } : {}),
         };
       }
@@ -226,10 +227,15 @@ export class RandomQueries {
       }
       case 'uri': {
         const comparator = oneOf(URI_COMPARATORS, this.#random);
-        const cut = this.#chance(0.5) ? value.value : value.value.slice(0, value.value.lastIndexOf('/'));
+        const end = value.value.lastIndexOf(comparator.endsWith('canonical') ? '|' : '/');
+        const cut = this.#chance(0.5) || end < 0 ? value.value : value.value.slice(0, end);
         return { kind: 'uri', comparator, value: comparator === 'above' ? `${value.value}/x` : cut };
       }
     }
+  }
+
+  #codes(code: string): { readonly code: string; readonly folded?: string } {
+    return oneOf([{ code }, { code }, { code, folded: '2' }, { code: 'x', folded: code }], this.#random);
   }
 
   #span(value: number): { readonly prefix: Prefix; readonly low: number; readonly high: number } {
@@ -273,7 +279,10 @@ export class RandomQueries {
 
 const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
 const STRING_COMPARATORS = ['starts-with', 'ends-with', 'contains', 'equals', 'not-equals', 'exact'] as const;
-const URI_COMPARATORS = ['equals', 'not-equals', 'below', 'above', 'starts-with', 'ends-with', 'contains'] as const;
+// prettier-ignore
+const URI_COMPARATORS = [
+  'equals', 'not-equals', 'canonical', 'not-canonical', 'below', 'above', 'starts-with', 'ends-with', 'contains',
+] as const;
 /** Milliseconds around a date, up to a few years. */
 const STEPS = [0, 0, 0, 1, -1, 86_400_000, -86_400_000, 86_399_999, -1e10, 1e10, -1e11, 1e11] as const;
 const INNER_KINDS = ['and', 'and', 'or', 'not', 'chain', 'has'] as const;
@@ -289,6 +298,11 @@ const LEAF_KINDS = [
   'last-updated',
   'extreme',
 ] as const;
+
+/** The code itself, or what stands before a slash or semicolon in it. */
+function mimeTypeTest(code: string, negated: boolean): ValueTest {
+  return { kind: 'token', code: code.split(/ ?[/;]/, 1)[0]!, below: true, ...(negated ? { negated } : {}) };
+}
 
 /** Distinct enough to choose from: at most 200 per parameter, by order of the resources. */
 function entriesByParameter(subjects: readonly SearchSubject[]): ReadonlyMap<string, readonly IndexEntry[]> {

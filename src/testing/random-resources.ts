@@ -60,7 +60,13 @@ export function randomResources(random: () => number): readonly AnyResource[] {
       ...maybe('gender', pick('male', 'female')),
       ...maybe('birthDate', pick('1980', '1980-05', '1980-05-17')),
       ...maybe('active', random() < 0.5),
-      ...maybe('identifier', [{ ...maybe('system', pick('urn:mrn', 'urn:b')), value: pick('1', '2', 'x|y') }]),
+      ...maybe('identifier', [
+        {
+          ...maybe('system', pick('urn:mrn', 'urn:b')),
+          value: pick('1', '2', 'x|y'),
+          ...maybe('type', concept()),
+        },
+      ]),
       ...maybe('managingOrganization', { reference: pick('Organization/o1', 'Organization/o2', 'Organization/none') }),
       ...maybe('address', [{ city: pick('Zürich', 'zurich', 'Paris'), country: 'CH' }]),
       ...maybe('meta', {
@@ -99,10 +105,28 @@ export function randomResources(random: () => number): readonly AnyResource[] {
           : { probabilityRange: { low: { value: 0.2 }, high: { value: pick(0.3, 0.6) } } },
       ],
     })),
+    ...many('DocumentReference', 4, () => ({
+      status: 'current',
+      content: [
+        {
+          attachment: {
+            contentType: pick(
+              'image/png',
+              'image/jpeg',
+              'text/xml',
+              'text/xml;charset=utf-8',
+              'text/xml ; a=b',
+              'text/xmlx',
+            ),
+          },
+        },
+      ],
+    })),
     ...many('ValueSet', 5, () => ({
       url: pick('http://a/b', 'http://a/b/c', 'http://a/bc', 'urn:x'),
       status: 'active',
       ...maybe('date', date()),
+      ...maybe('version', pick('1.0-Beta', '1.0-beta', '2')),
     })),
   ];
 }

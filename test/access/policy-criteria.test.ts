@@ -59,6 +59,8 @@ describe('criteria of a policy', () => {
     ['a malformed value', 'Patient?birthdate=soon', 'Search parameter "birthdate" takes a date'],
     ['a page', 'Patient?_count=1', '"_count" has no meaning in policy criteria'],
     ['an order', 'Patient?_sort=name', '"_sort" has no meaning in policy criteria'],
+    ['a format', 'Patient?_format=json', '"_format" has no meaning in policy criteria'],
+    ['a layout', 'Patient?gender=male&_pretty=true', '"_pretty" has no meaning in policy criteria'],
     ['a compartment of nothing', 'Patient?_compartment=somewhere', '_compartment needs a reference such as Patient/1'],
     ['a broken escape', 'Patient?family=m%', 'Each "%" must begin an escape such as %20'],
     ['a parameter without value in _filter', 'Patient?_filter=family eq %word', 'Each "%" must begin an escape'],
@@ -153,6 +155,9 @@ describe('a parameter', () => {
     '_filter=family eq x%word',
     'family:exact=x%word',
     '_filter=family eq "a \\" %word"',
+    "_filter=family eq '%word'",
+    "_filter=family eq 'a %word b'",
+    "_filter=family eq 'a \\' %word b'",
   ])('inside other text is refused: %s', (written) => {
     const [name] = written.split('=');
     expect(() => criteria('Patient', `Patient?${written}`, { word: text('male') })).toThrow(

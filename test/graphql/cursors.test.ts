@@ -215,22 +215,39 @@ describe('a cursor', () => {
   const ask = (clinic: Clinic, query: string, more = {}): Promise<FhirGraphqlResult> =>
     clinic.ask(query, undefined, more);
 
-  test('stands alone, and only at the root', async () => {
+  test('stands beside the arguments of its search, or alone', async () => {
+    const clinic = await openClinic(PATIENTS);
+    const search = '_count: 2, _offset: 1, _sort: "family", gender: [female, other], _filter: "active pr false"';
+    const whole = `${search}, fhirpath: "true"`;
+    const { next } = await page(clinic, whole);
+    const second = idsOf(await at(clinic, next));
+    expect(second).toHaveLength(2);
+    for (const others of [whole, search, '_count: 2', '_offset: 1', `_cursor: "${next!}"`, 'gender: null']) {
+      expect(idsOf(await page(clinic, `${others}, cursor: "${next!}"`))).toEqual(second);
+    }
+    const third = (await at(clinic, next)).next!;
+    expect(idsOf(await page(clinic, `${whole}, cursor: "${third}"`))).toEqual(idsOf(await at(clinic, third)));
+  });
+
+  test('is refused beside other arguments, and inside a resource', async () => {
     const clinic = await openClinic(PATIENTS);
     const { next } = await page(clinic, '_count: 4');
-    for (const other of [
-      '_count: 4',
-      'gender: female',
-      '_sort: "family"',
-      '_offset: 1',
-      'fhirpath: "true"',
-      `_cursor: "${next!}"`,
-    ]) {
+    for (const [other, name] of [
+      ['_count: 5', '_count'],
+      ['_count: 0', '_count'],
+      ['gender: female', 'gender'],
+      ['_sort: "family"', '_sort'],
+      ['_filter: "active pr true"', '_filter'],
+      ['_offset: 1', '_offset'],
+      ['fhirpath: "true"', 'fhirpath'],
+      ['_cursor: "x"', '_cursor'],
+    ] as const) {
       const { data, errors } = await ask(clinic, `{ PatientConnection(cursor: "${next!}", ${other}) { count } }`);
       expect([data, errors?.map(({ extensions }) => extensions.code)]).toEqual([
         { PatientConnection: null },
         ['invalid'],
       ]);
+      expect(errors![0]!.message).toContain(`"${name}"`);
     }
     expect(idsOf(await page(clinic, `_cursor: "${next!}", _count: null`))).toEqual(['p4', 'p5', 'p6', 'p7']);
     const nested = await ask(

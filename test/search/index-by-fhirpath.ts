@@ -14,7 +14,10 @@ export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
     if (parameter.code === '_id' || parameter.code === '_lastUpdated') continue;
     if (parameter.components === undefined) {
       writer.begin(parameter.code, 0);
-      addValues(evaluate(parameter.expression, undefined, resource, writer.resource), parameter.type, writer);
+      const values = evaluate(parameter.expression, undefined, resource, writer.resource);
+      // Names of types are codes, which the library does not tell from strings.
+      const isTypeName = parameter.expression.endsWith('.resourceType');
+      addValues(isTypeName ? values.map(({ value }) => ({ value, type: 'code' })) : values, parameter.type, writer);
     } else {
       addComposite(parameter, writer);
     }

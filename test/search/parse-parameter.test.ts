@@ -97,6 +97,22 @@ describe('modifiers', () => {
     });
   });
 
+  it('searches an identifier together with its type', () => {
+    expect(parseParameter('Patient', 'identifier:of-type', ['http://types|MR|12\\|3'])).toEqual({
+      kind: 'match',
+      parameter: 'identifier:of-type',
+      test: { kind: 'token', system: 'http://types', code: 'MR|12|3' },
+    });
+    for (const value of ['MR|12', 'http://types|MR', '|MR|12', 'http://types||12', 'http://types|MR|', 'a|b|c|d']) {
+      expect(refusal(() => parseParameter('Patient', 'identifier:of-type', [value])).message).toContain(
+        'system|code|value',
+      );
+    }
+    expect(refusal(() => parseParameter('Observation', 'code:of-type', ['a|b|c'])).message).toContain(
+      'takes ":missing", ":not" or ":text"',
+    );
+  });
+
   it('searches the identifier of a reference as a token', () => {
     expect(parseParameter('Observation', 'subject:identifier', ['http://mrn|1'])).toEqual({
       kind: 'match',
@@ -110,7 +126,6 @@ describe('modifiers', () => {
     ['Patient', 'gender:not-in'],
     ['Observation', 'code:above'],
     ['Observation', 'code:below'],
-    ['Patient', 'identifier:of-type'],
     ['Patient', 'family:text'],
     ['Encounter', 'location:below'],
     ['Location', 'near'],

@@ -57,6 +57,12 @@ describe('parseSearch', () => {
     });
   });
 
+  it('passes over what says how the host answers', () => {
+    expect(parseSearch('Patient', 'gender=male&_format=json&_pretty=true&_format=xml')).toEqual({
+      criteria: token('gender', 'male'),
+    });
+  });
+
   it.each([
     '_include=a',
     '_revinclude:iterate=a',

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria/criteria.js';
-import { parseSearch } from '../../search/parse/parse-search.js';
+import { FORMAT_PARAMETERS, parseSearch } from '../../search/parse/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
 import type { RuleCondition } from '../rule.js';
@@ -133,7 +133,7 @@ function compartmentOf(type: string, raw: string, parameters: PolicyParameters):
 
 /** In `_filter` a placeholder stands for a whole value, outside string literals; it becomes a literal of its own. */
 function substituteInFilter(text: string, parameters: PolicyParameters): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|[^\s()"]+/g, (token) => {
+  return text.replace(/"(?:[^"\\]|\\.)*"|(?<=\s)'(?:[^'\\]|\\.)*'|[^\s()"]+/gs, (token) => {
     const found = placeholderValues(token, parameters);
     if (found === undefined) {
       if (mentionsParameter(token, parameters)) throw embedded('_filter');
@@ -142,13 +142,15 @@ function substituteInFilter(text: string, parameters: PolicyParameters): string 
     if (found.length !== 1) {
       throw new FhirError('invalid', 'A parameter inside _filter must have exactly one value');
     }
-    return JSON.stringify(escape(found[0]!));
+    // Whatever the text around it means, the value ends no string of it.
+    return JSON.stringify(escape(found[0]!)).replaceAll("'", '\\u0027');
   });
 }
 
 function parseOne(type: string, name: string, value: string): Criteria {
   const { criteria, ...rest } = parseSearch(type, new URLSearchParams([[name, value]]));
-  if (Object.keys(rest).length > 0) throw new FhirError('invalid', `"${name}" has no meaning in policy criteria`);
+  if (Object.keys(rest).length > 0 || FORMAT_PARAMETERS.has(name))
+    throw new FhirError('invalid', `"${name}" has no meaning in policy criteria`);
   return criteria;
 }
 

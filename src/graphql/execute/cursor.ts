@@ -9,7 +9,7 @@ import type { SearchArguments } from './search-arguments.js';
 /** A page of a search, as a cursor names it. */
 export interface Cursor {
   readonly type: string;
-  /** The whole search, but for its offset. */
+  /** The whole search. */
   readonly search: SearchArguments;
   /** What a reverse connection points to; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
@@ -100,13 +100,14 @@ function cursorOf(content: unknown): Cursor | undefined {
 
 function isSearch(value: unknown): value is SearchArguments {
   if (!isJsonObject(value)) return false;
-  const { parameters, filters, sort, count, fhirpath, reference } = value;
+  const { parameters, filters, sort, count, fhirpath, reference, offset } = value;
   return (
     Array.isArray(parameters) &&
     parameters.every((pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && isTexts(pair[1])) &&
     (filters === undefined || isTexts(filters)) &&
     (sort === undefined || isTexts(sort)) &&
     isCount(count) &&
+    (offset === undefined || isCount(offset)) &&
     (fhirpath === undefined || typeof fhirpath === 'string') &&
     (reference === undefined || typeof reference === 'string')
   );

@@ -17,6 +17,8 @@ export interface SearchArguments {
   readonly fhirpath?: string | undefined;
   /** Code of the parameter that `_reference` names; undefined at the root. */
   readonly reference?: string | undefined;
+  /** `_offset` of the first page, where it is not 0. */
+  readonly offset?: number | undefined;
 }
 
 /** @throws FhirError `invalid` - an argument that no search can have, whatever it says */
@@ -32,21 +34,38 @@ export function searchArguments(edge: SearchEdge, variables: Variables): SearchA
     count: pageNumber('_count', edge.count, variables),
     fhirpath: expression === undefined ? undefined : String(expression),
     reference: edge.reverse === undefined ? undefined : referenceCode(edge.type, evaluate(edge.reverse, variables)),
+    offset: pageNumber('_offset', edge.offset, variables) || undefined,
   };
 }
 
-/** The text of `cursor`; undefined where there is none. @throws FhirError `invalid` - other arguments stand beside it */
+/** The text of `cursor`; undefined where there is none. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
 export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
   const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
-  if (cursor === undefined) return undefined;
-  const others = [
-    ...edge.parameters.map(({ values }) => values),
-    ...[edge.filter, edge.sort, edge.count, edge.offset, edge.fhirpath],
+  if (second === undefined || second === cursor) return cursor;
+  throw new FhirError('invalid', '"cursor" and "_cursor" name different pages; give one of them');
+}
+
+/**
+ * Clients may repeat the arguments of a search beside its cursor, which holds all of them.
+ *
+ * @throws FhirError `invalid` - one of them says something else than the cursor
+ */
+export function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
+  const known = new Map(held.parameters);
+  const pairs: (readonly [name: string, given: unknown, held: unknown])[] = [
+    ...given.parameters.map(([code, texts]) => [code, texts, known.get(code)] as const),
+    ['_filter', given.filters, held.filters],
+    ['_sort', given.sort, held.sort],
+    ['_count', given.count, held.count],
+    ['_offset', given.offset, held.offset],
+    ['fhirpath', given.fhirpath, held.fhirpath],
   ];
-  if (second !== undefined || others.some((argument) => evaluate(argument, variables) !== undefined)) {
-    throw new FhirError('invalid', 'A cursor holds the whole search; leave out all other arguments');
-  }
-  return cursor;
+  const other = pairs.find(([, one, another]) => one !== undefined && JSON.stringify(one) !== JSON.stringify(another));
+  if (other === undefined) return;
+  throw new FhirError(
+    'invalid',
+    `A cursor holds the whole search, but "${other[0]}" differs from it: repeat the arguments of the first page, or none`,
+  );
 }
 
 /** The code that `_reference` names; validation has looked at literals, variables are known only now. */

@@ -13,9 +13,8 @@ import type { ReferenceTarget } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { type Cursor, decodeCursor } from './cursor.js';
-import { pageNumber } from './item-filter.js';
 import type { RunOptions } from './run.js';
-import { cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
+import { assertSameSearch, cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
 
 /** What a search field asks for, by its arguments or by a cursor. */
 export interface SearchRequest {
@@ -44,11 +43,13 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
   const { variables } = options;
   const text = cursorArgument(edge, variables);
   const cursor = text === undefined ? undefined : decodeCursor(text, edge.type, options.store.caller);
-  const search = cursor?.search ?? searchArguments(edge, variables);
+  const given = searchArguments(edge, variables);
+  if (cursor !== undefined) assertSameSearch(given, cursor.search);
+  const search = cursor?.search ?? given;
   const { reference, count, sort } = search;
   if (cursor !== undefined) assertSearchable(cursor);
   assertPageSize(count, options);
-  const offset = cursor === undefined ? (pageNumber('_offset', edge.offset, variables) ?? 0) : cursor.offset;
+  const offset = cursor === undefined ? (search.offset ?? 0) : cursor.offset;
   const { listSize } = options.limits;
   const { shape } = edge;
   const wanted = shape.kind === 'list' || shape.matches;

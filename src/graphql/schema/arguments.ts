@@ -107,7 +107,10 @@ function searchArguments(type: string, reverse: boolean): Arguments {
 /** Only at the root: a cursor knows what a reverse connection points to. */
 function cursorArguments(): Arguments {
   return {
-    cursor: argument(GraphQLString, 'A page that another answer named; it holds the whole search, so it stands alone'),
+    cursor: argument(
+      GraphQLString,
+      'A page that another answer named; it holds the whole search, so no other argument is needed',
+    ),
     _cursor: argument(GraphQLString, 'The same as cursor'),
   };
 }

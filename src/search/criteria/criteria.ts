@@ -106,6 +106,10 @@ export interface TokenTest {
   /** The value must have no system. */
   readonly noSystem?: boolean;
   readonly code?: string;
+  /** A second code that passes too: the first in the form in which strings are kept as codes, see index-token.ts. */
+  readonly folded?: string;
+  /** The code is a MIME type, or the first half of one: what is narrower passes too. `image`, `text/html`. */
+  readonly below?: boolean;
   /** Some value of the parameter differs: `_filter`'s `ne`. The other fields say from what. */
   readonly negated?: boolean;
 }
@@ -198,10 +202,22 @@ export interface ReferenceTest {
   readonly negated?: boolean;
 }
 
-/** Uris compare whole and case-sensitive; `below`: the value begins with it as a path; `above`: the other way round. */
+/**
+ * Uris compare whole and case-sensitive; `below`: the value begins with it as a path; `above`: the other way round.
+ * `canonical`: without a version it also equals the value of any version; `not-canonical`: some value differs in that sense.
+ */
 export interface UriTest {
   readonly kind: 'uri';
-  readonly comparator: 'equals' | 'not-equals' | 'below' | 'above' | 'starts-with' | 'ends-with' | 'contains';
+  readonly comparator:
+    | 'equals'
+    | 'not-equals'
+    | 'canonical'
+    | 'not-canonical'
+    | 'below'
+    | 'above'
+    | 'starts-with'
+    | 'ends-with'
+    | 'contains';
   readonly value: string;
 }
 

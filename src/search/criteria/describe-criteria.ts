@@ -49,7 +49,7 @@ function inside(criteria: Criteria, mark: Mark): string {
 function describeTest(test: ValueTest): string {
   switch (test.kind) {
     case 'token':
-      return `${test.negated === true ? '!=' : '='} ${describeToken(test)}`;
+      return `${test.negated === true ? '!=' : test.below === true ? 'is below' : '='} ${describeToken(test)}`;
     case 'text':
       return `has the text ${JSON.stringify(test.text)}`;
     case 'string':
@@ -79,6 +79,8 @@ const STRING_COMPARATORS = {
 const URI_COMPARATORS = {
   equals: '=',
   'not-equals': '!=',
+  canonical: '=',
+  'not-canonical': '!=',
   below: 'is below',
   above: 'is above',
   'starts-with': 'starts with',

@@ -71,9 +71,19 @@ export function fitsDate(test: DateTest, low: number, high: number): boolean {
 }
 
 function fitsToken(test: TokenTest, value: TokenValue): boolean {
-  if (test.code !== undefined && value.code !== test.code) return false;
+  if (test.code !== undefined && !fitsCode(test, test.code, value.code)) return false;
   if (test.noSystem === true) return value.system === undefined;
   return test.system === undefined || value.system === test.system;
+}
+
+function fitsCode({ folded, below }: TokenTest, searched: string, stored: string | undefined): boolean {
+  if (stored === searched || (folded !== undefined && stored === folded)) return true;
+  return below === true && stored !== undefined && narrowerTypes(searched).some((start) => stored.startsWith(start));
+}
+
+/** How MIME types begin that are narrower than one: a type has subtypes, a subtype parameters. */
+export function narrowerTypes(mimeType: string): readonly string[] {
+  return mimeType.includes('/') ? [`${mimeType};`, `${mimeType} ;`] : [`${mimeType}/`];
 }
 
 function fitsString(test: StringTest, value: StringValue): boolean {
@@ -148,6 +158,10 @@ function fitsUri(test: UriTest, stored: string): boolean {
       return stored === test.value;
     case 'not-equals':
       return stored !== test.value;
+    case 'canonical':
+      return fitsCanonical(test.value, stored);
+    case 'not-canonical':
+      return !fitsCanonical(test.value, stored);
     case 'below':
       return isPathPrefix(test.value, stored);
     case 'above':

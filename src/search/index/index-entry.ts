@@ -8,10 +8,15 @@
  *   { parameter: 'code-value-quantity$1', group: 1, value: { kind: 'quantity', … } }  component 1, same group
  *   { parameter: 'subject', group: 0, value: { kind: 'reference', type: 'Patient', id: '1' } }
  *   { parameter: 'subject:identifier', group: 0, value: { kind: 'token', … } }        of a Reference.identifier
+ *   { parameter: 'identifier:of-type', group: 0, value: { kind: 'token', system: …, code: 'MR|12345' } }
+ *                                                         of an Identifier with a type: the type's system and code
  * ```
  */
 export interface IndexEntry {
-  /** The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier. */
+  /**
+   * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier, with
+   * `:of-type` for an identifier together with its type.
+   */
   readonly parameter: string;
   /** 0, except for components of a composite: there the values that belong together share a number from 1 up. */
   readonly group: number;

@@ -34,7 +34,7 @@ const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ['Patient.deceased.exists() and Patient.deceased != false', { type: 'boolean', evaluate: isDeceased }],
   ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
   ['Bot.sourceCode.url | Bot.executableCode.url', { type: 'Reference', evaluate: codeBinaries }],
-  ['ProjectMembership.profile.resolve().resourceType', { type: 'string', evaluate: profileType }],
+  ['ProjectMembership.profile.resolve().resourceType', { type: 'code', evaluate: profileType }],
   [
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
     { type: 'integer', evaluate: priorityOrder },

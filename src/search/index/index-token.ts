@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { TokenValue } from './index-entry.js';
+import { STRING_TYPES } from './value-traits.js';
 import type { ValueIndexer } from './value-indexer.js';
 import type { IndexWriter } from './index-writer.js';
 
@@ -12,7 +13,8 @@ import type { IndexWriter } from './index-writer.js';
  * | CodeableConcept | of each coding | of each coding | `display`, and `text` of the concept |
  * | Identifier | `system` | `value` | `type.text` |
  * | ContactPoint | none | `value` | |
- * | boolean, string, uri, id … | none | the value | |
+ * | string, markdown | none | the value in lower case: searches ignore the case of strings | |
+ * | boolean, uri, id … | none | the value | |
  * | code | none, and once more with the system of its binding | the value | |
  *
  * A `code` element has no system of its own; its value set has. Both `|male` and
@@ -31,10 +33,14 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
   ['Identifier', indexIdentifier],
   ['ContactPoint', indexContactPoint],
   ['boolean', indexBoolean],
-  ...['code', 'string', 'id', 'uri', 'url', 'canonical', 'oid', 'uuid', 'markdown'].map(
-    (type): [string, ValueIndexer] => [type, indexText],
-  ),
+  ...['code', 'id', 'uri', 'url', 'canonical', 'oid', 'uuid'].map((type): [string, ValueIndexer] => [type, indexText]),
+  ...[...STRING_TYPES].map((type): [string, ValueIndexer] => [type, indexString]),
 ]);
+
+/** The form of a string under a token parameter. */
+export function foldToken(text: string): string {
+  return text.toLowerCase();
+}
 
 /** The token of an Identifier: also what `:identifier` of a reference searches. */
 export function identifierToken(identifier: unknown): TokenValue | undefined {
@@ -66,6 +72,20 @@ function textsOf(coding: JsonObject, label: string | undefined): readonly string
 
 function indexIdentifier(identifier: unknown, writer: IndexWriter): void {
   add(identifierToken(identifier), writer);
+  if (!isJsonObject(identifier) || !isJsonObject(identifier.type) || !Array.isArray(identifier.type.coding)) return;
+  const value = text(identifier.value);
+  if (value === undefined) return;
+  for (const coding of identifier.type.coding as readonly unknown[]) {
+    const code = isJsonObject(coding) ? text(coding.code) : undefined;
+    if (code === undefined) continue;
+    const system = text((coding as JsonObject).system);
+    writer.addBeside(':of-type', token(system, typedCode(code, value), undefined)!);
+  }
+}
+
+/** The code of an Identifier's type together with its value: what `:of-type` searches. */
+export function typedCode(code: string, value: string): string {
+  return `${code.replace(/[\\|]/g, '\\$&')}|${value}`;
 }
 
 function indexContactPoint(contact: unknown, writer: IndexWriter): void {
@@ -79,6 +99,11 @@ function indexBoolean(value: unknown, writer: IndexWriter): void {
 function indexText(value: unknown, writer: IndexWriter): void {
   const code = text(value);
   if (code !== undefined) writer.add({ kind: 'token', code });
+}
+
+function indexString(value: unknown, writer: IndexWriter): void {
+  const code = text(value);
+  if (code !== undefined) writer.add({ kind: 'token', code: foldToken(code) });
 }
 
 function boundCodeIndexer(system: string): ValueIndexer {

@@ -125,7 +125,7 @@ function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, numbe
 
 /** Stores make one list of what differs in its code or id alone. */
 function isListed({ test }: MatchCriteria): boolean {
-  if (test.kind === 'token') return test.code !== undefined && test.negated !== true;
+  if (test.kind === 'token') return test.code !== undefined && test.negated !== true && test.below !== true;
   return test.kind === 'reference' && test.id !== undefined && test.negated !== true;
 }
 

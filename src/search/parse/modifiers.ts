@@ -2,9 +2,11 @@ import { isResourceType } from '../../fhir/definitions.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
+import type { ValueTraits } from '../index/value-traits.js';
 
 /** A modifier that is carried out; `type` stands for the name of a resource type. */
-export type Modifier = 'missing' | 'not' | 'text' | 'exact' | 'contains' | 'identifier' | 'above' | 'below' | 'type';
+export type Modifier =
+  'missing' | 'not' | 'text' | 'exact' | 'contains' | 'identifier' | 'of-type' | 'above' | 'below' | 'type';
 
 /**
  * What each parameter type allows. See https://hl7.org/fhir/R4/search.html#modifiers.
@@ -34,7 +36,6 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<stri
     ['not-in', 'a terminology server'],
     ['above', 'a terminology server'],
     ['below', 'a terminology server'],
-    ['of-type', 'the types of identifiers in the index'],
   ]),
   reference: new Map([
     ['above', 'hierarchies in the index'],
@@ -45,11 +46,16 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<stri
 /**
  * The modifier that a text after the colon names.
  *
+ * @param traits of the parameter: Identifiers take `:of-type`, MIME types `:below`
  * @throws FhirError `unsupported` - the specification has it for this type, this library does not.
  * @throws FhirError `invalid` - it does not fit the parameter's type; the message names those that do.
  */
-export function requireModifier(parameter: Pick<SearchParameterDefinition, 'code' | 'type'>, text: string): Modifier {
-  const allowed = parameter.code === '_id' ? ALLOWED_ON_ID : ALLOWED[parameter.type];
+export function requireModifier(
+  parameter: Pick<SearchParameterDefinition, 'code' | 'type'>,
+  traits: ValueTraits,
+  text: string,
+): Modifier {
+  const allowed = allowedOn(parameter, traits);
   const modifier = allowed.find((one) => one === text && one !== 'type');
   if (modifier !== undefined) return modifier;
   if (allowed.includes('type') && isResourceType(text)) return 'type';
@@ -65,4 +71,14 @@ export function requireModifier(parameter: Pick<SearchParameterDefinition, 'code
     'invalid',
     `Modifier ${quote(`:${text}`)} does not fit "${parameter.code}" of type ${parameter.type}, which takes ${orList(fitting) || 'none'}`,
   );
+}
+
+function allowedOn(
+  { code, type }: Pick<SearchParameterDefinition, 'code' | 'type'>,
+  { identifiers, mimeTypes }: ValueTraits,
+): readonly Modifier[] {
+  if (code === '_id') return ALLOWED_ON_ID;
+  if (type === 'token' && identifiers) return [...ALLOWED.token, 'of-type'];
+  if (type === 'token' && mimeTypes) return [...ALLOWED.token, 'below'];
+  return ALLOWED[type];
 }

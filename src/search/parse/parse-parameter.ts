@@ -5,6 +5,8 @@ import { targetTypes } from './chain.js';
 import { ALL, NONE, and, not, or, type Criteria, type ReferenceTest, type ValueTest } from '../criteria/criteria.js';
 import { countEscaped, splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';
+import { foldToken } from '../index/index-token.js';
+import { valueTraits } from '../index/value-traits.js';
 import { requireModifier, type Modifier } from './modifiers.js';
 import { walkName } from './parameter-name.js';
 import {
@@ -17,7 +19,7 @@ import {
   type SearchOptions,
 } from './parse-context.js';
 import { parseReferenceValue } from './parse-reference-value.js';
-import { parseTokenValue } from './parse-token-value.js';
+import { parseTokenValue, parseTypedIdentifier } from './parse-token-value.js';
 import { parseCompositeValue, parseValue } from './parse-value.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
@@ -87,7 +89,8 @@ function criteriaOf(
   context: ParseContext,
 ): Criteria {
   const parameter = requireParameter(type, code);
-  const modifier = modifierText === undefined ? undefined : requireModifier(parameter, modifierText);
+  const traits = valueTraits(type, parameter);
+  const modifier = modifierText === undefined ? undefined : requireModifier(parameter, traits, modifierText);
   const each = (criteriaFor: (value: string) => Criteria): Criteria =>
     or(
       values.map((value) => {
@@ -111,8 +114,23 @@ function criteriaOf(
       return each((value) => ({
         kind: 'match',
         parameter: `${code}:identifier`,
-        test: parseTokenValue(code, value, context),
+        test: parseTokenValue({ code }, value, context),
       }));
+    case 'of-type':
+      return each((value) => ({
+        kind: 'match',
+        parameter: `${code}:of-type`,
+        test: parseTypedIdentifier(code, value),
+      }));
+    case 'below':
+      if (traits.mimeTypes) return each((value) => match(code, mimeTypeTest(parameter.code, value, context)));
+      // A canonical is below itself whatever its version.
+      return each((value) =>
+        or([
+          match(code, modifiedTest(code, modifier, unescape(value))),
+          ...(traits.canonicals ? [match(code, { kind: 'uri', comparator: 'canonical', value: unescape(value) })] : []),
+        ]),
+      );
     case 'type': {
       const targets = targetTypes(type, parameter, modifierText);
       return each((value) => ({ kind: 'match', parameter: code, test: typedReference(code, targets, value, context) }));
@@ -137,7 +155,7 @@ export function plainCriteria(
   if (code === '_id') return { kind: 'id', ids: [unescape(value)] };
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
   if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
-  const test = parseValue(parameter, value, context);
+  const test = parseValue({ ...parameter, ...valueTraits(type, parameter) }, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
 }
@@ -175,8 +193,13 @@ function canonicalCriteria(type: string, value: string, context: ParseContext): 
   spend(context, 1);
   return and([
     match('url', { kind: 'uri', comparator: 'equals', value: url }),
-    match('version', { kind: 'token', code: version }),
+    match('version', { kind: 'token', code: foldToken(version) }),
   ]);
+}
+
+function mimeTypeTest(code: string, value: string, context: ParseContext): ValueTest {
+  const test = parseTokenValue({ code }, value, context);
+  return test.code === undefined ? test : { ...test, below: true };
 }
 
 function typedReference(code: string, targets: readonly string[], value: string, context: ParseContext): ReferenceTest {

@@ -73,6 +73,7 @@ export function parseSearch(type: string, query: SearchInput, options?: SearchOp
         if (parseSummary(value)) results.summaryCount = true;
         break;
       default:
+        if (FORMAT_PARAMETERS.has(name)) break;
         assertSupported(name);
         criteria.push(parseParameterIn(context, type, name, [value]));
     }
@@ -83,6 +84,9 @@ export function parseSearch(type: string, query: SearchInput, options?: SearchOp
 
 const RESULT_PARAMETERS: ReadonlySet<string> = new Set(['_count', '_offset', '_total', '_summary']);
 
+/** Say how the host writes its answer, which has nothing to do with what is found: they are ignored. */
+export const FORMAT_PARAMETERS: ReadonlySet<string> = new Set(['_format', '_pretty']);
+
 /** Parameters of FHIR and its HTTP interface that steer results in ways this library does not know. */
 const UNSUPPORTED: ReadonlySet<string> = new Set([
   '_include',
@@ -90,8 +94,6 @@ const UNSUPPORTED: ReadonlySet<string> = new Set([
   '_elements',
   '_contained',
   '_containedType',
-  '_format',
-  '_pretty',
   '_cursor',
   '_since',
 ]);

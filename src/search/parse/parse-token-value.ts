@@ -1,6 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import type { TokenTest } from '../criteria/criteria.js';
 import { splitEscaped, unescape } from './escapes.js';
+import { foldToken, typedCode } from '../index/index-token.js';
+import type { ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
 import { quote } from '../../fhir/messages/quote.js';
 
@@ -12,6 +14,13 @@ const SYSTEM_ALIASES: ReadonlyMap<string, string> = new Map([
   ['ucum', 'http://unitsofmeasure.org'],
 ]);
 
+/** What the reading of a token has to know of its parameter. */
+export interface TokenParameter {
+  readonly code: string;
+  /** Default `none`. */
+  readonly strings?: ValueTraits['strings'];
+}
+
 /**
  * One value of a token parameter: `code`, `system|code`, `|code` or `system|`, still escaped.
  *
@@ -19,7 +28,11 @@ const SYSTEM_ALIASES: ReadonlyMap<string, string> = new Map([
  *
  * @throws FhirError `invalid` - nothing on either side of the bar, or more than one bar.
  */
-export function parseTokenValue(parameter: string, text: string, context: ParseContext): TokenTest {
+export function parseTokenValue(
+  { code: parameter, strings = 'none' }: TokenParameter,
+  text: string,
+  context: ParseContext,
+): TokenTest {
   const parts = splitEscaped(text, '|').map(unescape);
   const [first, second] = parts as [string, string?];
   if (parts.length > 2 || (first === '' && (second ?? '') === '')) {
@@ -28,10 +41,37 @@ export function parseTokenValue(parameter: string, text: string, context: ParseC
       `Search parameter "${parameter}" takes code, system|code, |code or system| (a bar within them as "\\|"), not ${quote(text)}`,
     );
   }
-  if (second === undefined) return { kind: 'token', code: first };
-  if (first === '') return { kind: 'token', noSystem: true, code: second };
+  if (second === undefined) return { kind: 'token', ...codeFor(first, strings) };
+  if (first === '') return { kind: 'token', noSystem: true, ...codeFor(second, strings) };
   const system = systemNamed(first, context);
+  // What has a system is no string.
   return second === '' ? { kind: 'token', system } : { kind: 'token', system, code: second };
+}
+
+/**
+ * A value of `:of-type`: `system|code|value`, where system and code are those of the Identifier's type.
+ *
+ * See https://hl7.org/fhir/R4/search.html#token.
+ *
+ * @throws FhirError `invalid` - one of the three is missing
+ */
+export function parseTypedIdentifier(parameter: string, text: string): TokenTest {
+  const parts = splitEscaped(text, '|').map(unescape);
+  if (parts.length !== 3 || parts.includes('')) {
+    throw new FhirError(
+      'invalid',
+      `Search parameter "${parameter}:of-type" takes system|code|value (a bar within them as "\\|"), not ${quote(text)}`,
+    );
+  }
+  const [system, code, value] = parts as [string, string, string];
+  return { kind: 'token', system, code: typedCode(code, value) };
+}
+
+/** A code as written, and where strings are values too, in the form in which these are kept. */
+function codeFor(code: string, strings: ValueTraits['strings']): { readonly code: string; readonly folded?: string } {
+  const folded = foldToken(code);
+  if (strings === 'none' || folded === code) return { code };
+  return strings === 'all' ? { code: folded } : { code, folded };
 }
 
 /** The system itself, or the one it is a predefined name of. */

@@ -6,13 +6,15 @@ import { dateSpan } from './date-span.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';
 import { numberSpan } from './number-span.js';
+import { componentTraits, type ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
 import { parseReferenceValue } from './parse-reference-value.js';
 import { parseTokenValue, systemNamed } from './parse-token-value.js';
 import { quote } from '../../fhir/messages/quote.js';
 
 /** What the reading of a value has to know of its parameter. */
-export type ValueParameter = Pick<SearchParameterDefinition, 'code' | 'type' | 'targets'>;
+export type ValueParameter = Pick<SearchParameterDefinition, 'code' | 'type' | 'targets'> &
+  Partial<Pick<ValueTraits, 'strings' | 'canonicals'>>;
 
 /**
  * One value of a search parameter, still escaped, as the test its index values must pass.
@@ -29,9 +31,9 @@ export function parseValue(parameter: ValueParameter, text: string, context: Par
     case 'string':
       return { kind: 'string', comparator: 'starts-with', text: fold(unescape(text)) };
     case 'token':
-      return parseTokenValue(parameter.code, text, context);
+      return parseTokenValue(parameter, text, context);
     case 'uri':
-      return { kind: 'uri', comparator: 'equals', value: unescape(text) };
+      return { kind: 'uri', comparator: parameter.canonicals === true ? 'canonical' : 'equals', value: unescape(text) };
     case 'reference':
       return parseReferenceValue(parameter, parameter.targets, unescape(text), context);
     case 'date': {
@@ -126,7 +128,9 @@ export function parseCompositeValue(
   }
   const tests = components.map((component, index) => {
     const targets = searchParameter(type, component.code)?.targets;
-    const part = { code: `${parameter.code} (${component.code})`, type: component.type, ...(targets && { targets }) };
+    const code = `${parameter.code} (${component.code})`;
+    const traits = componentTraits(type, parameter, component);
+    const part = { code, type: component.type, ...traits, ...(targets && { targets }) };
     return parseValue(part, parts[index]!, context);
   });
   return { kind: 'composite', parameter: parameter.code, tests };

@@ -109,7 +109,7 @@ export const SCHEMA_VERSION = STEPS.length;
  * What is extracted from resources into the index tables, kept in `fhirgraph_meta`. Raised when `indexEntries` changes for
  * the same resource.
  */
-export const INDEX_VERSION = 3;
+export const INDEX_VERSION = 4;
 
 /**
  * Brings the tables into the form that this version needs. Processes that start at once wait for each other; those of an

@@ -21,8 +21,8 @@ export type ValueTable = (typeof INDEX_TABLES)[number];
 
 /** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
 export function tablesOf(type: string, parameter: string): readonly ValueTable[] {
-  // Identifiers of references are tokens; see index-entry.ts for the forms of codes.
-  if (parameter.endsWith(':identifier')) return ['token'];
+  // What stands beside a parameter are tokens; see index-entry.ts for the forms of codes.
+  if (parameter.includes(':')) return ['token'];
   const [code, component] = parameter.split('$') as [string, string | undefined];
   const definition = searchParameter(type, code);
   const kind = component === undefined ? definition?.type : definition?.components?.[Number(component)]?.type;

@@ -11,12 +11,13 @@ export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[
   const tokens = new Map<string, { readonly test: TokenTest; readonly codes: string[] }>();
   const references = new Map<string, { readonly test: ReferenceTest; readonly ids: string[] }>();
   for (const test of tests) {
-    if (test.kind === 'token' && test.code !== undefined && !test.negated) {
-      const { code, ...rest } = test;
+    if (test.kind === 'token' && test.code !== undefined && !test.negated && !test.below) {
+      const { code, folded, ...rest } = test;
       const shape = JSON.stringify([test.system, test.noSystem]);
       const set = tokens.get(shape);
-      if (set === undefined) tokens.set(shape, { test: rest, codes: [code] });
-      else set.codes.push(code);
+      const codes = folded === undefined ? [code] : [code, folded];
+      if (set === undefined) tokens.set(shape, { test: rest, codes });
+      else set.codes.push(...codes);
     } else if (test.kind === 'reference' && test.id !== undefined && test.url === undefined && !test.negated) {
       const { id, ...rest } = test;
       const shape = JSON.stringify(test.types);

@@ -7,7 +7,9 @@ import type {
   UriTest,
   ValueTest,
 } from '../../search/criteria/criteria.js';
+import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
+import type { SqlDialect } from './dialect.js';
 import type { IndexTable, Lookup } from './lookup.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './intervals.js';
@@ -39,7 +41,7 @@ export interface ReferenceSet {
 export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): readonly Lookup[] {
   switch (test.kind) {
     case 'token':
-      return tokenLookups(test, test.code === undefined ? undefined : [test.code], x, scope);
+      return tokenLookups(test, codesOf(test), x, scope);
     case 'token-set':
       return tokenLookups(test.test, test.codes, x, scope);
     case 'text':
@@ -63,19 +65,29 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
   }
 }
 
+function codesOf({ code, folded }: TokenTest): readonly string[] | undefined {
+  if (code === undefined) return undefined;
+  return folded === undefined ? [code] : [code, folded];
+}
+
 function tokenLookups(
-  { system, noSystem, negated }: TokenTest,
+  { system, noSystem, negated, below }: TokenTest,
   codes: readonly string[] | undefined,
   x: Sql,
   { project, dialect }: SearchScope,
 ): readonly Lookup[] {
-  const ofCode = codes === undefined ? TRUE : dialect.indexed.isOneOf(sql`${x}.code`, codes);
+  const code = sql`${x}.code`;
+  const ranges = codes === undefined ? [] : [dialect.indexed.isOneOf(code, codes)];
+  if (below === true) {
+    ranges.push(...(codes ?? []).flatMap(narrowerTypes).map((start) => dialect.indexed.startsWith(code, start)));
+  }
   const key = noSystem === true ? dialect.noSystem : system === undefined ? undefined : dialect.system(project, system);
   const ofSystem = key !== undefined ? sql`${x}.system = ${key}` : system === undefined ? TRUE : FALSE;
-  const condition = allOf([ofCode, ofSystem]);
+  const condition = allOf([codes === undefined ? TRUE : anyOf(ranges), ofSystem]);
   if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT TRUE` }];
   if (condition === FALSE) return [];
-  return [{ table: 'token', condition, ...(codes === undefined ? {} : { scans: [condition] }) }];
+  const scans = ranges.map((range) => allOf([range, ofSystem]));
+  return [{ table: 'token', condition, ...(codes === undefined ? {} : { scans }) }];
 }
 
 /** A display or text of the token holds the text. */
@@ -132,15 +144,18 @@ function localReferenceLookups(
 }
 
 /** A canonical without version also names every version of it. */
+function canonicalRanges(url: string, value: Sql, indexed: SqlDialect['indexed']): readonly Sql[] {
+  const whole = indexed.isOneOf(value, [url]);
+  return url.includes('|') ? [whole] : [whole, indexed.startsWith(value, `${url}|`)];
+}
+
 function urlReferenceLookups(
   url: string,
   negated: boolean,
   x: Sql,
   { dialect: { indexed } }: SearchScope,
 ): readonly Lookup[] {
-  const value = sql`${x}.value`;
-  const whole = indexed.isOneOf(value, [url]);
-  const scans = url.includes('|') ? [whole] : [whole, indexed.startsWith(value, `${url}|`)];
+  const scans = canonicalRanges(url, sql`${x}.value`, indexed);
   const condition = anyOf(scans);
   if (!negated) return [{ table: 'uri', condition, scans }];
   return [
@@ -155,6 +170,12 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
   switch (comparator) {
     case 'equals':
       return ranged('uri', indexed.isOneOf(value, [searched]));
+    case 'canonical': {
+      const scans = canonicalRanges(searched, value, indexed);
+      return { table: 'uri', condition: anyOf(scans), scans };
+    }
+    case 'not-canonical':
+      return { table: 'uri', condition: negation(anyOf(canonicalRanges(searched, value, indexed))) };
     case 'starts-with':
       return ranged('uri', indexed.startsWith(value, searched));
     case 'below': {

@@ -80,7 +80,7 @@ CREATE INDEX unique_key_by_resource ON unique_key (resource);
  * What is extracted from resources into the index tables, kept in `meta`. Raised when the rows made for the same resource
  * change, which a test over fixed resources finds out; a file with a lower number is indexed anew when it is opened.
  */
-export const INDEX_VERSION = 3;
+export const INDEX_VERSION = 4;
 
 /** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
 export const APPLICATION_ID = 0x66686972;

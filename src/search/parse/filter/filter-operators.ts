@@ -1,8 +1,9 @@
 import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
 import { FhirError } from '../../../fhir/error.js';
-import { not, type Criteria, type ValueTest } from '../../criteria/criteria.js';
+import { not, type Criteria, type UriTest, type ValueTest } from '../../criteria/criteria.js';
 import { unescape } from '../escapes.js';
 import { fold } from '../../index/fold.js';
+import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import { parseReferenceValue } from '../parse-reference-value.js';
@@ -71,7 +72,7 @@ export function comparisonCriteria(
     return operator === 'ne' ? not(id) : id;
   }
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
-  const test = testOf(parameter, operator, value, context);
+  const test = testOf({ ...parameter, ...valueTraits(type, parameter) }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
 }
@@ -98,7 +99,7 @@ function requireOperator(parameter: SearchParameterDefinition, text: string): Op
 
 /** The operator has been checked to fit the parameter's type. */
 function testOf(
-  parameter: SearchParameterDefinition,
+  parameter: SearchParameterDefinition & ValueTraits,
   operator: Exclude<Operator, 'pr'>,
   value: string,
   context: ParseContext,
@@ -108,9 +109,9 @@ function testOf(
     case 'string':
       return { kind: 'string', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], text: fold(value) };
     case 'uri':
-      return { kind: 'uri', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], value };
+      return { kind: 'uri', comparator: uriComparator(operator as keyof typeof COMPARATORS, parameter), value };
     case 'token':
-      return { ...parseTokenValue(code, value, context), ...negation(operator) };
+      return { ...parseTokenValue(parameter, value, context), ...negation(operator) };
     case 'reference':
       return { ...parseReferenceValue(parameter, targets, value, context), ...negation(operator) };
     case 'date':
@@ -123,6 +124,12 @@ function testOf(
     case 'special':
       throw new TypeError(`No operator tests values of type ${parameter.type}`);
   }
+}
+
+function uriComparator(operator: keyof typeof COMPARATORS, { canonicals }: ValueTraits): UriTest['comparator'] {
+  if (canonicals && operator === 'eq') return 'canonical';
+  if (canonicals && operator === 'ne') return 'not-canonical';
+  return COMPARATORS[operator];
 }
 
 type OrderedOperator = (typeof ORDERED)[number];

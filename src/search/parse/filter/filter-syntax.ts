@@ -141,20 +141,21 @@ class FilterReader {
     }
   }
 
-  /** A JSON string, or everything up to a blank or closing bracket. */
+  /** A string in double or single quotes, with JSON's escapes, or everything up to a blank or closing bracket. */
   #value(): string {
     const start = this.#position;
-    const token = this.#take(/[^\s"\])][^\s\])]*/y)?.[0];
+    const token = this.#take(/[^\s"'\])][^\s\])]*/y)?.[0];
     if (token !== undefined) return token;
-    const string = this.#take(/"(?:[^"\\]|\\.)*"/sy)?.[0];
-    if (string === undefined) throw this.#unexpected(this.text[start] === '"' ? 'a closing quote' : 'a value');
+    const string = this.#take(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/sy)?.[0];
+    if (string === undefined)
+      throw this.#unexpected(/["']/.test(this.text[start] ?? '') ? 'a closing quote' : 'a value');
     if (this.#position < this.text.length && !/[\s\])]/.test(this.text[this.#position]!)) {
       throw this.#unexpected('a blank or a closing bracket after the string');
     }
     try {
-      return JSON.parse(string) as string;
+      return JSON.parse(string.startsWith("'") ? doubleQuoted(string) : string) as string;
     } catch {
-      throw filterError(`${quote(string)} is not a JSON string`, start);
+      throw filterError(`${quote(string)} is not a string with JSON's escapes`, start);
     }
   }
 
@@ -176,6 +177,14 @@ class FilterReader {
     const rest = this.text.slice(this.#position, this.#position + 50);
     return filterError(`Expected ${expectation}, found ${rest === '' ? 'the end' : quote(rest)}`, this.#position);
   }
+}
+
+/** A string in single quotes, in which `\\'` may stand and `"` need no escape, as JSON writes it. */
+function doubleQuoted(string: string): string {
+  const inner = string
+    .slice(1, -1)
+    .replace(/\\[\s\S]|"/g, (part) => (part === '"' ? '\\"' : part === "\\'" ? "'" : part));
+  return `"${inner}"`;
 }
 
 function join(kind: 'and' | 'or', left: FilterExpression, right: FilterExpression): FilterJunction {

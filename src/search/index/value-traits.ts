@@ -1,0 +1,70 @@
+import type {
+  PathExpression,
+  SearchComponentDefinition,
+  SearchParameterDefinition,
+} from '../../fhir/model/definition-types.js';
+import { compilePath, type Position } from './element-path.js';
+
+/** What searched values have to know of the elements that a parameter takes its values from. */
+export interface ValueTraits {
+  /** Tokens over strings are kept in lower case: all values of the parameter, some of them, or none. */
+  readonly strings: 'all' | 'some' | 'none';
+  /** Some values are canonicals, which may carry a version. */
+  readonly canonicals: boolean;
+  /** Some values are Identifiers, which may have a type. */
+  readonly identifiers: boolean;
+  /** All values are MIME types. */
+  readonly mimeTypes: boolean;
+}
+
+/** @param type the resource type that the parameter is one of */
+export function valueTraits(type: string, parameter: SearchParameterDefinition): ValueTraits {
+  return known(parameter, () => reachedFrom([type], parameter.path));
+}
+
+/** The same for a part of a composite parameter. */
+export function componentTraits(
+  type: string,
+  { path }: SearchParameterDefinition,
+  component: SearchComponentDefinition,
+): ValueTraits {
+  return known(component, () => reachedFrom(reachedFrom([type], path)?.map((one) => one.type) ?? [], component.path));
+}
+
+/** Definitions are made once per type and kept, so these are too. */
+const KNOWN = new WeakMap<object, ValueTraits>();
+
+function known(definition: object, reach: () => readonly Position[] | undefined): ValueTraits {
+  let traits = KNOWN.get(definition);
+  if (traits === undefined) KNOWN.set(definition, (traits = traitsOf(reach())));
+  return traits;
+}
+
+/** Undefined where only the data tells. */
+function reachedFrom(types: readonly string[], path: PathExpression | undefined): readonly Position[] | undefined {
+  if (path === undefined) return undefined;
+  const reached: Position[] = [];
+  for (const type of types) compilePath(type, path, (position) => void reached.push(position));
+  return reached;
+}
+
+function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
+  if (reached === undefined) return { strings: 'some', canonicals: false, identifiers: false, mimeTypes: false };
+  const strings = reached.filter((one) => STRING_TYPES.has(one.type)).length;
+  return {
+    strings: strings === 0 ? 'none' : strings === reached.length ? 'all' : 'some',
+    canonicals: reached.some((one) => one.type === 'canonical'),
+    identifiers: reached.some((one) => one.type === 'Identifier'),
+    mimeTypes: reached.length > 0 && reached.every(isMimeType),
+  };
+}
+
+/** The types whose tokens ignore case. */
+export const STRING_TYPES: ReadonlySet<string> = new Set(['string', 'markdown']);
+
+/** Elements bound to R4's value set of MIME types, by the names that they have wherever they stand. */
+const MIME_TYPES: ReadonlySet<string> = new Set(['contentType', 'payload', 'format', 'patchFormat']);
+
+function isMimeType({ type, element }: Position): boolean {
+  return type === 'code' && element !== undefined && MIME_TYPES.has(element.name);
+}
