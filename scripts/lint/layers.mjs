@@ -29,8 +29,8 @@ export const LAYERS = {
 /** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */
 export const ROOMS = {
   fhir: [
-    ...['messages/', 'operation-outcome.ts', 'error.ts', 'in-doubt.ts', 'resource.ts', 'json/', 'model/'],
-    ...['definitions.ts', 'date.ts', 'reference.ts'],
+    ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'in-doubt.ts'],
+    ...['resource.ts', 'json/', 'model/', 'definitions.ts', 'date.ts', 'reference.ts'],
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
   search: ['criteria/', 'index/', 'evaluate/', 'parse/'],

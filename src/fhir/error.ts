@@ -1,3 +1,4 @@
+import type { ErrorDetails, WriteDetails } from './error-details.js';
 import { type OperationOutcome, type OutcomeIssue } from './operation-outcome.js';
 
 /**
@@ -58,6 +59,10 @@ export const ERROR_CODES = {
 /** A code of {@link ERROR_CODES}. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** What `details` of an error with this code may hold. */
+export type DetailsOf<Code extends ErrorCode> = WriteDetails &
+  (Code extends keyof ErrorDetails ? ErrorDetails[Code] : unknown);
+
 /** What a {@link FhirError} is made of. */
 export interface FhirErrorOptions {
   /** One entry per finding; the error's own code and message when left out. */
@@ -80,6 +85,7 @@ export class FhirError extends Error {
   override readonly name = 'FhirError';
   readonly code: ErrorCode;
   readonly issues: readonly OutcomeIssue[];
+  /** Facts for programs; {@link FhirError.detailsOf} has them typed. */
   readonly details: { readonly [name: string]: unknown } | undefined;
 
   constructor(code: ErrorCode, message: string, options: FhirErrorOptions = {}) {
@@ -105,6 +111,16 @@ export class FhirError extends Error {
     });
   }
 
+  /**
+   * The details of an error of this code, typed; undefined where the error has another code or no details.
+   *
+   * @example
+   * const { memberships = [] } = error.detailsOf('membership-ambiguous') ?? {};
+   */
+  detailsOf<Code extends ErrorCode>(code: Code): DetailsOf<Code> | undefined {
+    return this.code === code ? (this.details as DetailsOf<Code> | undefined) : undefined;
+  }
+
   /** The HTTP status that fits the code. */
   get status(): number {
     return ERROR_CODES[this.code].status;
@@ -117,7 +133,7 @@ export class FhirError extends Error {
       issue: this.issues.map((issue) => ({
         severity: issue.severity ?? 'error',
         code: issue.code,
-        ...detailsOf(issue),
+        ...issueDetails(issue),
         ...(issue.expression === undefined ? {} : { expression: [...issue.expression] }),
       })),
     };
@@ -133,7 +149,7 @@ export class FhirError extends Error {
   }
 }
 
-function detailsOf({ coding, diagnostics: text }: OutcomeIssue): Pick<OperationOutcome['issue'][number], 'details'> {
+function issueDetails({ coding, diagnostics: text }: OutcomeIssue): Pick<OperationOutcome['issue'][number], 'details'> {
   if (text === undefined) return {};
   return { details: { ...(coding === undefined ? {} : { coding: [coding] }), text } };
 }

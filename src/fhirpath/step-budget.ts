@@ -93,6 +93,6 @@ export function tooCostly(cause?: unknown): FhirError {
   return new FhirError(
     'too-costly',
     `The FHIRPath expression takes more than ${MAX_STEPS} steps; make it select less, or filter by a search parameter`,
-    { details: { limit: MAX_STEPS }, cause },
+    { details: { max: MAX_STEPS }, cause },
   );
 }

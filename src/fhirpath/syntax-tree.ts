@@ -27,12 +27,12 @@ const MAX_NESTING = 40;
 export function parseFhirPath(expression: string): SyntaxNode {
   if (expression.length > MAX_EXPRESSION_LENGTH) {
     const message = `The FHIRPath expression has ${expression.length} characters; at most ${MAX_EXPRESSION_LENGTH} are allowed`;
-    throw new FhirError('too-costly', message, { details: { limit: MAX_EXPRESSION_LENGTH, value: expression.length } });
+    throw new FhirError('too-costly', message, { details: { max: MAX_EXPRESSION_LENGTH, value: expression.length } });
   }
   // Nested function calls and signs take the parser more time the deeper they are, more than in proportion.
   if (nesting(expression) > MAX_NESTING) {
     const message = `The FHIRPath expression nests brackets or signs deeper than ${MAX_NESTING} levels; split it up`;
-    throw new FhirError('too-costly', message, { details: { limit: MAX_NESTING } });
+    throw new FhirError('too-costly', message, { details: { max: MAX_NESTING } });
   }
   try {
     return fhirPathLibrary().library.parse(expression) as SyntaxNode;

@@ -76,7 +76,7 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2J
     throw new FhirError(
       'too-costly',
       `A pattern in a FHIRPath expression has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH} are allowed`,
-      { details: { limit: MAX_PATTERN_LENGTH, value: pattern.length } },
+      { details: { max: MAX_PATTERN_LENGTH, value: pattern.length } },
     );
   }
   if (!/^[im]*$/.test(flags)) {

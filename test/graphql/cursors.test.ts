@@ -307,7 +307,7 @@ describe('a cursor', () => {
     expect(data).toEqual({ PatientConnection: null, shorter: { count: 10 } });
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['too-costly']);
     expect(errors![0]!.message).toMatch(/^A cursor to this page would have 10\d{4} characters, at most 100000 are/);
-    expect(errors![0]!.extensions.details).toMatchObject({ limit: 100_000 });
+    expect(errors![0]!.extensions.details).toMatchObject({ max: 100_000 });
   });
 
   test('with a check that fits is still read with care', async () => {

@@ -49,7 +49,7 @@ describe('the limit', () => {
     expect(() => assertAffordable({ criteria })).toThrow(
       expect.objectContaining({
         code: 'too-costly',
-        details: { limit: 64, value: 65 },
+        details: { max: 64, value: 65 },
         message:
           'At most 64 look-ups per resource in one search are allowed, this has 65: use fewer conditions, name the target types of chains, or search in several requests',
       }) as Error,

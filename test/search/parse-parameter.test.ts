@@ -63,7 +63,7 @@ describe('values', () => {
     expect(code).toBe('too-costly');
     expect(message).toContain('At most 1000 values');
     expect(message).toContain('this has 1001');
-    expect(details).toEqual({ limit: 1_000, value: 1_001 });
+    expect(details).toEqual({ max: 1_000, value: 1_001 });
   });
 
   it('refuses an overlong value', () => {
@@ -287,7 +287,7 @@ describe('chains', () => {
 
   it('bounds the length of chains and what they fan out to', () => {
     const long = refusal(() => parseParameter('Encounter', `${'part-of.'.repeat(9)}status`, ['planned']));
-    expect(long).toMatchObject({ code: 'too-costly', details: { limit: 8, value: 9 } });
+    expect(long).toMatchObject({ code: 'too-costly', details: { max: 8, value: 9 } });
     expect(parseParameter('Encounter', `${'part-of.'.repeat(8)}status`, ['planned'])).toMatchObject({ kind: 'chain' });
     // Two types of order have a requester, which may be of six types: 12 × 900 comparisons.
     const many = [Array(900).fill('a').join()];

@@ -102,7 +102,7 @@ describe('parseSearch', () => {
     const query = Array(11).fill(`gender=${values}`).join('&');
     expect(refusal(() => parseSearch('Patient', query))).toMatchObject({
       code: 'too-costly',
-      details: { limit: 10_000, value: 11_000 },
+      details: { max: 10_000, value: 11_000 },
     });
   });
 });

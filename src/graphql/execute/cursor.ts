@@ -39,7 +39,7 @@ export function encodeCursor({ type, search, target, after, before, offset }: Cu
   if (text.length <= MAX_CURSOR_LENGTH) return text;
   const message = `A cursor to this page would have ${text.length} characters, at most ${MAX_CURSOR_LENGTH} are allowed`;
   throw new FhirError('too-costly', `${message}: shorten the search, or page with _offset`, {
-    details: { limit: MAX_CURSOR_LENGTH, value: text.length },
+    details: { max: MAX_CURSOR_LENGTH, value: text.length },
   });
 }
 

@@ -124,6 +124,6 @@ function tooDeep(): FhirError {
   return new FhirError(
     'too-costly',
     `Criteria may be nested ${MAX_DEPTH} levels deep, these are deeper: simplify them`,
-    { details: { limit: MAX_DEPTH } },
+    { details: { max: MAX_DEPTH } },
   );
 }

@@ -17,7 +17,7 @@ export const MAX_RESTRICTED_COST = 400;
  * Refuses a search that would keep a store busy for too long, before any store is asked.
  *
  * @param sort each key is a look at the index per match
- * @throws FhirError `too-costly` - with `details.limit` and `details.value`
+ * @throws FhirError `too-costly` - with `details.max` and `details.value`
  */
 export function assertAffordable(
   { criteria, sort = [] }: { readonly criteria: Criteria; readonly sort?: readonly SortKey[] | undefined },

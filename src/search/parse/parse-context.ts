@@ -65,6 +65,6 @@ export function spend(context: ParseContext, comparisons: number): void {
 /** The error of a limit: it names what is limited, both numbers and the way out. */
 export function tooCostly(what: string, limit: number, value: number, wayOut: string): FhirError {
   return new FhirError('too-costly', `At most ${limit} ${what} are allowed, this has ${value}: ${wayOut}`, {
-    details: { limit, value },
+    details: { max: limit, value },
   });
 }
