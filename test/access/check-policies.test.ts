@@ -5,8 +5,9 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { StoreContext } from '../../src/store/store-context.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { countCalls } from '../graphql/counting-store.js';
 import { storeWith } from '../graphql/harness.js';
-import { codeOf, overStores } from '../repository/harness.js';
+import { codeOf, faultOf, overStores } from '../repository/harness.js';
 
 /** As an older version, or another program, would have written it. */
 async function plant(store: ResourceStore, project: string, ...resources: readonly object[]): Promise<void> {
@@ -133,6 +134,114 @@ overStores('checkPolicies', (open) => {
     ]);
   });
 
+  test('warns of criteria without a condition in each form of them, and of nothing that narrows a rule', async () => {
+    const store = open();
+    const opening = ['Patient', 'Patient?', 'Patient?&', 'Patient?&&'];
+    const narrow = ['Patient?gender=male', 'Patient?gender=male&', '?gender=male', 'Patient?_filter=gender eq male'];
+    await plantProject(
+      store,
+      'a',
+      policy('all', ...[...opening, ...narrow].map((criteria) => ({ resourceType: 'Patient', criteria }))),
+      policy('used', { resourceType: '*', interaction: ['read'] }, { resourceType: 'ProjectMembership' }),
+    );
+    expect(lines(await all(store))).toEqual(
+      opening.map(
+        (_, index) =>
+          `a/AccessPolicy/all | resource[${index}].criteria | warning | 0 | criteria without a condition grant every resource of the type`,
+      ),
+    );
+  });
+
+  test('warns of misspelt elements in constraints, where the policy has no errors', async () => {
+    const store = open();
+    const constrained = (expression: string): object => ({
+      resourceType: 'Patient',
+      writeConstraint: [{ language: 'text/fhirpath', expression }],
+    });
+    await plantProject(
+      store,
+      'a',
+      policy('both', constrained('%after.gendre.exists()'), { resourceType: 'Patient', interaction: [] }),
+      policy('broken', constrained('%after.gendre.exists('), { resourceType: 'Patient', interaction: [] }),
+    );
+    const misspelt = 'resource[0].writeConstraint[0].expression';
+    expect(lines(await all(store))).toEqual([
+      'a/AccessPolicy/both | resource[1].interaction | warning | 0 | an empty list grants nothing',
+      `a/AccessPolicy/both | ${misspelt} | warning | 0 | Patient does not have the element "gendre". Did you mean "gender"?`,
+      expect.stringMatching(
+        /^a\/AccessPolicy\/broken \| resource\[0\]\.writeConstraint\[0\]\.expression \| error \| 0 \| /,
+      ),
+      'a/AccessPolicy/broken | resource[1].interaction | warning | 0 | an empty list grants nothing',
+    ]);
+  });
+
+  test('finds what has no form of a rule, and says nothing more of it', async () => {
+    const store = open();
+    await plantProject(
+      store,
+      'a',
+      { ...policy('text'), resource: 'Patient' },
+      policy('list', 'Patient' as never, null as never, {}),
+      { resourceType: 'AccessPolicy', id: 'none' },
+    );
+    expect(lines(await all(store))).toEqual([
+      'a/AccessPolicy/list | resource[0] | error | 0 | must be an object, not a string',
+      'a/AccessPolicy/list | resource[1] | error | 0 | must be an object, not null',
+      'a/AccessPolicy/list | resource[2].resourceType | error | 0 | must name a resource type, or be "*"',
+      'a/AccessPolicy/text | resource | error | 0 | must be a list, not a string',
+    ]);
+  });
+
+  test('takes %profile from the profile that a membership names, stored or not', async () => {
+    const store = open();
+    const named = { resourceType: 'Patient', criteria: 'Patient?general-practitioner=%profile' };
+    const own = using('own');
+    await plantProject(
+      store,
+      'a',
+      policy('own', named),
+      membership('gone', { ...own, profile: { reference: 'Practitioner/nobody' } }),
+      membership('here', own),
+      membership('other', { ...own, profile: { reference: 'https://x.example/Practitioner/ann' } }),
+      membership('unnamed', { ...own, profile: { display: 'Ann' } }),
+      membership('without', { ...own, profile: undefined }),
+    );
+    expect(lines(await all(store))).toEqual(
+      ['other', 'unnamed', 'without'].map(
+        (id) =>
+          `a/ProjectMembership/${id} | access[0] | warning | AccessPolicy/own uses %profile, which has no value here; conditions with it match nothing`,
+      ),
+    );
+  });
+
+  test('reads a policy again only where many others came between', async () => {
+    const inner = open();
+    const others = Array.from({ length: 200 }, (_, index) => policy(`p${1000 + index}`, { resourceType: 'Patient' }));
+    await plantProject(
+      inner,
+      'a',
+      policy('first', { resourceType: 'Patient', criteria: 'Patient?organization=%ward' }),
+      ...others,
+      membership('m1', using('p1199')),
+      membership('m2', using('first')),
+      membership('m3', using('first')),
+    );
+    const { store, takeCalls } = countCalls(inner);
+    expect(lines(await all(store)).map((line) => line.slice(0, 42))).toEqual([
+      'a/ProjectMembership/m2 | access[0] | warni',
+      'a/ProjectMembership/m3 | access[0] | warni',
+    ]);
+    expect(takeCalls().filter((call) => call.includes('AccessPolicy/'))).toEqual(['read AccessPolicy/first']);
+  });
+
+  test('counts the memberships of policies only', async () => {
+    const store = open();
+    await plantProject(store, 'a', policy('idle', { resourceType: 'User' }), membership('m', using('nowhere')));
+    const [first, second] = await all(store);
+    expect(first).toHaveProperty('memberships', 0);
+    expect(Object.keys(second!)).toEqual(['project', 'resource', 'problems']);
+  });
+
   test('finds an error exactly where sign-in fails for the policies', async () => {
     const store = open();
     const choices = [
@@ -213,7 +322,19 @@ overStores('checkPolicies', (open) => {
   test('takes a project by its id, and a signal', async () => {
     const store = open();
     await plantProject(store, 'a');
-    expect(await codeOf(all(store, { project: 'Patient/1' }))).toBe('invalid');
+    expect(await faultOf(all(store, { project: 'Patient/1' }))).toMatchObject({
+      code: 'invalid',
+      message: 'checkPolicies needs the id of a project',
+    });
+    const { signal } = new AbortController();
+    const signals = new Set<unknown>();
+    const watched = storeWith(store, {
+      read: (keys, options) => (signals.add(options?.signal), store.read(keys, options)),
+      search: (query, options) => (signals.add(options?.signal), store.search(query, options)),
+    });
+    await plant(store, 'a', membership('m', using('nowhere')));
+    for (const project of ['a', undefined]) expect(await all(watched, { project, signal })).toHaveLength(1);
+    expect([...signals]).toEqual([signal]);
     expect(await codeOf(all(store, { signal: AbortSignal.abort() }))).toBe('aborted');
   });
 });

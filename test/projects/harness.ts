@@ -17,15 +17,16 @@ import { SqliteStore } from '../../src/sqlite.js';
 import { storeWith } from '../graphql/harness.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { onceTestEnds } from '../support/after-tests.js';
+import { namedStores } from '../support/named-stores.js';
 
 const fileNamed = temporaryFolder();
 let files = 0;
 
 /** Both stores of the box; SQLite in a real file. */
-export const stores: readonly [name: string, make: () => ResourceStore][] = [
+export const stores = namedStores<readonly [name: string, make: () => ResourceStore]>([
   ['memory', () => track(new MemoryStore())],
   ['SQLite', () => track(new SqliteStore(fileNamed(`${(files += 1)}.db`), { synchronous: 'off' }))],
-];
+]);
 
 export function memoryStore(): ResourceStore {
   return track(new MemoryStore());

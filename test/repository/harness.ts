@@ -12,6 +12,7 @@ import type { RepositoryContext } from '../../src/repository/repository-context.
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { namedStores } from '../support/named-stores.js';
 
 /** The same tests over each store; SQLite as a real file. */
 export function overStores(name: string, tests: (open: () => ResourceStore) => void): void {
@@ -32,7 +33,7 @@ export function overStores(name: string, tests: (open: () => ResourceStore) => v
       },
     ],
   ];
-  describe.each(open)(`${name} over %s`, (_, openStore) => {
+  describe.each(namedStores(open))(`${name} over %s`, (_, openStore) => {
     afterEach(async () => {
       await Promise.all(opened.splice(0).map((store) => store.close()));
       for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });

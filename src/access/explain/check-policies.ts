@@ -134,16 +134,15 @@ class ProjectCheck {
     const reference = typeof profile === 'string' ? parseReference(profile) : undefined;
     if (reference?.kind !== 'local') return new Map();
     const { type, id } = reference;
-    const [found] = await this.store.read([{ project: this.project, type, id }], this.options);
-    const resource = found?.status === 'found' ? found.resource : { resourceType: type, id };
-    return ownParameters(resource);
+    const found = (await this.store.read([{ project: this.project, type, id }], this.options))[0]!;
+    return ownParameters(found.status === 'found' ? found.resource : { resourceType: type, id });
   }
 
   async #policy({ reference, id }: ChosenPolicy): Promise<CheckedPolicy | undefined> {
     const known = this.#policies.get(reference);
     if (known !== undefined) return known;
-    const [found] = await this.store.read([{ project: this.project, type: 'AccessPolicy', id }], this.options);
-    return found?.status === 'found' ? this.#check(found.resource) : undefined;
+    const found = (await this.store.read([{ project: this.project, type: 'AccessPolicy', id }], this.options))[0]!;
+    return found.status === 'found' ? this.#check(found.resource) : undefined;
   }
 
   #check(resource: AnyResource): CheckedPolicy {
@@ -200,21 +199,21 @@ function choiceProblems(
 
 /** What is understood and has no effect, or more than it seems. */
 function warningsOf(policy: JsonObject): PolicyProblem[] {
-  const rules = Array.isArray(policy['resource']) ? policy['resource'] : [];
-  return rules.flatMap((rule: unknown, index): PolicyProblem[] => {
+  return [policy['resource']].flat().flatMap((rule: unknown, index): PolicyProblem[] => {
     if (!isJsonObject(rule)) return [];
     const warning = (name: string, message: string): PolicyProblem => {
       return { path: `resource[${index}].${name}`, message, severity: 'warning' };
     };
-    const { resourceType: type, interaction, criteria } = rule;
+    const { interaction, criteria } = rule;
+    const type = String(rule['resourceType']);
     const found: PolicyProblem[] = [];
-    if (typeof type === 'string' && type !== '*' && !coveredByWildcard(type) && !LIMITS_SUPER_ADMINS.has(type)) {
+    if (!coveredByWildcard(type) && !LIMITS_SUPER_ADMINS.has(type)) {
       found.push(warning('resourceType', `no policy reaches ${type}: the rule grants nothing`));
     }
     if (Array.isArray(interaction) && interaction.length === 0) {
       found.push(warning('interaction', 'an empty list grants nothing'));
     }
-    if (typeof criteria === 'string' && criteria.replace(/^[^?]*\??/, '').replaceAll('&', '') === '') {
+    if (typeof criteria === 'string' && criteria.replace(/[^?]*\??/, '').replaceAll('&', '') === '') {
       found.push(warning('criteria', 'criteria without a condition grant every resource of the type'));
     }
     return found;

@@ -110,8 +110,8 @@ interface Subject {
 /** Asks the store as often for a resource that is missing, so that the time does not tell which it is. */
 async function findSubject(store: ResourceStore, caller: MemberCaller, type: string, id: string): Promise<Subject> {
   const project = homeOf(type, caller);
-  const [found] = await store.read([{ project, type, id }]);
-  const row = found?.status === 'found' ? found : null;
+  const found = (await store.read([{ project, type, id }]))[0]!;
+  const row = found.status === 'found' ? found : null;
   const rules = new Map<AccessRule, AccessRule>();
   for (const rule of caller.rules.rulesFor(type)) {
     rules.set({ ...rule, criteria: await resolveMemberUsers(store, caller, rule.criteria, undefined) }, rule);
@@ -119,7 +119,7 @@ async function findSubject(store: ResourceStore, caller: MemberCaller, type: str
   const granted = await grantsOf(store, project, type, [...rules.keys()], row === null ? [] : [row], undefined, [id]);
   return {
     row,
-    deleted: found?.status === 'gone',
+    deleted: found.status === 'gone',
     granted: new Set(granted.flatMap((one) => one.rules.map((rule) => rules.get(rule)!))),
     bindsCaller: type === 'AccessPolicy' && (await bindsCaller(store, caller, id)),
   };
@@ -140,7 +140,8 @@ async function explainInteraction(
   subject: Subject | undefined,
   interaction: Interaction,
 ): Promise<InteractionExplanation> {
-  const rules = decide(caller, type, interaction) ?? [];
+  // Criteria that never hold, as they use a parameter without a value, grant nothing.
+  const rules = (decide(caller, type, interaction) ?? []).filter(({ criteria }) => criteria.kind !== 'none');
   const about = interaction === 'create' ? undefined : subject;
   const granting = about === undefined ? rules : grantingRules(caller, type, interaction, about, rules);
   const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
@@ -201,13 +202,11 @@ function shared(rules: readonly AccessRule[], list: 'hidden' | 'readonlyFields')
 
 function sentence(interaction: Interaction, subject: string, found: InteractionExplanation): string {
   if (!found.allowed) {
-    const because = new Map(found.reasons?.map((one) => [one.rule, one.because]));
-    const rules = found.not.map((rule) => {
-      const reasons = because.get(rule) ?? [];
-      return reasons.length === 0 ? rule : `${rule} (${reasons.join('; ')})`;
+    if (found.reasons === undefined) return `${interaction} ${subject}: denied, no rule is about this type`;
+    const rules = found.reasons.map(({ rule, because }) => {
+      return because.length === 0 ? rule : `${rule} (${because.join('; ')})`;
     });
-    const looked = rules.length === 0 ? 'no rule is about this type' : `not granted by: ${rules.join('; ')}`;
-    return `${interaction} ${subject}: denied, ${looked}`;
+    return `${interaction} ${subject}: denied, not granted by: ${rules.join('; ')}`;
   }
   const hidden = found.hidden.length === 0 ? '' : `, without ${found.hidden.join(', ')}`;
   const constraints = found.writeConstraints === undefined ? '' : `, if ${found.writeConstraints.join(' or ')}`;

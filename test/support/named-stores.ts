@@ -1,0 +1,7 @@
+/** Of the stores that a test runs over those that FHIRGRAPH_STORES names (`memory,SQLite`), or all. */
+export function namedStores<Store extends readonly [name: string, ...rest: readonly unknown[]]>(
+  stores: readonly Store[],
+): readonly Store[] {
+  const named = process.env['FHIRGRAPH_STORES']?.split(',');
+  return named === undefined ? stores : stores.filter(([name]) => named.includes(name));
+}
