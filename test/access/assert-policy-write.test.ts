@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'vitest';
+import { assertPolicyWrite, parametersUsed, withSampleOwners } from '../../src/access/policy/assert-policy-write.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+
+function policy(elements: object): AnyResource {
+  return { resourceType: 'AccessPolicy', id: 'p', ...elements };
+}
+
+function faultOf(resource: AnyResource): FhirError {
+  try {
+    assertPolicyWrite(resource);
+  } catch (error) {
+    if (error instanceof FhirError) return error;
+    throw error;
+  }
+  throw new Error('Expected a FhirError');
+}
+
+/** Each problem, as the outcome tells it. */
+function problems(elements: object): (string | undefined)[] {
+  return faultOf(policy(elements)).outcome.issue.map(({ details }) => details?.text);
+}
+
+/** Problems of one rule, each without `resource[0]` before it. */
+function ruleProblems(rule: object): (string | undefined)[] {
+  return problems({ resource: [rule] }).map((one) => one?.replace(/^resource\[0\]\.?/, ''));
+}
+
+const fhirPath = (expression: string): object => ({ language: 'text/fhirpath', expression });
+
+describe('a policy that is understood is accepted', () => {
+  test.each<[string, object]>([
+    ['without rules', {}],
+    ['with no rules', { resource: [] }],
+    ['with descriptions', { name: 'Ward', meta: {}, language: 'en', _name: {}, _language: {}, _id: {}, text: {} }],
+    [
+      'with each element of a rule',
+      {
+        compartment: { reference: 'Patient/1', display: 'One' },
+        resource: [
+          {
+            resourceType: 'Patient',
+            criteria: 'Patient?gender=male',
+            compartment: { reference: '%patient' },
+            interaction: ['read', 'vread', 'search', 'history', 'create', 'update', 'delete'],
+            hiddenFields: ['birthDate'],
+            readonlyFields: ['name'],
+            writeConstraint: [fhirPath('%after.active'), { expression: '%before.active' }],
+          },
+          { resourceType: '*', readonly: false, criteria: '*?_lastUpdated=gt2000' },
+        ],
+      },
+    ],
+    [
+      'with elements of undefined',
+      {
+        name: undefined,
+        resource: [
+          {
+            resourceType: 'Patient',
+            criteria: undefined,
+            readonly: undefined,
+            interaction: undefined,
+            compartment: undefined,
+          },
+        ],
+      },
+    ],
+  ])('%s', (_, elements) => {
+    expect(() => assertPolicyWrite(policy(elements))).not.toThrow();
+  });
+});
+
+describe('a policy that is not understood', () => {
+  test('is refused with all its problems, each with its place', () => {
+    const error = faultOf(
+      policy({ colour: 1, resource: [{ resourceType: 'Patient' }, { resourceType: 'X', readonly: 1 }] }),
+    );
+    expect(error.code).toBe('policy-invalid');
+    expect(error.message).toBe('AccessPolicy/p, colour: unknown element. (and 2 more)');
+    expect(error.details).toEqual({ policy: 'AccessPolicy/p' });
+    expect(error.outcome.issue.map(({ code, details, expression }) => [code, details?.text, expression])).toEqual([
+      ['invalid', 'colour: unknown element.', ['AccessPolicy.colour']],
+      ['invalid', 'resource[1].resourceType: unknown resource type "X".', ['AccessPolicy.resource[1].resourceType']],
+      ['invalid', 'resource[1].readonly: must be true or false, not a number', ['AccessPolicy.resource[1].readonly']],
+    ]);
+  });
+
+  test('names the rule of the first problem, counted from one, and the error that is behind it', () => {
+    const rules = Array.from({ length: 12 }, () => ({ resourceType: 'Patient' }));
+    const error = faultOf(policy({ resource: [...rules, { resourceType: 'Patient', criteria: 'Patient?gendre=x' }] }));
+    expect(error.details).toEqual({ policy: 'AccessPolicy/p', rule: 13 });
+    expect(error.message).toMatch(/^AccessPolicy\/p, resource\[12\]\.criteria: .*Did you mean "gender"\?$/);
+    expect(faultOf(policy({ id: undefined, name: 1 })).message).toBe('AccessPolicy/new, name: must be a string');
+    // The place of a rule in the text of another problem is none.
+    expect(faultOf(policy({ name: null, ipAccessRule: [] })).details).toEqual({ policy: 'AccessPolicy/p' });
+  });
+
+  test('is told of a hundred problems at most', () => {
+    const names = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x${index}`, 1]));
+    expect(problems(names)).toHaveLength(100);
+    expect(problems({ resource: Array.from({ length: 150 }, () => 'rule') })).toHaveLength(100);
+    expect(problems({ ...Object.fromEntries(Object.entries(names).slice(0, 99)), ipAccessRule: [], name: 1 })[99]).toBe(
+      'ipAccessRule: rules about addresses are not applied here; check addresses before sign-in, and remove them',
+    );
+  });
+});
+
+describe('the elements of a policy', () => {
+  test.each<[object, string[]]>([
+    [{ name: 1 }, ['name: must be a string']],
+    [{ name: null }, ['name: must not be null']],
+    [{ names: 'x' }, ['names: unknown element. Did you mean "name"?']],
+    [{ 'to string': 1 }, ['`to string`: unknown element.']],
+    [{ resources: [] }, ['resources: unknown element. Did you mean "resource" or "resourceType"?']],
+    [{ _resource: [] }, ['_resource: extensions of this element are not understood; remove them']],
+    [{ resource: {} }, ['resource: must be a list, not an object']],
+    [{ resource: null }, ['resource: must not be null']],
+    [
+      { resource: ['Patient', null] },
+      ['resource[0]: must be an object, not a string', 'resource[1]: must be an object, not null'],
+    ],
+    [{ compartment: 'Patient/1' }, ['compartment: must be a Reference, not a string']],
+    [{ compartment: null }, ['compartment: must not be null']],
+    [{ compartment: {} }, ['compartment.reference: must be a string, not missing']],
+    [{ compartment: { reference: ' ' } }, ['compartment.reference: must not be empty']],
+    [
+      { compartment: { referense: 'Patient/1' } },
+      ['compartment.referense: unknown element. Did you mean "reference"?'],
+    ],
+    [{ compartment: { reference: null } }, ['compartment.reference: must not be null']],
+    [
+      { modifierExtension: [{ url: 'x' }] },
+      ['modifierExtension: a modifier extension may change the meaning of the policy and is not understood; remove it'],
+    ],
+    [
+      { implicitRules: 'http://x' },
+      ['implicitRules: implicit rules may change the meaning of the policy and are not understood; remove them'],
+    ],
+  ])('%j', (elements, expected) => {
+    expect(problems(elements).map((one) => one?.replace(' undefined', ' missing'))).toEqual(expected);
+  });
+});
+
+describe('the elements of a rule', () => {
+  const Patient = { resourceType: 'Patient' };
+  const ONE_OF = 'must be one of read, vread, search, history, create, update, delete.';
+  test.each<[object, string[]]>([
+    [{}, ['resourceType: must name a resource type, or be "*"']],
+    [{ resourceType: null }, ['resourceType: must not be null', 'resourceType: must name a resource type, or be "*"']],
+    [
+      { resourceType: 'Pateint' },
+      ['resourceType: unknown resource type "Pateint". Did you mean "Patient" or "Agent"?'],
+    ],
+    [{ ...Patient, hiddenField: [] }, ['hiddenField: unknown element. Did you mean "hiddenFields"?']],
+    [{ ...Patient, _id: {}, _criteria: {} }, ['_criteria: extensions of this element are not understood; remove them']],
+    [{ ...Patient, readonly: 'true' }, ['readonly: must be true or false, not a string']],
+    [{ ...Patient, readonly: null }, ['readonly: must not be null']],
+    [{ ...Patient, criteria: 1 }, ['criteria: must be a string, not a number']],
+    [{ ...Patient, criteria: null }, ['criteria: must not be null']],
+    [{ ...Patient, criteria: ' ' }, ['criteria: must not be empty']],
+    [
+      { ...Patient, criteria: '*?gender=male' },
+      ['criteria: must begin with "Patient?"; "*" is for rules for all types'],
+    ],
+    [{ resourceType: 1, criteria: '*' }, ['resourceType: must name a resource type, or be "*"']],
+    [{ ...Patient, compartment: 1 }, ['compartment: must be a Reference, not a number']],
+    [{ ...Patient, compartment: { reference: 1 } }, ['compartment.reference: must be a string, not a number']],
+    [{ ...Patient, interaction: 'read' }, ['interaction: must be a list, not a string']],
+    [
+      { ...Patient, interaction: ['read', 'reads', null] },
+      [`interaction[1]: ${ONE_OF} Did you mean "read", "vread" or "create"?`, `interaction[2]: ${ONE_OF}`],
+    ],
+    [{ ...Patient, hiddenFields: 'name' }, ['hiddenFields: must be a list, not a string']],
+    [
+      { ...Patient, hiddenFields: ['name', 1, ''] },
+      ['hiddenFields[1]: must be a string, not a number', 'hiddenFields[2]: must not be empty'],
+    ],
+    [{ ...Patient, readonlyFields: [null] }, ['readonlyFields[0]: must be a string, not null']],
+    [{ ...Patient, writeConstraint: {} }, ['writeConstraint: must be a list, not an object']],
+    [{ ...Patient, writeConstraint: ['true'] }, ['writeConstraint[0]: must be an Expression, not a string']],
+    [{ ...Patient, writeConstraint: [{ expression: '' }] }, ['writeConstraint[0].expression: must not be empty']],
+    [
+      { ...Patient, writeConstraint: [{ expresion: 'true' }] },
+      ['writeConstraint[0].expresion: unknown element. Did you mean "expression" or "extension"?'],
+    ],
+    [
+      { ...Patient, writeConstraint: [{ ...fhirPath('true'), language: 'text/cql' }] },
+      ['writeConstraint[0].language: must be text/fhirpath, the only language of write constraints'],
+    ],
+    [
+      { ...Patient, writeConstraint: [{ expression: 'true', language: null }] },
+      ['writeConstraint[0].language: must not be null'],
+    ],
+  ])('%j', (rule, expected) => {
+    expect(ruleProblems(rule)).toEqual(expected);
+  });
+});
+
+describe('the size of a policy', () => {
+  const rule = { resourceType: 'Patient' };
+
+  test('is 500 rules at most', () => {
+    expect(() => assertPolicyWrite(policy({ resource: Array(500).fill(rule) }))).not.toThrow();
+    const many = 'resource: at most 500 rules are allowed, not 501; name several policies instead';
+    expect(problems({ resource: Array(501).fill(rule), colour: 'red' })).toEqual([many]);
+  });
+
+  test('is 100,000 characters of JSON at most', () => {
+    const sized = (length: number): object => {
+      const empty = JSON.stringify(policy({ name: '' })).length;
+      return { name: 'n'.repeat(length - empty) };
+    };
+    expect(() => assertPolicyWrite(policy(sized(100_000)))).not.toThrow();
+    expect(problems(sized(100_001))).toEqual([
+      'resource: at most 100000 characters are allowed, not 100001; shorten the criteria',
+    ]);
+  });
+});
+
+describe('a write constraint', () => {
+  test('may look at the resource before and after, and nothing else', () => {
+    expect(() =>
+      assertPolicyWrite(
+        policy({
+          resource: [{ resourceType: 'Patient', writeConstraint: [fhirPath('%before.active = %after.active')] }],
+        }),
+      ),
+    ).not.toThrow();
+    const [unknown] = ruleProblems({
+      resourceType: 'Patient',
+      writeConstraint: [fhirPath('true'), fhirPath('%now.exists()')],
+    });
+    expect(unknown).toMatch(/^writeConstraint\[1\]\.expression: .*%now/);
+    // What is remembered of an expression is its problem, too.
+    expect(ruleProblems({ resourceType: 'Patient', writeConstraint: [fhirPath('%now.exists()')] })).toEqual([
+      unknown!.replace('[1]', '[0]'),
+    ]);
+  });
+});
+
+describe('parameters', () => {
+  test('are those of criteria and of compartments, by name', () => {
+    const elements = {
+      compartment: { reference: '%patient' },
+      resource: [
+        { resourceType: 'Observation', criteria: 'Observation?subject=%patient&performer=%profile.id' },
+        { resourceType: 'Encounter', compartment: { reference: '%ward' } },
+        { resourceType: 'Patient', compartment: { reference: 'Patient/1' }, criteria: 'Patient?gender=male' },
+        { resourceType: 'Device', compartment: {}, criteria: 7 },
+        'text',
+      ],
+    };
+    expect([...parametersUsed(elements as never)]).toEqual(['patient', 'profile', 'ward']);
+    expect([...parametersUsed({ compartment: '%patient', resource: { criteria: 'Patient?name=%name' } })]).toEqual([]);
+  });
+
+  test.each(['Observation?subject=%x', 'Patient?birthdate=%x', 'Observation?value-quantity=%x', 'Patient?gender=%x'])(
+    'may stand for the value of %s, whatever its type',
+    (criteria) => {
+      const resourceType = criteria.split('?')[0];
+      expect(() => assertPolicyWrite(policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
+    },
+  );
+
+  test('stand for the owner of a compartment as references, in criteria as well', () => {
+    const rule = { resourceType: 'Observation', criteria: 'Observation?_compartment=%x' };
+    for (const elements of [
+      { compartment: { reference: '%x' }, resource: [rule] },
+      { resource: [{ ...rule, compartment: { reference: '%x' } }] },
+    ]) {
+      expect(() => assertPolicyWrite(policy(elements))).not.toThrow();
+    }
+  });
+
+  test('that own compartments become references before the definitions are asked, and nothing else changes', () => {
+    const resource = [
+      { resourceType: 'Patient', compartment: { reference: '%patient', display: 'Own' } },
+      { resourceType: 'Encounter', compartment: { reference: 'Patient/1' } },
+      { resourceType: 'Observation' },
+      'text',
+    ];
+    const sample = { reference: 'Patient/2000' };
+    expect(withSampleOwners(policy({ compartment: { reference: '%a' }, resource }))).toStrictEqual(
+      policy({
+        compartment: sample,
+        resource: [{ resourceType: 'Patient', compartment: { ...sample, display: 'Own' } }, ...resource.slice(1)],
+      }),
+    );
+    for (const same of [policy({}), policy({ compartment: 'text', resource: 'text' }), policy({ resource: {} })]) {
+      expect(withSampleOwners(same)).toStrictEqual(same);
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { assertCaller, isCaller, memberCaller, serverCaller, systemCaller } from '../../src/access/caller.js';
+import { unrestrictedRule } from '../../src/access/rule.js';
+import { FhirError } from '../../src/fhir/error.js';
+
+describe('trusted code', () => {
+  test.each(['clinic', 'Project/clinic', { reference: 'Project/clinic' }])('names its project as %j', (project) => {
+    expect(systemCaller(project)).toEqual({ kind: 'system', project: 'clinic' });
+    expect(serverCaller(project)).toEqual({ kind: 'server', project: 'clinic' });
+  });
+
+  test('above projects names none', () => {
+    expect(serverCaller()).toEqual({ kind: 'server', project: '' });
+  });
+
+  test.each(['', 'Patient/1', 'a b', {}, { reference: 'Patient/1' }])('is refused with %j for a project', (project) => {
+    const refused = (message: string) => expect.objectContaining({ code: 'invalid', message }) as Error;
+    expect(() => systemCaller(project)).toThrow(refused('systemCaller needs the id of a project'));
+    expect(() => serverCaller(project)).toThrow(refused('serverCaller needs the id of a project, or nothing'));
+  });
+});
+
+describe('only what this library made is a caller', () => {
+  const HINT = 'pass the result of signIn; trusted code passes systemCaller(project) or serverCaller()';
+  test.each([
+    [undefined, 'No caller given'],
+    [null, 'Not a caller'],
+    ['system', 'Not a caller'],
+    [{ kind: 'system', project: 'clinic' }, 'Not a caller'],
+    [{ ...systemCaller('clinic') }, 'Not a caller'],
+    [Object.create(systemCaller('clinic')), 'Not a caller'],
+  ])('%j is none', (value: unknown, message) => {
+    expect(isCaller(value)).toBe(false);
+    expect(() => assertCaller(value)).toThrow(new FhirError('unauthenticated', `${message}; ${HINT}`));
+    expect(() => assertCaller(value)).toThrow(expect.objectContaining({ code: 'unauthenticated' }) as Error);
+  });
+
+  test('and it cannot be changed', () => {
+    for (const caller of [systemCaller('clinic'), serverCaller()]) {
+      expect(isCaller(caller)).toBe(true);
+      expect(() => assertCaller(caller)).not.toThrow();
+      expect(Object.isFrozen(caller)).toBe(true);
+      expect(() => Object.assign(caller, { project: 'other' })).toThrow(TypeError);
+    }
+  });
+});
+
+test('a member is what sign-in found, with rules that stay within the contexts of Binaries', () => {
+  const facts = {
+    project: 'clinic',
+    membership: 'm',
+    user: 'User/1',
+    profile: 'Practitioner/1',
+    admin: false,
+    superAdmin: false,
+    powers: undefined,
+    bound: true,
+  };
+  const rule = unrestrictedRule('all');
+  const caller = memberCaller({ ...facts, rules: { rulesFor: (type) => (type === 'Device' ? [] : [rule]) } });
+  const { rules, ...others } = caller;
+  expect(others).toEqual({ kind: 'member', ...facts });
+  expect(rules.rulesFor('Patient')).toEqual([rule]);
+  expect(rules.rulesFor('Device')).toEqual([]);
+  expect(rules.rulesFor('Binary')).not.toEqual([rule]);
+  expect(isCaller(caller)).toBe(true);
+});

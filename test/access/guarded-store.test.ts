@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import type { GuardedStore } from '../../src/access/contract.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { ALL, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import type { SearchPage } from '../../src/store/store.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { storeWith } from '../graphql/harness.js';
+import { signedIn, system } from '../repository/harness.js';
+
+type Rules = Parameters<typeof signedIn>[1] extends infer Membership
+  ? NonNullable<NonNullable<Membership>['rules' & keyof Membership]>
+  : never;
+
+const client = { resourceType: 'ClientApplication', id: 'app', secret: 's3cret' };
+const boy = { resourceType: 'Patient', id: 'boy', gender: 'male', birthDate: '2011-11-11' };
+const list = { resourceType: 'List', id: 'list', contained: [client, boy] };
+const girl = { resourceType: 'Patient', id: 'girl', gender: 'female', birthDate: '2012-12-12' };
+const TARGETS = [
+  { type: 'Patient', id: 'boy' },
+  { type: 'Patient', id: 'girl' },
+];
+const about = (id: string) => ({
+  resourceType: 'Observation',
+  id: `about-${id}`,
+  subject: { reference: `Patient/${id}` },
+});
+
+async function world(): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await system(store);
+  await store.commit(
+    ([boy, girl, about('boy'), about('girl'), client, list] as AnyResource[]).map((resource) => ({
+      kind: 'put',
+      key: { project: 'clinic', type: resource.resourceType, id: resource.id! },
+      resource,
+    })),
+  );
+  return store;
+}
+
+async function guarded(rules: readonly object[]): Promise<GuardedStore & { takeCalls(): readonly string[] }> {
+  const inner = await world();
+  const { store, takeCalls } = countCalls(inner);
+  const caller = await signedIn(inner, { rules: rules as Rules });
+  return { ...guardStore(store, caller), takeCalls };
+}
+
+const ids = ({ matches }: SearchPage): (string | undefined)[] => matches.map(({ resource }) => resource.id);
+const all = (type: string, more: object = {}) => ({ type, criteria: ALL, ...more });
+
+test('there is no store without a caller', () => {
+  expect(() => guardStore(new MemoryStore(), {} as Caller)).toThrow(
+    expect.objectContaining({ code: 'unauthenticated' }) as Error,
+  );
+});
+
+describe('a member finds', () => {
+  test('what its rules grant, without what they hide', async () => {
+    const store = await guarded([
+      { resourceType: 'Patient', criteria: 'Patient?gender=male', hiddenFields: ['birthDate'] },
+    ]);
+    const page = await store.search(all('Patient', { total: true }));
+    expect([ids(page), page.total]).toEqual([['boy'], 1]);
+    expect(page.matches[0]!.resource).toMatchObject({ gender: 'male' });
+    expect(page.matches[0]!.resource).not.toHaveProperty('birthDate');
+  });
+
+  test('by reference what its rules grant, a page for each target, without what they hide', async () => {
+    const store = await guarded([
+      { resourceType: 'Observation', criteria: 'Observation?subject=Patient/boy', hiddenFields: ['subject.display'] },
+    ]);
+    const pages = await store.searchByReference(all('Observation'), 'subject', TARGETS);
+    expect(pages.map(ids)).toEqual([['about-boy'], []]);
+  });
+
+  test('nothing by a reference that some rule hides', async () => {
+    const store = await guarded([{ resourceType: 'Observation', hiddenFields: ['subject'] }]);
+    expect((await store.searchByReference(all('Observation'), 'subject', TARGETS)).map(ids)).toEqual([[], []]);
+    expect(ids(await store.search(all('Observation')))).toEqual(['about-boy', 'about-girl']);
+  });
+
+  test('nothing where no rule grants a search, and the store is not asked', async () => {
+    for (const rules of [
+      [{ resourceType: 'Patient', interaction: ['read'] }],
+      [{ resourceType: 'Patient', criteria: 'Patient?organization=%ward' }],
+    ]) {
+      const store = await guarded(rules);
+      store.takeCalls();
+      expect(await store.search(all('Patient'))).toEqual({ matches: [] });
+      expect(await store.search(all('Patient', { total: true }))).toEqual({ matches: [], total: 0 });
+      expect(await store.searchByReference(all('Patient'), 'link', TARGETS)).toEqual([
+        { matches: [] },
+        { matches: [] },
+      ]);
+      expect(store.takeCalls()).toEqual([]);
+    }
+  });
+
+  test('through a chain what its rules for the other type grant a search of', async () => {
+    const chain: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: ALL };
+    const rules = [{ resourceType: 'Observation' }, { resourceType: 'Patient', criteria: 'Patient?gender=male' }];
+    expect(ids(await (await guarded(rules)).search({ type: 'Observation', criteria: chain }))).toEqual(['about-boy']);
+    const unsearchable = [{ resourceType: 'Observation' }, { resourceType: 'Patient', interaction: ['read'] }];
+    expect(ids(await (await guarded(unsearchable)).search({ type: 'Observation', criteria: chain }))).toEqual([]);
+  });
+
+  test('nothing inside of resources that its rules for that type hide', async () => {
+    const store = await guarded([{ resourceType: 'List' }, { resourceType: 'Patient', hiddenFields: ['birthDate'] }]);
+    const [found] = (await store.search(all('List'))).matches;
+    const { birthDate: _hidden, ...shown } = boy;
+    expect(found!.resource).toHaveProperty('contained', [{ resourceType: 'ClientApplication', id: 'app' }, shown]);
+  });
+});
+
+describe('trusted code finds', () => {
+  test('everything of its project but secrets, inside of resources as well', async () => {
+    const store = guardStore(await world(), systemCaller('clinic'));
+    const page = await store.search(all('List', { total: true }));
+    expect(page.total).toBe(1);
+    expect(page.matches[0]!.resource).toHaveProperty('contained', [
+      { resourceType: 'ClientApplication', id: 'app' },
+      boy,
+    ]);
+    const [programs] = (await store.search(all('ClientApplication'))).matches;
+    expect(programs!.resource).not.toHaveProperty('secret');
+    const about = { type: 'Observation', criteria: refersTo('subject', TARGETS[0]!) };
+    expect(ids(await store.search(about))).toEqual(['about-boy']);
+  });
+
+  test('above projects what the whole server has', async () => {
+    const store = await world();
+    expect(ids(await guardStore(store, serverCaller()).search(all('Project')))).toEqual(['clinic']);
+    expect(ids(await guardStore(store, systemCaller('other')).search(all('Project')))).toEqual([]);
+  });
+});
+
+test('the options of a call reach the store', async () => {
+  const inner = await world();
+  const signals = new Set<unknown>();
+  const watched = storeWith(inner, {
+    read: (keys, options) => (signals.add(options?.signal), inner.read(keys, options)),
+    search: (query, options) => (signals.add(options?.signal), inner.search(query, options)),
+    searchByReference: (query, parameter, targets, options) => (
+      signals.add(options?.signal),
+      inner.searchByReference(query, parameter, targets, options)
+    ),
+    history: (key, page, options) => (signals.add(options?.signal), inner.history(key, page, options)),
+    commit: (writes, options) => (signals.add(options?.signal), inner.commit(writes, options)),
+  });
+  const rules = [
+    { resourceType: 'Patient', criteria: 'Patient?_has:Observation:subject:_id=about-boy', hiddenFields: ['name'] },
+    { resourceType: 'Patient', hiddenFields: ['address'] },
+  ];
+  const member = guardStore(watched, await signedIn(inner, { rules: rules }));
+  const administrator = guardStore(watched, await signedIn(inner, { admin: true }));
+  const trusted = guardStore(watched, systemCaller('clinic'));
+  for (const [store, type] of [
+    [member, 'Patient'],
+    [administrator, 'User'],
+    [trusted, 'Patient'],
+    [trusted, 'User'],
+  ] as const) {
+    const options = { signal: new AbortController().signal };
+    signals.clear();
+    await store.search(all(type), options);
+    await store.searchByReference(all(type), 'link', TARGETS, options);
+    await store.read([{ type, id: 'boy' }], options);
+    if (store !== member) await store.history({ type, id: 'boy' }, { offset: 0, limit: 10 }, options);
+    expect([...signals]).toEqual([options.signal]);
+  }
+  const options = { signal: new AbortController().signal };
+  signals.clear();
+  await trusted.commit([{ kind: 'put', key: { type: 'Patient', id: 'boy' }, resource: boy }], options);
+  expect([...signals]).toEqual([options.signal]);
+});

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { withIndex, withoutIndex } from '../../src/access/write-error.js';
+import { FhirError } from '../../src/fhir/error.js';
+
+test('the position of a write is added to the details of an error, and taken away from them', () => {
+  const cause = new Error('below');
+  const issues = [{ code: 'conflict', diagnostics: 'held' }];
+  const error = new FhirError('conflict', 'Taken', { details: { holder: 'User/1' }, issues, cause });
+  const placed = withIndex(error, 3);
+  expect(placed.details).toEqual({ holder: 'User/1', index: 3 });
+  const free = withoutIndex(placed);
+  expect(free).toMatchObject({ code: 'conflict', message: 'Taken', issues, cause, details: { holder: 'User/1' } });
+  expect(free.details).not.toHaveProperty('index');
+});
+
+test('an error of which nothing is left to say has no details', () => {
+  for (const error of [new FhirError('forbidden', 'No', { details: { index: 1 } }), new FhirError('forbidden', 'No')]) {
+    const free = withoutIndex(error);
+    expect([free.code, free.message, free.details]).toEqual(['forbidden', 'No', undefined]);
+    expect(free.cause).toBe(error);
+  }
+});
