@@ -22,6 +22,11 @@ export function isUnrestricted(rules: readonly AccessRule[]): boolean {
   return rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
 }
 
+/** True where the caller reads every resource of the type, and so learns nothing from an id that is taken. */
+export function readsAll(caller: Caller, type: string): boolean {
+  return (decide(caller, type, 'read') ?? []).some(({ criteria }) => criteria.kind === 'all');
+}
+
 function trustedRules(
   caller: SystemCaller | ServerCaller,
   type: string,

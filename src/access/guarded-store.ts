@@ -11,7 +11,7 @@ import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
 import type { GuardedKey, GuardedQuery, GuardedStore } from './contract.js';
 import { homeOf } from './home-of.js';
-import { commitGuarded } from './write/guard-writes.js';
+import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
 import { maskInside, withMasked } from './fields/mask-resource.js';
 import { restrictQuery } from './read/restrict-query.js';

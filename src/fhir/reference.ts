@@ -50,6 +50,12 @@ export function referenceTo(type: string, id: string): string {
   return `${type}/${id}`;
 }
 
+/** The type and id in a local reference text such as `Patient/1`; empty texts for any other. */
+export function splitReference(text: string): { readonly type: string; readonly id: string } {
+  const parsed = parseReference(text);
+  return parsed?.kind === 'local' ? { type: parsed.type, id: parsed.id } : { type: '', id: '' };
+}
+
 /** The text of a Reference in data that may hold anything; undefined for what is no Reference with a text. */
 export function referenceText(value: unknown): string | undefined {
   return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;

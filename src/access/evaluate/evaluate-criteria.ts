@@ -2,66 +2,59 @@ import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/eva
 import { and, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { Deciding } from './deciding.js';
 import type { Overlay } from './overlay.js';
+
+/** Where the chains of criteria lead. */
+export interface ChainScope {
+  /** The project whose stored resources they reach. */
+  readonly project: string;
+  readonly overlay: Overlay;
+  /** The time that a resource without `meta.lastUpdated` counts as written at, in milliseconds since 1970. */
+  readonly now: number;
+}
 
 /**
  * Whether one resource, stored or not yet, matches criteria whose chains lead into a store, and into what the same commit
  * writes.
  */
-export async function evaluateCriteria(
-  criteria: Criteria,
-  resource: AnyResource,
-  within: {
-    readonly store: ResourceStore;
-    readonly project: string;
-    readonly overlay: Overlay;
-  },
-): Promise<boolean> {
-  const subject = createSubject(resource, resource.meta?.lastUpdated ?? Date.now());
-  return holds(criteria, subject);
+export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
+  const subject = createSubject(resource, resource.meta?.lastUpdated ?? scope.now);
+  return isLocal(criteria) ? matches(criteria, subject, EMPTY_WORLD) : yield* holds(criteria, subject, scope);
+}
 
-  async function holds(criteria: Criteria, subject: SearchSubject): Promise<boolean> {
-    switch (criteria.kind) {
-      case 'and':
-        for (const one of criteria.of) if (!(await holds(one, subject))) return false;
-        return true;
-      case 'or':
-        for (const one of criteria.of) if (await holds(one, subject)) return true;
-        return false;
-      case 'not':
-        return !(await holds(criteria.of, subject));
-      case 'chain': {
-        const stored: string[] = [];
-        for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
-          if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
-          const written = within.overlay.find(value.type, value.id);
-          if (written === undefined) stored.push(value.id);
-          else if (written !== null && (await holds(criteria.of, written))) return true;
-        }
-        if (stored.length === 0) return false;
-        return exists(criteria.type, and([{ kind: 'id', ids: stored }, criteria.of]));
+function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): Deciding<boolean> {
+  const { project, overlay } = scope;
+  switch (criteria.kind) {
+    case 'and':
+      for (const one of criteria.of) if (!(yield* holds(one, subject, scope))) return false;
+      return true;
+    case 'or':
+      for (const one of criteria.of) if (yield* holds(one, subject, scope)) return true;
+      return false;
+    case 'not':
+      return !(yield* holds(criteria.of, subject, scope));
+    case 'chain': {
+      const stored: string[] = [];
+      for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
+        if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
+        const written = overlay.find(value.type, value.id);
+        if (written === undefined) stored.push(value.id);
+        else if (written !== null && (yield* holds(criteria.of, written, scope))) return true;
       }
-      case 'has':
-        for (const source of within.overlay.subjects(criteria.type)) {
-          if (pointsTo(source, criteria.parameter, subject) && (await holds(criteria.of, source))) return true;
-        }
-        return exists(
-          criteria.type,
-          and([
-            refersTo(criteria.parameter, subject),
-            { kind: 'not', of: { kind: 'id', ids: within.overlay.replaced(criteria.type) } },
-            criteria.of,
-          ]),
-        );
-      default:
-        return matches(criteria, subject, EMPTY_WORLD);
+      if (stored.length === 0) return false;
+      return yield { project, type: criteria.type, criteria: and([{ kind: 'id', ids: stored }, criteria.of]) };
     }
-  }
-
-  async function exists(type: string, criteria: Criteria): Promise<boolean> {
-    const { matches } = await within.store.search({ project: within.project, type, criteria, limit: 1 });
-    return matches.length > 0;
+    case 'has': {
+      for (const source of overlay.subjects(criteria.type)) {
+        if (pointsTo(source, criteria.parameter, subject) && (yield* holds(criteria.of, source, scope))) return true;
+      }
+      const replaced: Criteria = { kind: 'id', ids: overlay.replaced(criteria.type) };
+      const sources = and([refersTo(criteria.parameter, subject), { kind: 'not', of: replaced }, criteria.of]);
+      return yield { project, type: criteria.type, criteria: sources };
+    }
+    default:
+      return matches(criteria, subject, EMPTY_WORLD);
   }
 }
 

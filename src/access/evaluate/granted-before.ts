@@ -1,7 +1,9 @@
+import { referenceTo } from '../../fhir/reference.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions, ReadResult, ResourceKey, ResourceStore, StoredResource } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
-import { resolveMemberUsers } from './member-users.js';
+import { withMemberUsers } from './member-users.js';
 import type { AccessRule } from '../rule.js';
 import { grantsOf } from './granting-rules.js';
 
@@ -12,43 +14,39 @@ export interface GrantedBefore {
 }
 
 /**
- * Which rules grant what is to be written, as it is before: by `Type/id`, what is found.
+ * Which rules grant the resources that are to be written, as they are before: by `Type/id`, those that exist.
  *
- * The store is asked about every key in the same way, whether anything is there or not. Looking only where something is
- * would tell by the time it takes what there is unseen.
+ * The store is asked about every key in the same way, whether the resource exists or not. Asking only about those that
+ * exist would reveal by the time it takes which exist unseen.
  *
- * @param found what reading the keys gave, one result per key
+ * @param found the results of reading the keys, one per key
+ * @param memberUsers see {@link withMemberUsers}; undefined where no rule needs them
  */
 export async function grantedBefore(
-  store: ResourceStore,
-  caller: MemberCaller,
+  { store, caller }: { readonly store: ResourceStore; readonly caller: MemberCaller },
   keys: readonly ResourceKey[],
   found: readonly ReadResult[],
+  memberUsers: Criteria | undefined,
   options: CallOptions | undefined,
 ): Promise<ReadonlyMap<string, GrantedBefore>> {
   const granted = new Map<string, GrantedBefore>();
   for (const [type, group] of Map.groupBy(keys.keys(), (index) => keys[index]!.type)) {
     const rules = rulesFor(type, caller);
-    const resolved = await Promise.all(
-      rules.map(async (rule) => ({
-        ...rule,
-        criteria: await resolveMemberUsers(store, caller, rule.criteria, options),
-      })),
+    const resolved = rules.map((rule) =>
+      memberUsers === undefined ? rule : { ...rule, criteria: withMemberUsers(rule.criteria, memberUsers) },
     );
-    const rows = group.map((index) => found[index]!).filter((one): one is Found => one.status === 'found');
+    const rows = group.map((index) => found[index]!).filter((one) => one.status === 'found');
     const ids = [...new Set(group.map((index) => keys[index]!.id))];
     const decided = await grantsOf(store, keys[group[0]!]!.project, type, resolved, rows, options, ids);
     for (const { row, rules: granting } of decided) {
       const own = granting.map((rule) => rules[resolved.indexOf(rule)]!);
-      granted.set(`${type}/${row.resource.id!}`, { row, rules: new Set(own) });
+      granted.set(referenceTo(type, row.resource.id!), { row, rules: new Set(own) });
     }
   }
   return granted;
 }
 
-type Found = StoredResource & { readonly status: 'found' };
-
-/** Those that may come into question when something is written. */
+/** Those that decide about what exists when something is written. */
 function rulesFor(type: string, caller: MemberCaller): readonly AccessRule[] {
   const rules = (['read', 'update', 'delete'] as const).flatMap(
     (interaction) => decide(caller, type, interaction) ?? [],

@@ -1,3 +1,4 @@
+import { referenceText } from '../../fhir/reference.js';
 import { ALL, and, type Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
@@ -13,16 +14,35 @@ export async function resolveMemberUsers(
   criteria: Criteria,
   options: CallOptions | undefined,
 ): Promise<Criteria> {
-  if (criteria === MEMBER_USERS) {
-    const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
-    const ids = page.matches.flatMap(({ resource }) => {
-      const user = (resource as { readonly user?: { readonly reference?: string } }).user?.reference;
-      return user?.startsWith('User/') === true ? user.slice('User/'.length) : [];
-    });
-    return { kind: 'id', ids };
-  }
-  if (criteria.kind !== 'and' && criteria.kind !== 'or') return criteria;
-  const of = await Promise.all(criteria.of.map((one) => resolveMemberUsers(store, caller, one, options)));
-  if (of.every((one, index) => one === criteria.of[index])) return criteria;
+  if (!mentionsMemberUsers(criteria)) return criteria;
+  return withMemberUsers(criteria, await loadMemberUsers(store, caller, options));
+}
+
+/** The Users who are members of the caller's project. */
+export async function loadMemberUsers(
+  store: ResourceStore,
+  caller: Caller,
+  options: CallOptions | undefined,
+): Promise<Criteria> {
+  const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
+  const ids = page.matches.flatMap(({ resource }) => {
+    const user = (resource as { readonly user?: unknown }).user;
+    const reference = referenceText(user);
+    return reference?.startsWith('User/') === true ? reference.slice('User/'.length) : [];
+  });
+  return { kind: 'id', ids };
+}
+
+/** The criteria with these Users in the place of {@link MEMBER_USERS}. */
+export function withMemberUsers(criteria: Criteria, users: Criteria): Criteria {
+  if (criteria === MEMBER_USERS) return users;
+  if (!mentionsMemberUsers(criteria) || (criteria.kind !== 'and' && criteria.kind !== 'or')) return criteria;
+  const of = criteria.of.map((one) => withMemberUsers(one, users));
   return criteria.kind === 'and' ? and(of) : { ...criteria, of };
+}
+
+/** No policy can say it, so it stands beside other conditions at most, and inside no chain. */
+export function mentionsMemberUsers(criteria: Criteria): boolean {
+  if (criteria === MEMBER_USERS) return true;
+  return (criteria.kind === 'and' || criteria.kind === 'or') && criteria.of.some(mentionsMemberUsers);
 }

@@ -9,6 +9,7 @@ import type {
 } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
+import { answeredBy } from '../evaluate/deciding.js';
 import { evaluateCriteria } from '../evaluate/evaluate-criteria.js';
 import type { GuardedKey } from '../contract.js';
 import { homeOf } from '../home-of.js';
@@ -175,13 +176,16 @@ async function visibleEntry(
 }
 
 async function grantsOfVersion(
-  { store, caller }: Reading,
+  { store, caller, options }: Reading,
   { resource }: StoredResource,
   grants: readonly AccessRule[],
 ): Promise<readonly AccessRule[]> {
-  const within = { store, project: homeOf(resource.resourceType, caller), overlay: NO_OVERLAY };
+  const scope = { project: homeOf(resource.resourceType, caller), overlay: NO_OVERLAY, now: Date.now() };
   const granting: AccessRule[] = [];
-  for (const rule of grants) if (await evaluateCriteria(rule.criteria, resource, within)) granting.push(rule);
+  for (const rule of grants) {
+    const holds = evaluateCriteria(rule.criteria, resource, scope);
+    if (await answeredBy(store, holds, options)) granting.push(rule);
+  }
   return granting;
 }
 

@@ -4,7 +4,7 @@ import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import type { MemberCaller } from '../caller.js';
-import { decide } from '../decide.js';
+import { readsAll } from '../decide.js';
 
 /**
  * The id of the Patient whose compartment a RelatedPerson sees: `RelatedPerson.patient` while the record is active
@@ -95,5 +95,5 @@ function isOwn({ profile }: MemberCaller, id: string | undefined): boolean {
 }
 
 function linksAnyone(caller: MemberCaller): boolean {
-  return caller.admin || (decide(caller, 'Patient', 'read') ?? []).some(({ criteria }) => criteria.kind === 'all');
+  return caller.admin || readsAll(caller, 'Patient');
 }

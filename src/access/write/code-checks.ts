@@ -2,30 +2,28 @@ import { FhirError } from '../../fhir/error.js';
 import { refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceKey } from '../../store/store.js';
 import type { Caller, MemberCaller } from '../caller.js';
-import type { ReadyWrite } from './ready-write.js';
+import { writtenKey, type AddedWrite, type ReadyWrite } from './ready-write.js';
 
 /**
  * The writes of a commit with a check before each of a Binary: no member writes one that a Bot of the project has as its
  * code. Bots act with rights of their own, and change through administrators' operations only: whoever wants other code
  * makes another Binary, and an administrator points the Bot to it.
  *
- * It is decided in the commit itself, so a Bot that is pointed to the Binary meanwhile counts.
+ * The commit itself checks it, so a Bot that is pointed to the Binary in the meantime counts.
  */
 export function withCodeChecks(caller: Caller, writes: readonly ReadyWrite[]): readonly ReadyWrite[] {
   if (caller.kind !== 'member') return writes;
   return writes.flatMap((ready) => {
-    const { write, from } = ready;
-    return write.kind === 'unmatched' || write.key.type !== 'Binary'
-      ? [ready]
-      : [isNoCode(caller, write.key, from), ready];
+    const key = writtenKey(ready);
+    return key?.type === 'Binary' ? [isNoCode(caller, key, ready.from), ready] : [ready];
   });
 }
 
-function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): ReadyWrite {
+function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): AddedWrite {
   return {
+    role: 'added',
     write: { kind: 'unmatched', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
     from,
-    rulesForAnswer: [],
     // Which Bot it is, is not for everybody to know.
     refusal: () =>
       new FhirError(

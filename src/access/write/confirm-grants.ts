@@ -1,10 +1,10 @@
 import { and, not, or } from '../../search/criteria/criteria.js';
-import type { ResourceKey, ResourceStore } from '../../store/store.js';
-import type { MemberCaller } from '../caller.js';
+import type { ResourceKey } from '../../store/store.js';
 import { isLocal } from '../evaluate/evaluate-criteria.js';
-import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { AccessRule } from '../rule.js';
-import type { ReadyWrite } from './ready-write.js';
+import type { CommitState } from './commit-state.js';
+import { settledCriteria } from './granting.js';
+import type { AddedWrite } from './ready-write.js';
 
 /**
  * What must hold in the commit itself: one of the rules grants the resource, as the commit has it so far. Rules with
@@ -13,18 +13,15 @@ import type { ReadyWrite } from './ready-write.js';
  *
  * @param rules those that the decision found to grant it
  */
-export async function confirmGrants(
+export function confirmGrants(
+  state: CommitState,
   rules: readonly AccessRule[],
-  key: ResourceKey,
+  { project, type, id }: ResourceKey,
   from: number,
-  { store, caller }: { readonly store: ResourceStore; readonly caller: MemberCaller },
-): Promise<readonly ReadyWrite[]> {
-  const granting = await Promise.all(
-    rules.map(({ criteria }) => resolveMemberUsers(store, caller, criteria, undefined)),
-  );
+): readonly AddedWrite[] {
+  const granting = rules.map(({ criteria }) => settledCriteria(state, criteria));
   if (granting.some(isLocal)) return [];
-  const { project, type, id } = key;
   const criteria = and([{ kind: 'id', ids: [id] }, not(or(granting))]);
   const write = { kind: 'unmatched', query: { project, type, criteria } } as const;
-  return [{ write, from, rulesForAnswer: [], refusal: 'decide again' }];
+  return [{ role: 'added', write, from, refusal: 'decide again' }];
 }

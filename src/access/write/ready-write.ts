@@ -1,20 +1,47 @@
 import type { FhirError } from '../../fhir/error.js';
-import type { Write, WriteResult } from '../../store/store.js';
+import type { ResourceKey, Write } from '../../store/store.js';
+import type { GuardedResult } from '../contract.js';
 import type { AccessRule } from '../rule.js';
 
-/** A write ready for the store; `from` is the position of the caller's write that it belongs to. */
-export interface ReadyWrite {
-  readonly write: Write;
+/**
+ * A step of a decided commit. Each write of the caller's becomes one {@link OwnWrite} or {@link Unchanged}, with any number
+ * of {@link AddedWrite}s before and after it.
+ */
+export type ReadyWrite = OwnWrite | AddedWrite | Unchanged;
+
+interface Step {
+  /** Position of the caller's write that it belongs to. */
   readonly from: number;
-  /** The rules through which the caller sees the result; none for what it does not see. */
-  readonly rulesForAnswer: readonly AccessRule[];
-  /** The caller may write it but not read it. */
-  readonly unreadable?: boolean;
+}
+
+/** The caller's own write as the store carries it out. */
+export interface OwnWrite extends Step {
+  readonly role: 'own';
+  readonly write: Write;
+  /** The rules through which the caller sees the result; empty where the result holds no resource. */
+  readonly readRules: readonly AccessRule[];
+  /** The caller may write the resource but not read it. */
+  readonly unreadable?: boolean | undefined;
+}
+
+/** What must hold, or be written, together with the caller's write. */
+export interface AddedWrite extends Step {
+  readonly role: 'added';
+  readonly write: Write;
   /**
-   * For a check that this library added: the error where it fails, made with what it found (`Type/id`); `decide again`
-   * where the decision rested on what has changed meanwhile.
+   * The error where a check fails, made from the resource that it found (`Type/id`). `decide again`: the decision rests on
+   * what has changed. Default: the store's own error.
    */
-  readonly refusal?: 'decide again' | ((holder: string) => FhirError);
-  /** The result for the caller, where it is not the store's own. */
-  readonly answer?: WriteResult;
+  readonly refusal?: 'decide again' | ((holder: string) => FhirError) | undefined;
+}
+
+/** The caller's write has nothing to change. */
+export interface Unchanged extends Step {
+  readonly role: 'unchanged';
+  readonly answer: GuardedResult;
+}
+
+/** The key of the resource that a step writes or deletes; undefined where it does neither. */
+export function writtenKey(ready: ReadyWrite): ResourceKey | undefined {
+  return ready.role === 'unchanged' || ready.write.kind === 'unmatched' ? undefined : ready.write.key;
 }

@@ -1,0 +1,21 @@
+import type { CallOptions, ResourceStore, SearchQuery } from '../../store/store.js';
+
+/**
+ * A decision that may need to know whether the store holds a match for some queries. It yields each query and continues
+ * with the answer, and looks at nothing else outside: the same answers give the same decision.
+ */
+export type Deciding<Result> = Generator<SearchQuery, Result, boolean>;
+
+/** Takes a decision, with a store that answers its queries one after the other. */
+export async function answeredBy<Result>(
+  store: ResourceStore,
+  deciding: Deciding<Result>,
+  options?: CallOptions,
+): Promise<Result> {
+  let step = deciding.next();
+  while (step.done !== true) {
+    const { matches } = await store.search({ ...step.value, limit: 1 }, options);
+    step = deciding.next(matches.length > 0);
+  }
+  return step.value;
+}

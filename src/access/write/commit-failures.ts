@@ -1,0 +1,60 @@
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import type { Caller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { failedIndex, withIndex } from '../write-error.js';
+import type { AddedWrite, OwnWrite } from './ready-write.js';
+
+/** Why a store refused a commit. */
+export interface CommitFailure {
+  readonly error: FhirError;
+  /** The step that it refused. */
+  readonly step: OwnWrite | AddedWrite;
+  /** The caller's write that the step belongs to. */
+  readonly asked: GuardedWrite;
+}
+
+/** @returns undefined for an error that is about no step */
+export function commitFailure(
+  error: unknown,
+  steps: readonly (OwnWrite | AddedWrite)[],
+  writes: readonly GuardedWrite[],
+): CommitFailure | undefined {
+  const index = failedIndex(error);
+  const step = index === undefined ? undefined : steps[index];
+  return step && { error: error as FhirError, step, asked: writes[step.from]! };
+}
+
+/** True where the decision rested on what is no longer current, and the caller itself demanded no version. */
+export function isOvertaken({ error, step, asked }: CommitFailure): boolean {
+  if (step.role === 'added' && step.refusal === 'decide again') return true;
+  return (
+    error.code === 'precondition-failed' &&
+    step.write.kind !== 'unmatched' &&
+    asked.kind !== 'unmatched' &&
+    asked.expect === undefined
+  );
+}
+
+/** The store's error in the terms of the caller's write. */
+export function explainFailure({ error, step, asked }: CommitFailure, caller: Caller): FhirError {
+  const { from } = step;
+  const refusal = step.role === 'added' ? step.refusal : undefined;
+  if (refusal === 'decide again') {
+    const name = asked.kind === 'unmatched' ? asked.query.type : referenceTo(asked.key.type, asked.key.id);
+    return new FhirError('conflict', `What decides about ${name} keeps changing; try again`, {
+      details: { index: from },
+      cause: error,
+    });
+  }
+  if (refusal !== undefined) return withIndex(refusal(String(error.details?.['holder'])), from);
+  if (error.code === 'conflict' && step.write.kind === 'put' && caller.kind === 'member') {
+    // The unique text may be held in another project.
+    const { type, id } = step.write.key;
+    return new FhirError('conflict', `${referenceTo(type, id)} must be unique, but there is another one like it`, {
+      details: { index: from },
+      cause: error,
+    });
+  }
+  return withIndex(error, from);
+}

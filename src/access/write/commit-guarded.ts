@@ -1,0 +1,78 @@
+import { assertNotAborted } from '../../store/guards.js';
+import type { ResourceStore, WriteResult } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import type { Caller } from '../caller.js';
+import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
+import { coveredByWildcard } from '../fields/administrative-types.js';
+import { maskResource } from '../fields/mask-resource.js';
+import { storeWhile } from '../sign-in/current-caller.js';
+import { withCodeChecks } from './code-checks.js';
+import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js';
+import { decideMemberWrites, decideTrustedWrites } from './decide-writes.js';
+import { loadPolicyUser, withPolicyChecks } from './policy-checks.js';
+import type { OwnWrite, ReadyWrite } from './ready-write.js';
+import { LENIENT, strictnessFor, validateWrite } from './validate-writes.js';
+
+/** Behind `GuardedStore.commit`, where the promises are: load, decide, commit, answer. */
+export async function commitGuarded(
+  store: ResourceStore,
+  caller: Caller,
+  writes: readonly GuardedWrite[],
+  options: CommitOptions | undefined,
+): Promise<readonly GuardedResult[]> {
+  const strictness = await strictnessFor(store, caller, writes, options);
+  // What a member writes is held to the definitions once the fields that it cannot see are back in.
+  const asked = caller.kind === 'member' ? LENIENT : strictness;
+  for (const [index, write] of writes.entries()) if (write.kind === 'put') validateWrite(write, index, asked);
+  // An administrator who was demoted since it signed in writes no policies.
+  const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
+  return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {
+    const decided =
+      caller.kind === 'member'
+        ? await decideMemberWrites(store, { caller, strictness }, writes, options)
+        : await decideTrustedWrites(store, caller, writes, options);
+    const policyUser = await loadPolicyUser(store, caller, decided, options);
+    const ready = withPolicyChecks(caller, withCodeChecks(caller, decided), policyUser);
+    const steps = ready.filter((one) => one.role !== 'unchanged');
+    assertNotAborted(options);
+    options?.onCommit?.();
+    try {
+      const results = await target.commit(
+        steps.map(({ write }) => write),
+        options && { signal: options.signal },
+      );
+      return answersOf(ready, steps, results, caller);
+    } catch (error) {
+      const failure = commitFailure(error, steps, writes);
+      if (failure === undefined) throw error;
+      const explained = explainFailure(failure, caller);
+      if (isOvertaken(failure)) return new Overtaken(explained);
+      throw explained;
+    }
+  });
+}
+
+/** One answer per write of the caller's. */
+function answersOf(
+  ready: readonly ReadyWrite[],
+  steps: readonly ReadyWrite[],
+  results: readonly WriteResult[],
+  caller: Caller,
+): readonly GuardedResult[] {
+  const resultOf = new Map(steps.map((step, index) => [step, results[index]!]));
+  return ready.flatMap((one) => {
+    if (one.role === 'added') return [];
+    return [one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller)];
+  });
+}
+
+function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, caller: Caller): GuardedResult {
+  if (result.kind !== 'put') return result;
+  const resource = maskResource(result.resource, readRules, caller.kind === 'member' ? caller.rules : undefined);
+  return { ...result, resource, ...(unreadable === true ? { unreadable } : {}) };
+}
+
+/** True for what members write by no other right than that of an administrator. */
+function isForAdministrators(write: GuardedWrite): boolean {
+  return write.kind !== 'unmatched' && write.key.type !== 'User' && !coveredByWildcard(write.key.type);
+}

@@ -1,0 +1,113 @@
+import { notFound } from '../../fhir/not-found.js';
+import { referenceTo } from '../../fhir/reference.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { ReadResult, ResourceKey } from '../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { decide } from '../decide.js';
+import { withMemberUsers } from '../evaluate/member-users.js';
+import type { WrittenResources } from '../evaluate/written-resources.js';
+import { secretFields } from '../fields/administrative-types.js';
+import { homeOf } from '../home-of.js';
+import { assertPolicyWrite } from '../policy/assert-policy-write.js';
+import { restrictQuery } from '../read/restrict-query.js';
+import { unrestrictedRule } from '../rule.js';
+import type { DecidedWrite } from './decided-write.js';
+import type { ReadyWrite } from './ready-write.js';
+import { sideWritesOfDelete, sideWritesOfPut } from './side-writes.js';
+import { stamp } from './stamp.js';
+import { uniqueKeysOf } from './unique-keys.js';
+import { withWhatStays } from './what-stays.js';
+
+/** What a write of trusted code is decided on. Immutable. */
+export interface TrustedState {
+  readonly caller: SystemCaller | ServerCaller;
+  /** By `Type/id`, the resources that a write rests on; the others are not loaded. */
+  readonly stored: ReadonlyMap<string, ReadResult>;
+  /** The Users who are members of the project; undefined where no write asks for them. */
+  readonly memberUsers: Criteria | undefined;
+  readonly written: WrittenResources;
+}
+
+/**
+ * Decides one write of trusted code, which no policy binds. It may write secrets, but no result has them.
+ *
+ * @param from position of the write in its commit
+ * @throws FhirError the denial
+ */
+export function decideTrusted(state: TrustedState, write: GuardedWrite, from: number): DecidedWrite<TrustedState> {
+  switch (write.kind) {
+    case 'put':
+      return decidePut(state, write, from);
+    case 'delete':
+      return decideDelete(state, write, from);
+    case 'unmatched':
+      return { ready: [unmatched(state, write, from)], state };
+  }
+}
+
+function unmatched(
+  { caller, memberUsers }: TrustedState,
+  { query }: GuardedWrite & { kind: 'unmatched' },
+  from: number,
+): ReadyWrite {
+  const rulesOf = (type: string): ReturnType<typeof decide> => decide(caller, type, 'search');
+  const restricted = restrictQuery(caller, query, rulesOf(query.type) ?? [], rulesOf);
+  const criteria = memberUsers === undefined ? restricted.criteria : withMemberUsers(restricted.criteria, memberUsers);
+  return { role: 'own', write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, readRules: [] };
+}
+
+function decideDelete(
+  state: TrustedState,
+  write: GuardedWrite & { kind: 'delete' },
+  from: number,
+): DecidedWrite<TrustedState> {
+  const { caller } = state;
+  const { mustExist, ...deletion } = write;
+  const { type, id } = write.key;
+  const earlier = state.written.get(type, id);
+  const stored = earlier === undefined ? state.stored.get(referenceTo(type, id)) : undefined;
+  if (mustExist === true && write.expect === undefined && stored?.status === 'missing') throw notFound({ type, id });
+  const before = earlier ?? (stored?.status === 'found' ? stored.resource : null);
+  // What a removed membership linked is recorded, so the version that was loaded must be the one that goes.
+  const expect =
+    type === 'ProjectMembership' && stored !== undefined
+      ? (write.expect ?? { version: stored.status === 'found' ? stored.versionId : null })
+      : write.expect;
+  const key = { ...write.key, project: homeOf(type, caller) };
+  return {
+    ready: [
+      ...sideWritesOfDelete(key, caller, from, before),
+      { role: 'own', write: { ...deletion, key, expect }, from, readRules: [] },
+    ],
+    state: { ...state, written: state.written.with(type, id, null, false) },
+  };
+}
+
+function decidePut(
+  state: TrustedState,
+  write: GuardedWrite & { kind: 'put' },
+  from: number,
+): DecidedWrite<TrustedState> {
+  const { caller } = state;
+  const { type, id } = write.key;
+  const key: ResourceKey = { ...write.key, project: homeOf(type, caller) };
+  if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
+  const { keepSecrets: _, generatedId: _g, ...put } = write;
+  const stored = state.stored.get(referenceTo(type, id));
+  const { resource: settled, expect } = withWhatStays(caller, write, stored);
+  const resource = stamp(settled, caller);
+  const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
+  return {
+    ready: [
+      ...sideWritesOfPut(key, from),
+      {
+        role: 'own',
+        write: { ...put, key, resource, expect, unique },
+        from,
+        readRules: [unrestrictedRule('trusted code', secretFields(type))],
+      },
+    ],
+    state: { ...state, written: state.written.with(type, id, resource, false) },
+  };
+}

@@ -1,0 +1,45 @@
+import { NONE } from '../../search/criteria/criteria.js';
+import type { GuardedWrite } from '../contract.js';
+import { decide } from '../decide.js';
+import type { Deciding } from '../evaluate/deciding.js';
+import { homeOf } from '../home-of.js';
+import { restrict, type SearchRules } from '../read/restrict.js';
+import type { CommitState } from './commit-state.js';
+import { decideDelete } from './decide-delete.js';
+import { decidePut } from './decide-put.js';
+import type { DecidedWrite } from './decided-write.js';
+import { settledCriteria } from './granting.js';
+
+/**
+ * Decides one write of a member. It changes nothing: all that it rests on is in the state and in the answers to the
+ * queries that it yields.
+ *
+ * @param from position of the write in its commit
+ * @throws FhirError the denial
+ */
+export function decideWrite(state: CommitState, write: GuardedWrite, from: number): Deciding<DecidedWrite> {
+  switch (write.kind) {
+    case 'put':
+      return decidePut(state, write, from);
+    case 'delete':
+      return decideDelete(state, write, from);
+    case 'unmatched':
+      return decideUnmatched(state, write, from);
+  }
+}
+
+/** The check asks about what the caller may search only. */
+// eslint-disable-next-line require-yield -- answered from the state alone
+function* decideUnmatched(
+  state: CommitState,
+  { query }: GuardedWrite & { kind: 'unmatched' },
+  from: number,
+): Deciding<DecidedWrite> {
+  const { caller } = state;
+  const rulesOf: SearchRules = (type) => decide(caller, type, 'search');
+  const rules = rulesOf(query.type);
+  const restricted = rules === null ? NONE : restrict(query.criteria, query.type, rules, rulesOf);
+  const criteria = settledCriteria(state, restricted);
+  const write = { kind: 'unmatched', query: { ...query, criteria, project: homeOf(query.type, caller) } } as const;
+  return { ready: [{ role: 'own', write, from, readRules: [] }], state };
+}

@@ -1,0 +1,60 @@
+import { FhirError } from '../../fhir/error.js';
+import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { answeredBy } from '../evaluate/deciding.js';
+import { WrittenResources } from '../evaluate/written-resources.js';
+import { withIndex } from '../write-error.js';
+import type { CommitState } from './commit-state.js';
+import { decideTrusted, type TrustedState } from './decide-trusted.js';
+import { decideWrite } from './decide-write.js';
+import type { DecidedWrite } from './decided-write.js';
+import { loadStored } from './load-stored.js';
+import { loadTrusted } from './load-trusted.js';
+import type { ReadyWrite } from './ready-write.js';
+import { assertWithinReach } from './trusted-reach.js';
+
+/** Loads what the writes of a member rest on, and decides them. */
+export async function decideMemberWrites(
+  store: ResourceStore,
+  who: Pick<CommitState, 'caller' | 'strictness'>,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<readonly ReadyWrite[]> {
+  const stored = await loadStored(store, who.caller, writes, options);
+  const state: CommitState = { ...who, stored, written: WrittenResources.none(stored.now) };
+  return decideInOrder(state, writes, (now, write, from) => answeredBy(store, decideWrite(now, write, from), options));
+}
+
+/** Loads what the writes of trusted code rest on, and decides them. */
+export async function decideTrustedWrites(
+  store: ResourceStore,
+  caller: SystemCaller | ServerCaller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<readonly ReadyWrite[]> {
+  for (const [from, write] of writes.entries()) assertWithinReach(caller, write, from);
+  const loaded = await loadTrusted(store, caller, writes, options);
+  const state: TrustedState = { caller, ...loaded, written: WrittenResources.none(Date.now()) };
+  return decideInOrder(state, writes, decideTrusted);
+}
+
+async function decideInOrder<State>(
+  first: State,
+  writes: readonly GuardedWrite[],
+  decide: (state: State, write: GuardedWrite, from: number) => DecidedWrite<State> | Promise<DecidedWrite<State>>,
+): Promise<readonly ReadyWrite[]> {
+  const ready: ReadyWrite[] = [];
+  let state = first;
+  for (const [from, write] of writes.entries()) {
+    try {
+      const decided = await decide(state, write, from);
+      ready.push(...decided.ready);
+      state = decided.state;
+    } catch (error) {
+      const isLocated = !(error instanceof FhirError) || error.details?.['index'] !== undefined;
+      throw isLocated ? error : withIndex(error, from);
+    }
+  }
+  return ready;
+}

@@ -1,0 +1,9 @@
+import type { CommitState } from './commit-state.js';
+import type { ReadyWrite } from './ready-write.js';
+
+/** A write, decided. */
+export interface DecidedWrite<State = CommitState> {
+  readonly ready: readonly ReadyWrite[];
+  /** What the next write is decided on. */
+  readonly state: State;
+}

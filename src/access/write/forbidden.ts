@@ -1,0 +1,17 @@
+import { FhirError } from '../../fhir/error.js';
+import type { Interaction } from '../rule.js';
+
+/** No rule of the caller allows the interaction with any resource of the type, or with one that it reads. */
+export function forbidden(type: string, interaction: Interaction): FhirError {
+  const operations = type === 'Project' && interaction !== 'create' ? undefined : OPERATIONS.get(type);
+  const hint = operations === undefined ? '' : `; use ${operations}`;
+  return new FhirError('forbidden', `Not allowed to ${interaction} ${type}${hint}`);
+}
+
+/** The operations that write what the repository and mutations do not. */
+const OPERATIONS: ReadonlyMap<string, string> = new Map([
+  ['Bot', 'createBot or updateBot'],
+  ['ClientApplication', 'createClient, updateClient or rotateClientSecret'],
+  ['Project', 'createProject'],
+  ['ProjectMembership', 'invite, updateMember or removeMember'],
+]);

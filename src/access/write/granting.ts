@@ -1,0 +1,62 @@
+import { referenceTo } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { decide } from '../decide.js';
+import type { Deciding } from '../evaluate/deciding.js';
+import { evaluateCriteria, isLocal } from '../evaluate/evaluate-criteria.js';
+import { withMemberUsers } from '../evaluate/member-users.js';
+import { overlaidWith } from '../evaluate/overlay.js';
+import { homeOf } from '../home-of.js';
+import type { AccessRule, Interaction } from '../rule.js';
+import type { CommitState } from './commit-state.js';
+
+/** The rules that grant an interaction with a resource as the commit would have it. */
+export function* grantingRules(
+  state: CommitState,
+  interaction: Interaction,
+  resource: AnyResource,
+): Deciding<readonly AccessRule[]> {
+  const granting: AccessRule[] = [];
+  for (const rule of decide(state.caller, resource.resourceType, interaction) ?? []) {
+    if (yield* grants(state, rule, resource)) granting.push(rule);
+  }
+  return granting;
+}
+
+/**
+ * The same for a resource as a write finds it. What earlier writes of the commit change may take it away from the caller,
+ * and never gives it what it did not see: asking the store about what it holds unseen would reveal that it is there.
+ */
+export function* grantingRulesBefore(
+  state: CommitState,
+  interaction: Interaction,
+  before: AnyResource,
+): Deciding<readonly AccessRule[]> {
+  const { resourceType: type, id } = before;
+  if (state.written.get(type, id!) !== undefined) return yield* grantingRules(state, interaction, before);
+  const granted = state.stored.granted.get(referenceTo(type, id!))?.rules;
+  const rules = (decide(state.caller, type, interaction) ?? []).filter((rule) => granted?.has(rule) === true);
+  if (state.written.isEmpty) return rules;
+  const still: AccessRule[] = [];
+  for (const rule of rules) if (yield* grants(state, rule, before)) still.push(rule);
+  return still;
+}
+
+export function* canRead(state: CommitState, before: AnyResource): Deciding<boolean> {
+  return (yield* grantingRulesBefore(state, 'read', before)).length > 0;
+}
+
+export function* grants(state: CommitState, rule: AccessRule, resource: AnyResource): Deciding<boolean> {
+  if (rule.criteria.kind === 'all') return true;
+  const { caller, written, stored } = state;
+  const criteria = settledCriteria(state, rule.criteria);
+  // A chain may lead back to the resource itself, which then counts as it is decided on and not as it is stored.
+  const overlay = isLocal(criteria) ? written : overlaidWith(written, resource, stored.now);
+  const scope = { project: homeOf(resource.resourceType, caller), overlay, now: stored.now };
+  return yield* evaluateCriteria(criteria, resource, scope);
+}
+
+/** Criteria that a store understands. */
+export function settledCriteria({ stored: { memberUsers } }: CommitState, criteria: Criteria): Criteria {
+  return memberUsers === undefined ? criteria : withMemberUsers(criteria, memberUsers);
+}

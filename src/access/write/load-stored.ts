@@ -1,0 +1,34 @@
+import { referenceTo } from '../../fhir/reference.js';
+import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { MemberCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { grantedBefore } from '../evaluate/granted-before.js';
+import { loadMemberUsers, mentionsMemberUsers } from '../evaluate/member-users.js';
+import { homeOf } from '../home-of.js';
+import type { StoredState } from './commit-state.js';
+
+/** Loads what the writes of a member are decided on. */
+export async function loadStored(
+  store: ResourceStore,
+  caller: MemberCaller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<StoredState> {
+  const keys = writes.flatMap((write) =>
+    write.kind === 'unmatched' ? [] : [{ ...write.key, project: homeOf(write.key.type, caller) }],
+  );
+  const found = await store.read(keys, options);
+  const deleted = new Set(
+    keys.flatMap(({ type, id }, index) => (found[index]!.status === 'gone' ? [referenceTo(type, id)] : [])),
+  );
+  const types = new Set(writes.map((write) => (write.kind === 'unmatched' ? write.query.type : write.key.type)));
+  const memberUsers = [...types].some((type) => needsMemberUsers(caller, type))
+    ? await loadMemberUsers(store, caller, options)
+    : undefined;
+  const granted = await grantedBefore({ store, caller }, keys, found, memberUsers, options);
+  return { deleted, granted, memberUsers, now: Date.now() };
+}
+
+function needsMemberUsers({ rules }: MemberCaller, type: string): boolean {
+  return rules.rulesFor(type).some(({ criteria }) => mentionsMemberUsers(criteria));
+}

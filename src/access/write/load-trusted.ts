@@ -1,0 +1,41 @@
+import { referenceTo } from '../../fhir/reference.js';
+import type { CallOptions, ResourceKey, ResourceStore } from '../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { decide } from '../decide.js';
+import { loadMemberUsers, mentionsMemberUsers } from '../evaluate/member-users.js';
+import { homeOf } from '../home-of.js';
+import type { TrustedState } from './decide-trusted.js';
+import { restsOnStored } from './what-stays.js';
+
+/** Loads what writes of trusted code are decided on: for most of them nothing. */
+export async function loadTrusted(
+  store: ResourceStore,
+  caller: SystemCaller | ServerCaller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<Pick<TrustedState, 'stored' | 'memberUsers'>> {
+  const keys = new Map<string, ResourceKey>();
+  const written = new Set<string>();
+  for (const write of writes) {
+    if (write.kind === 'unmatched') continue;
+    const { type, id } = write.key;
+    const name = referenceTo(type, id);
+    const needed = write.kind === 'put' ? restsOnStored(caller, write) : !written.has(name) && looksFirst(write);
+    if (needed) keys.set(name, { ...write.key, project: homeOf(type, caller) });
+    written.add(name);
+  }
+  const found = keys.size === 0 ? [] : await store.read([...keys.values()], options);
+  const stored = new Map(Array.from(keys.keys(), (name, index) => [name, found[index]!]));
+  const asksForUsers = writes.some(
+    (write) =>
+      write.kind === 'unmatched' &&
+      decide(caller, write.query.type, 'search')?.some(({ criteria }) => mentionsMemberUsers(criteria)),
+  );
+  return { stored, memberUsers: asksForUsers ? await loadMemberUsers(store, caller, options) : undefined };
+}
+
+/** What a removed membership linked is recorded. */
+function looksFirst({ key, mustExist, expect }: GuardedWrite & { kind: 'delete' }): boolean {
+  return key.type === 'ProjectMembership' || (mustExist === true && expect === undefined);
+}

@@ -1,0 +1,36 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { and, not, refersTo } from '../../search/criteria/criteria.js';
+import { SERVER_SCOPE, type ResourceKey, type Write } from '../../store/store.js';
+import { formerMembershipWrite } from './former-memberships.js';
+import type { AddedWrite } from './ready-write.js';
+
+// Memberships lie in their projects. Above the projects is a directory with an entry per membership that says in which, so
+// that a membership alone is enough to sign in. Its id is therefore unique over all projects.
+
+/** Enters a membership that is written. */
+export function directoryEntry(key: ResourceKey, from: number): readonly AddedWrite[] {
+  const elsewhere = and([
+    { kind: 'id', ids: [key.id] },
+    not(refersTo('project', { type: 'Project', id: key.project })),
+  ]);
+  const project = { reference: referenceTo('Project', key.project) };
+  const resource = { resourceType: key.type, id: key.id, project };
+  const writes: Write[] = [
+    { kind: 'unmatched', query: { project: SERVER_SCOPE, type: key.type, criteria: elsewhere } },
+    { kind: 'put', key: { ...key, project: SERVER_SCOPE }, resource },
+  ];
+  return writes.map((write) => ({ role: 'added', write, from }));
+}
+
+/**
+ * Removes the entry of a membership that is deleted, and records what the membership linked.
+ *
+ * @param before the membership; null where there is none in this project, and the entry belongs to another one
+ */
+export function directoryRemoval(key: ResourceKey, from: number, before: AnyResource | null): readonly AddedWrite[] {
+  if (before === null) return [];
+  const former = formerMembershipWrite(key.project, before);
+  const removal: Write = { kind: 'delete', key: { ...key, project: SERVER_SCOPE } };
+  return [removal, ...(former === undefined ? [] : [former])].map((write) => ({ role: 'added', write, from }));
+}

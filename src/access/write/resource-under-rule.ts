@@ -1,0 +1,53 @@
+import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { compileFhirPath } from '../../fhirpath/compile.js';
+import type { Deciding } from '../evaluate/deciding.js';
+import { keepFields, type KeptFields } from '../fields/keep-fields.js';
+import { withoutSecrets } from '../fields/mask-resource.js';
+import type { AccessRule } from '../rule.js';
+import { fixedLink } from '../sign-in/related-patient.js';
+import type { CommitState } from './commit-state.js';
+import { grants } from './granting.js';
+import { stamp, withoutVersion } from './stamp.js';
+
+/** What a write replaces; `before` and `shown` are null where something new is created. */
+export interface Replaced {
+  readonly before: AnyResource | null;
+  /** The same as the writer is shown it. */
+  readonly shown: AnyResource | null;
+  /** The writer may not read it. */
+  readonly unread: boolean;
+  /** The elements that are guarded from the writer. */
+  readonly kept: ReadonlySet<string>;
+}
+
+/** The resource as the rule lets it be stored; a `forbidden` error where it does not. */
+export function* resourceUnderRule(
+  state: CommitState,
+  rule: AccessRule,
+  asked: AnyResource,
+  { before, shown, unread, kept }: Replaced,
+): Deciding<KeptFields | FhirError> {
+  const type = asked.resourceType;
+  const link = unread ? fixedLink(state.caller, asked) : [];
+  const fixed = keepFields(before, asked, { kept, readonly: [...rule.readonlyFields, ...link], shown, unread });
+  if (fixed instanceof FhirError) return fixed;
+  // Decided on as it will be stored: what `meta` says of author, project and time is not for the writer to claim.
+  const after = stamp(withoutVersion(fixed.after), state.caller);
+  if (!(yield* grants(state, rule, after))) {
+    return new FhirError(
+      'forbidden',
+      `Not allowed to write a ${type} like this: it would lie outside what the access policy grants`,
+    );
+  }
+  if (!rule.writeConstraints.every((expression) => constraintHolds(expression, before, after))) {
+    return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
+  }
+  return { after, kept: fixed.kept };
+}
+
+function constraintHolds(expression: string, before: AnyResource | null, after: AnyResource): boolean {
+  const [was, is] = [before === null ? [] : withoutSecrets(before), withoutSecrets(after)];
+  const result = compileFhirPath(expression, after.resourceType)(is, { before: was, after: is });
+  return result.length === 1 && result[0] === true;
+}

@@ -1,0 +1,30 @@
+import { FhirError } from '../../fhir/error.js';
+import type { ServerCaller, SystemCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { decide } from '../decide.js';
+import { isAboveProjects } from '../fields/administrative-types.js';
+import { withIndex } from '../write-error.js';
+
+/**
+ * Trusted code is bound by no policy, but by its place: one project, or what is above projects.
+ *
+ * @throws FhirError `forbidden` - the resource lies in no project of the caller's, or above projects and out of its reach
+ */
+export function assertWithinReach(caller: SystemCaller | ServerCaller, write: GuardedWrite, from: number): void {
+  if (write.kind === 'unmatched') return;
+  const { type, id } = write.key;
+  if (caller.kind === 'server') {
+    if (decide(caller, type, 'update') !== null) return;
+    const message = `serverCaller() without a project reaches Users and Projects only, not ${type}`;
+    throw withIndex(new FhirError('forbidden', message), from);
+  }
+  if (!isAboveProjects(type) || (type === 'Project' && id === caller.project && write.kind === 'put')) return;
+  const what = type === 'User' ? 'Users are' : id === caller.project ? 'Deleting a Project is' : 'Other Projects are';
+  throw withIndex(outOfReach(what), from);
+}
+
+/** @param what the subject and its verb: `Users are` */
+export function outOfReach(what: string): FhirError {
+  const message = `${what} out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  return new FhirError('forbidden', message);
+}

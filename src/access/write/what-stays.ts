@@ -1,0 +1,63 @@
+import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { Expectation, ReadResult } from '../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../caller.js';
+import type { GuardedWrite } from '../contract.js';
+import { secretFields } from '../fields/administrative-types.js';
+import { keepSecrets } from './keep-secrets.js';
+import { ownProjectWrite } from './own-project-write.js';
+import { isSystemBot } from './system-bot.js';
+import { outOfReach } from './trusted-reach.js';
+
+type Put = GuardedWrite & { kind: 'put' };
+
+/**
+ * True for what trusted code may only write on top of what is stored: a project's own code its Project and its Bots, and
+ * resources whose secrets stay where they are left out.
+ */
+export function restsOnStored(caller: SystemCaller | ServerCaller, write: Put): boolean {
+  return isOwnPut(caller, write) || keepsSecrets(write);
+}
+
+/**
+ * The resource with what it leaves out and what must stay, and the version that this was decided on.
+ *
+ * @param found what is stored, where the write {@link restsOnStored}
+ * @throws FhirError `forbidden` - it touches what belongs to the operator
+ */
+export function withWhatStays(
+  caller: SystemCaller | ServerCaller,
+  write: Put,
+  found: ReadResult | undefined,
+): { readonly resource: AnyResource; readonly expect: Expectation | undefined } {
+  const { resource, expect } = write;
+  if (!restsOnStored(caller, write)) return { resource, expect };
+  const stored = found?.status === 'found' ? found : undefined;
+  const isOwn = isOwnPut(caller, write);
+  const settled = isOwn ? ownPut(write, found, stored?.resource) : resource;
+  const kept = keepsSecrets(write) && stored !== undefined ? keepSecrets(stored.resource, settled) : settled;
+  const version = stored?.versionId ?? (isOwn ? null : undefined);
+  return { resource: kept, expect: expect ?? (version === undefined ? undefined : { version }) };
+}
+
+function isOwnPut(caller: SystemCaller | ServerCaller, { key: { type } }: Put): boolean {
+  return caller.kind === 'system' && (type === 'Project' || type === 'Bot');
+}
+
+function keepsSecrets({ key, keepSecrets }: Put): boolean {
+  return keepSecrets === true && secretFields(key.type).length > 0;
+}
+
+/** What a project's own code may make of its Project or of a Bot. */
+function ownPut({ key, resource }: Put, found: ReadResult | undefined, stored: AnyResource | undefined): AnyResource {
+  if (key.type === 'Bot') {
+    if ([resource, stored].some((one) => one !== undefined && isSystemBot(one))) {
+      throw outOfReach('A Bot with "system": true is');
+    }
+    return resource;
+  }
+  if (found?.status === 'gone') throw outOfReach('Bringing back a deleted Project is');
+  const settled = ownProjectWrite(stored, resource);
+  if (settled instanceof FhirError) throw settled;
+  return settled;
+}
