@@ -243,8 +243,8 @@ describe('@skip and @include', () => {
 });
 
 describe('stored data that is not as it should be', () => {
-  test('gives null or what it means, never an error', async () => {
-    const { data } = await openClinic([
+  test('takes a single value for a list of one; what is of another type is null and an error', async () => {
+    const { ask } = await openClinic([
       {
         resourceType: 'Patient',
         id: '1',
@@ -259,7 +259,8 @@ describe('stored data that is not as it should be', () => {
     const query = `{ Patient(id: 1) {
       active birthDate name { family given } telecom { value } maritalStatus { text } contact { gender }
     } }`;
-    expect(await data(query)).toEqual({
+    const result = await ask(query);
+    expect(result.data).toEqual({
       Patient: {
         active: null,
         birthDate: null,
@@ -269,5 +270,12 @@ describe('stored data that is not as it should be', () => {
         contact: null,
       },
     });
+    expect(failures(result)).toEqual([
+      'corrupt at Patient.active (2:7)',
+      'corrupt at Patient.birthDate (2:14)',
+      'corrupt at Patient.telecom.0 (2:46)',
+      'corrupt at Patient.telecom.3 (2:46)',
+      'corrupt at Patient.maritalStatus (2:64)',
+    ]);
   });
 });

@@ -1,27 +1,44 @@
+import { FhirError } from '../../fhir/error.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt } from '../graphql-js.js';
 import { scalarOf } from '../schema/scalars.js';
 
 /**
- * How a stored primitive becomes a value of its scalar, for data that is not as the definitions say: a number written as
- * a string counts, what cannot be a value of the scalar is null, and nothing complex ever passes for a leaf.
+ * How a stored value becomes one of the scalar that a FHIR primitive has in GraphQL. Stored data may be older than its
+ * checks, or written past them.
  *
- * @param type FHIR primitive type
+ * A decimal that is written as a text counts, as in HL7's own examples; nothing else is converted.
+ *
+ * @returns undefined for a value that is none of the scalar, be it a missing one
  */
-export function completeLeaf(type: string): (value: unknown) => unknown {
-  const scalar = scalarOf(type);
-  if (scalar === GraphQLBoolean) return (value) => (typeof value === 'boolean' ? value : null);
-  if (scalar === GraphQLInt || scalar === GraphQLFloat) return completeNumber;
-  return completeText;
+export function completeLeaf(primitive: string): (value: unknown) => unknown {
+  const scalar = scalarOf(primitive);
+  if (scalar === GraphQLBoolean) return completeBoolean;
+  if (scalar === GraphQLInt) return completeInt;
+  return scalar === GraphQLFloat ? completeFloat : completeText;
 }
 
-function completeNumber(value: unknown): number | null {
-  if (typeof value === 'number') return value;
-  if (typeof value !== 'string' || value.trim() === '') return null;
-  const number = Number(value);
-  return Number.isFinite(number) ? number : null;
+/** The error of a stored value that is not of its type. The value stays unnamed, since it may be clinical. */
+export function wrongType(type: string): FhirError {
+  return new FhirError('corrupt', `The stored value is not of type ${type}`);
 }
 
-function completeText(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+function completeText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
+
+function completeBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+/** GraphQL's Int and FHIR's integer both have 32 bits. */
+function completeInt(value: unknown): number | undefined {
+  return typeof value === 'number' && (value | 0) === value ? value : undefined;
+}
+
+function completeFloat(value: unknown): number | undefined {
+  const number = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+/** See https://hl7.org/fhir/R4/datatypes.html#decimal. */
+const DECIMAL = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;

@@ -11,8 +11,9 @@ import type {
   SearchEdge,
   Selection,
 } from '../plan/plan.js';
+import { RESOURCE } from '../schema/fields.js';
 import { compileItemFilter } from './item-filter.js';
-import { completeLeaf } from './complete-leaf.js';
+import { completeLeaf, wrongType } from './complete-leaf.js';
 import {
   CANONICAL_TEXT,
   resolvableCanonical,
@@ -105,22 +106,40 @@ function compileField(field: PlannedField, type: string): Writer {
 }
 
 function primitive(field: PrimitiveField): Writer {
-  const { key, name } = field;
-  const complete = completeLeaf(field.type);
-  return (source, out) => {
-    out[key] = complete(source[name]);
+  const { key, name, type } = field;
+  const complete = completeLeaf(type);
+  return (source, out, _, run) => {
+    const leaf = complete(source[name]);
+    if (leaf !== undefined) out[key] = leaf;
+    else writeOther(field, type, source[name], out, run);
   };
 }
 
 /** Arrays keep their null placeholders, which hold the place of values that have extensions only. */
 function primitives(field: PrimitiveField): Writer {
-  const { key, name } = field;
-  const complete = completeLeaf(field.type);
+  const { key, name, type } = field;
+  const complete = completeLeaf(type);
   return (source, out, container, run) => {
-    const items = itemsOf(source[name]);
-    const values = items === null ? null : shapeItems(field, field.type, items, out, container, run);
-    out[key] = values === null ? null : values.map(complete);
+    const items = shapedItems(field, type, itemsOf(source[name]), out, container, run);
+    if (items === null) return;
+    const values = new Array<unknown>(items.length);
+    out[key] = values;
+    for (let index = 0; index < items.length; index += 1) {
+      const leaf = complete(items[index]);
+      values[index] = leaf ?? null;
+      if (leaf === undefined) failOther(field, type, items[index], out, run, index);
+    }
   };
+}
+
+/** Writes null for a value that is not of its type: an error, but for what is missing. */
+function writeOther(field: PlannedField, type: string, value: unknown, out: Output, run: Run): void {
+  out[field.key] = null;
+  failOther(field, type, value, out, run);
+}
+
+function failOther(field: PlannedField, type: string, value: unknown, out: Output, run: Run, index?: number): void {
+  if (value !== undefined && value !== null) run.fail(out, field, wrongType(type), index);
 }
 
 function compileChoice(field: ChoiceField): Writer {
@@ -133,44 +152,56 @@ function compileChoice(field: ChoiceField): Writer {
 }
 
 function compileObject(field: ObjectField): Writer {
-  const { key, name } = field;
-  const project = projectorOf(field.selection);
+  const { key, name, selection } = field;
+  const project = projectorOf(selection);
   return (source, out, container, run) => {
-    const value = asObject(source[name]);
-    out[key] = value === null ? null : project(value, container, run);
+    const value = source[name];
+    if (isJsonObject(value)) out[key] = project(value, container, run);
+    else writeOther(field, selection.type, value, out, run);
   };
 }
 
 function compileObjects(field: ObjectField): Writer {
-  const { key, name } = field;
-  const project = projectorOf(field.selection);
+  const { key, name, selection } = field;
+  const project = projectorOf(selection);
   return (source, out, container, run) => {
     const items = keptItems(field, source[name], out, container, run);
     if (items === null) return;
-    const projected: (Output | null)[] = new Array<Output | null>(items.length);
-    for (let index = 0; index < items.length; index += 1) {
-      const item = asObject(items[index]);
-      projected[index] = item === null ? null : project(item, container, run);
-    }
+    const projected = new Array<Output | null>(items.length);
     out[key] = projected;
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index];
+      if (isJsonObject(item)) projected[index] = project(item, container, run);
+      else {
+        projected[index] = null;
+        failOther(field, selection.type, item, out, run, index);
+      }
+    }
   };
 }
 
 function compileInlineResource(field: InlineResourceField): Writer {
   const { key, name } = field;
-  const project = (value: unknown, container: AnyResource, run: Run): Output | null => {
-    const type = isJsonObject(value) ? knownTypeOf(value) : undefined;
+  const project = (value: JsonObject, container: AnyResource, run: Run): Output | null => {
+    const type = knownTypeOf(value);
     if (type === undefined) return null;
-    return projectorOf(run.options.selections.forType(field.selections, type))(value as JsonObject, container, run);
+    return projectorOf(run.options.selections.forType(field.selections, type))(value, container, run);
   };
   if (!field.array) {
     return (source, out, container, run) => {
-      out[key] = project(source[name], container, run);
+      const value = source[name];
+      if (isJsonObject(value)) out[key] = project(value, container, run);
+      else writeOther(field, RESOURCE, value, out, run);
     };
   }
   return (source, out, container, run) => {
     const items = keptItems(field, source[name], out, container, run);
-    if (items !== null) out[key] = items.map((item) => project(item, container, run));
+    if (items === null) return;
+    out[key] = items.map((item, index) => {
+      if (isJsonObject(item)) return project(item, container, run);
+      failOther(field, RESOURCE, item, out, run, index);
+      return null;
+    });
   };
 }
 
@@ -235,14 +266,32 @@ function keptItems(
   run: Run,
 ): readonly unknown[] | null {
   const items = itemsOf(value);
+  const type = field.kind === 'object' ? field.selection.type : RESOURCE;
+  if (items === null || field.filter === undefined) return shapedItems(field, type, items, out, container, run);
+  try {
+    return shapeItems(field, type, filterOf(field, run)(items, container), out, container, run);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+/** What `@first` and `@slice` leave of the items; null (and `out` is written) where there is no list. */
+function shapedItems(
+  field: PlannedField,
+  type: string,
+  items: readonly unknown[] | null,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): readonly unknown[] | null {
   if (items === null) {
     out[field.key] = null;
     return null;
   }
-  const type = field.kind === 'object' ? field.selection.type : 'Resource';
+  if (field.shaping === undefined) return items;
   try {
-    const kept = field.filter === undefined ? items : filterOf(field, run)(items, container);
-    return shapeItems(field, type, kept, out, container, run);
+    return shapeItems(field, type, items, out, container, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;

@@ -55,26 +55,43 @@ export function fieldErrors(
   if (faults.length === 0) return [];
   const byObject = Map.groupBy(faults, ({ out }) => out);
   const errors: ResponseError[] = [];
-  const visit = (value: unknown, path: readonly (string | number)[]): void => {
-    if (typeof value !== 'object' || value === null) return;
+  const visit = (
+    value: unknown,
+    path: Path,
+    ofItems?: ReadonlyMap<number | undefined, readonly FieldFault[]>,
+  ): void => {
     if (Array.isArray(value)) {
-      value.forEach((item, index) => visit(item, [...path, index]));
+      value.forEach((item, index) => {
+        const place = [...path, index];
+        for (const fault of ofItems?.get(index) ?? []) errors.push(fieldError(fault, place));
+        visit(item, place);
+      });
       return;
     }
+    if (typeof value !== 'object' || value === null) return;
     const own = byObject.get(value as Output);
     const byKey = own === undefined ? undefined : Map.groupBy(own, ({ key }) => key);
     for (const [key, inner] of Object.entries(value)) {
-      for (const fault of byKey?.get(key) ?? []) errors.push(fieldError(fault, [...path, responseKey(key)].slice(1)));
-      if (!isFlattened(value as Output, key)) visit(inner, [...path, responseKey(key)]);
-      else if (Array.isArray(inner)) inner.forEach((item) => visit(item, path));
-      else visit(inner, path);
+      const place = [...path, responseKey(key)];
+      const faults = byKey?.get(key) ?? [];
+      if (isFlattened(value as Output, key)) {
+        for (const fault of faults) errors.push(fieldError(fault, place));
+        for (const item of Array.isArray(inner) ? (inner as unknown[]) : [inner]) visit(item, path);
+      } else {
+        for (const fault of faults) if (fault.index === undefined) errors.push(fieldError(fault, place));
+        visit(inner, place, faults.length === 0 ? undefined : Map.groupBy(faults, ({ index }) => index));
+      }
     }
   };
   visit(holder, []);
   return errors;
 }
 
-function fieldError({ location, error }: FieldFault, path: readonly (string | number)[]): ResponseError {
+type Path = readonly (string | number)[];
+
+/** @param place the path from the holder of the data */
+function fieldError({ location, error }: FieldFault, place: Path): ResponseError {
+  const path = place.slice(1);
   return {
     message: error.message,
     ...(location === undefined ? {} : { locations: [location] }),

@@ -38,6 +38,8 @@ export interface ReferenceHole {
 export interface FieldFault {
   readonly out: Output;
   readonly key: string;
+  /** The item of a list that failed; undefined for the field as a whole. */
+  readonly index: number | undefined;
   readonly location: Location | undefined;
   readonly error: FhirError;
 }
@@ -121,13 +123,22 @@ export class Run implements StepMeter {
     return level;
   }
 
-  /** Makes a field null and remembers why. Limits and aborts end the request instead. */
-  fail(out: Output, field: { readonly key: string; readonly location: Location | undefined }, error: unknown): void {
+  /**
+   * Makes a field null and remembers why. Limits and aborts end the request instead.
+   *
+   * @param index the item that failed, where the field holds a list, which its caller makes null
+   */
+  fail(
+    out: Output,
+    { key, location }: { readonly key: string; readonly location: Location | undefined },
+    error: unknown,
+    index?: number,
+  ): void {
     if (error instanceof LimitError) throw error;
     const known = maskError(error);
     if (known.code === 'aborted') throw known;
-    out[field.key] = null;
-    this.faults.push({ out, key: field.key, location: field.location, error: known });
+    if (index === undefined) out[key] = null;
+    this.faults.push({ out, key, index, location, error: known });
     if (this.faults.length > this.options.limits.errors) throw tooManyErrors(this.options.limits);
   }
 
