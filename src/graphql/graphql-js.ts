@@ -53,8 +53,9 @@ export {
 export { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql/type/scalars.js';
 export { DirectiveLocation } from 'graphql/language/directiveLocation.js';
 export { GraphQLDirective, specifiedDirectives } from 'graphql/type/directives.js';
-export { SchemaMetaFieldDef, TypeMetaFieldDef } from 'graphql/type/introspection.js';
+export { SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef } from 'graphql/type/introspection.js';
 export { GraphQLSchema } from 'graphql/type/schema.js';
+export { sortValueNode } from 'graphql/utilities/sortValueNode.js';
 export { printSchema } from 'graphql/utilities/printSchema.js';
 export { typeFromAST } from 'graphql/utilities/typeFromAST.js';
 export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';

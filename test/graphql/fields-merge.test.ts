@@ -1,10 +1,11 @@
 import fc from 'fast-check';
+import { parseValue, print, visit } from 'graphql/index.js';
 import { describe, expect, test } from 'vitest';
 import { OverlappingFieldsCanBeMergedRule, parse, validate, type DocumentNode } from '../../src/graphql/graphql-js.js';
 import { fragmentsOf } from '../../src/graphql/plan/collect-fields.js';
 import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { findMergeErrors } from '../../src/graphql/validation/fields-merge.js';
-import { cases } from '../support/chance.js';
+import { cases, SEED } from '../support/chance.js';
 
 const schema = new FhirSchema('standard');
 
@@ -56,6 +57,35 @@ describe('fields that cannot be merged', () => {
       '{ ObservationList { hasMember { resource { subject { a: reference } ... on Observation { subject { a: display } } } } } }',
       '"reference" and "display" are different fields',
     ],
+    // A text that may be null is not one that never is.
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: __typename } ... on Group { a: name } } } } }',
+      'they return conflicting types "String!" and "String"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: active } ... on Group { a: __typename } } } } }',
+      'they return conflicting types "Boolean" and "String!"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: __typename } ... on Group { a: identifier { id } } } } } }',
+      'they return conflicting types "String!" and "[Identifier]"',
+    ],
+    [
+      '{ ObservationList { subject { resource { ... on Patient { a: name { b: __typename } } ... on Group { a: identifier { b: id } } } } } }',
+      'they return conflicting types "String!" and "String"',
+    ],
+    [
+      '{ __schema { a: types { name } } __schema { a: directives { name } } }',
+      '"types" and "directives" are different fields',
+    ],
+    [
+      'mutation { PatientCreate(res: { active: true, gender: "male" }) { id } PatientCreate(res: { gender: "female", active: true }) { id } }',
+      'they have differing arguments',
+    ],
+    [
+      'mutation { PatientCreate(res: { name: [{ family: "a" }, { family: "b" }] }) { id } PatientCreate(res: { name: [{ family: "b" }, { family: "a" }] }) { id } }',
+      'they have differing arguments',
+    ],
   ])('%s', (query, reason) => {
     const found = conflicts(query);
     expect(found).toHaveLength(1);
@@ -70,6 +100,11 @@ describe('fields that can', () => {
     '{ Patient(id: 1) { name(use: old, _count: 1) { id } name(_count: 1, use: old) { text } } }',
     'query($u: String) { Patient(id: 1) { name(use: $u) { id } name(use: $u) { text } } }',
     '{ ObservationList { subject { resource { ... on Patient { a: gender } ... on Group { a: type } } } } }',
+    '{ ObservationList { subject { resource { ... on Patient { a: __typename } ... on Group { a: __typename } } } } }',
+    `mutation {
+      PatientCreate(res: { active: true, name: [{ use: "old", family: "a" }], gender: "male" }) { id }
+      PatientCreate(res: { gender: "male", name: [{ family: "a", use: "old" }], active: true }) { gender }
+    }`,
     '{ ObservationList { subject { resource { ... on Patient { a: active } ... on Group { a: active } } } } }',
     `{ ObservationList { subject { resource {
       ... on Patient { a: photo { b: title } } ... on Group { a: identifier { b: value } }
@@ -98,6 +133,8 @@ const GROUP = oneOf(
   [1, 'a: quantity'],
   [1, 'name'],
   [2, 'b: type'],
+  [2, 'b: __typename'],
+  [1, '__typename'],
   // Beside Patient.photo and Patient.contact, whose shape these have, if not what is inside.
   [3, 'd: identifier { e: value }'],
   [1, 'd: identifier { e: period { start } }'],
@@ -115,7 +152,17 @@ const { patient, resource } = fc.letrec<{ patient: string; resource: string }>((
   patient: fc.oneof(
     {
       weight: 6,
-      arbitrary: oneOf([9, 'id'], [9, 'a: id'], [6, 'active'], [6, 'b: birthDate'], [1, 'a: gender'], [1, 'a: active']),
+      arbitrary: oneOf(
+        [9, 'id'],
+        [9, 'a: id'],
+        [6, 'active'],
+        [6, 'b: birthDate'],
+        [1, 'a: gender'],
+        [1, 'a: active'],
+        [2, 'b: __typename'],
+        [3, '__typename'],
+        [1, 'a: __typename'],
+      ),
     },
     { weight: 2, arbitrary: oneOf([1, '...f'], [1, '...g'], [1, '...h']) },
     {
@@ -133,7 +180,15 @@ const { patient, resource } = fc.letrec<{ patient: string; resource: string }>((
   resource: fc.oneof(
     {
       weight: 4,
-      arbitrary: oneOf([6, 'id'], [6, 'a: id'], [1, 'a: resourceType'], [3, 'meta { id }'], [1, 'a: meta { id }']),
+      arbitrary: oneOf(
+        [6, 'id'],
+        [6, 'a: id'],
+        [1, 'a: resourceType'],
+        [3, 'meta { id }'],
+        [1, 'a: meta { id }'],
+        [3, '__typename'],
+        [1, 'a: __typename'],
+      ),
     },
     { weight: 1, arbitrary: fc.constant('...r') },
     { weight: 2, arbitrary: within('... on Patient {', tie('patient'), '}') },
@@ -193,3 +248,45 @@ test('says of random documents what graphql-js says', () => {
   expect(conflicting).toBeGreaterThan(runs / 10);
   expect(conflicting).toBeLessThan((runs * 9) / 10);
 });
+
+/** Input objects, some of them equal but for the order of their keys. */
+const { object: inputObject } = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('"a"', '"b"', '1', '1.0', 'true', 'null', '$v', '"""a"""') },
+    { weight: 1, arbitrary: fc.array(tie('value'), { maxLength: 2 }).map((items) => `[${items.join(', ')}]`) },
+    { weight: 2, arbitrary: tie('object') },
+  ),
+  object: fc
+    .uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c2', 'c10'), tie('value')), {
+      minLength: 1,
+      maxLength: 3,
+      selector: ([name]) => name,
+    })
+    .map((fields) => `{ ${fields.map(([name, value]) => `${name}: ${value}`).join(', ')} }`),
+}));
+
+test('says of random input objects what graphql-js says', () => {
+  const same = { equal: 0, different: 0 };
+  fc.assert(
+    fc.property(fc.tuple(inputObject, inputObject, fc.boolean()), ([one, other, reversed]) => {
+      const second = reversed ? reversedKeys(one) : other;
+      const query = `query ($v: String) { PatientList(name: ${one}) { id } PatientList(name: ${second}) { id } }`;
+      const document = parse(query);
+      const expected = validate(schema, document, [OverlappingFieldsCanBeMergedRule]).length > 0;
+      same[expected ? 'different' : 'equal'] += 1;
+      expect(findMergeErrors(schema, document, fragmentsOf(document)).length > 0, query).toBe(expected);
+    }),
+    { seed: SEED, numRuns: cases(200, 100) },
+  );
+  expect(Math.min(same.equal, same.different)).toBeGreaterThan(10);
+});
+
+/** The same input object with the keys of each object in reverse order. */
+function reversedKeys(text: string): string {
+  const value = parseValue(text);
+  return print(
+    visit(value, {
+      ObjectValue: { leave: (node) => ({ ...node, fields: [...node.fields].reverse() }) },
+    }),
+  );
+}

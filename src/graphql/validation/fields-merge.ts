@@ -1,12 +1,16 @@
 import {
   getNamedType,
-  getNullableType,
   GraphQLError,
   isCompositeType,
   isListType,
+  isNonNullType,
   isObjectType,
   Kind,
   print,
+  SchemaMetaFieldDef,
+  sortValueNode,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -177,7 +181,7 @@ class MergeCheck {
   #argumentsOf(node: FieldNode): string {
     let text = this.#arguments.get(node);
     if (text === undefined) {
-      const given = (node.arguments ?? []).map(({ name, value }) => `${name.value}:${print(value)}`);
+      const given = (node.arguments ?? []).map(({ name, value }) => `${name.value}:${print(sortValueNode(value))}`);
       this.#arguments.set(node, (text = given.sort().join()));
     }
     return text;
@@ -190,17 +194,16 @@ class MergeCheck {
   }
 }
 
-/** Lists alike and the same scalar at the end; any two composite types go together, as their fields are compared next. */
+/** Lists and nulls alike, and the same scalar at the end; any two composite types go together, as their fields are compared next. */
 function haveSameShape(one: GraphQLOutputType | undefined, two: GraphQLOutputType | undefined): boolean {
   if (one === two || one === undefined || two === undefined) return true;
+  if (isNonNullType(one) || isNonNullType(two)) {
+    return isNonNullType(one) && isNonNullType(two) && haveSameShape(one.ofType, two.ofType);
+  }
   if (isListType(one) || isListType(two)) {
-    return isListType(one) && isListType(two) && haveSameShape(itemOf(one), itemOf(two));
+    return isListType(one) && isListType(two) && haveSameShape(one.ofType, two.ofType);
   }
   return (isCompositeType(one) && isCompositeType(two)) || getNamedType(one).name === getNamedType(two).name;
-}
-
-function itemOf(list: { readonly ofType: GraphQLOutputType }): GraphQLOutputType {
-  return getNullableType(list.ofType) as GraphQLOutputType;
 }
 
 /** Groups of fields that one object can have together: those of a type, with those of the interfaces it may implement. */
@@ -227,7 +230,14 @@ function insideOf(occurrences: Occurrences): readonly FieldScope[] {
   });
 }
 
-/** Undefined for `__typename`, which every type has. */
+/** Undefined for a field that its parent lacks, which other rules report. */
 function fieldTypeOf(parent: GraphQLCompositeType, name: string): GraphQLOutputType | undefined {
+  const meta = META_FIELDS.get(name);
+  if (meta !== undefined) return meta.type;
   return 'getFields' in parent ? parent.getFields()[name]?.type : undefined;
 }
+
+/** The fields of introspection, which no type lists. */
+const META_FIELDS = new Map(
+  [TypeNameMetaFieldDef, SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]),
+);
