@@ -77,7 +77,8 @@ describe('the schema for tools', () => {
         expect(strict(theirs![field.name]!.type)).toBe(strict(ours![field.name]!.type));
         const args = (of: typeof ours): unknown =>
           of![field.name]!.args.map((one) => `${one.name}: ${strict(one.type)}`);
-        expect(args(theirs)).toEqual(args(ours));
+        // Of the two names of a read's id tools are told one, and that it is needed.
+        expect(args(theirs)).toEqual(field.kind === 'read' ? ['id: ID!'] : args(ours));
       }
     }
   });
@@ -108,10 +109,27 @@ describe('the schema for tools', () => {
     expect(() => completeSchema(['HumanName'])).toThrow('Unknown resource type');
   });
 
+  test('says that a read needs its id, under the one name of the specification', async () => {
+    const { args } = whole.getQueryType()!.getFields()['Patient']!;
+    expect(args.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual(['id: ID!']);
+    expect(printFhirSchema({ types: FEW })).toContain('id: ID!\n  ): Patient');
+    const query = '{ __type(name: "Query") { fields { name args { name type { kind ofType { name } } } } } }';
+    const { __type } = (await clinic.data(query, {}, { introspection: { types: FEW } })) as {
+      __type: { fields: { name: string; args: unknown[] }[] };
+    };
+    expect(__type.fields.find(({ name }) => name === 'Patient')!.args).toEqual([
+      { name: 'id', type: { kind: 'NON_NULL', ofType: { name: 'ID' } } },
+    ]);
+    expect(await clinic.data('{ Patient(_id: "1") { id } }')).toEqual({ Patient: { id: '1' } });
+    expect(await clinic.data('query ($id: ID) { Patient(id: $id) { id } }', { id: '1' })).toEqual({
+      Patient: { id: '1' },
+    });
+  });
+
   test('takes the strict documents of the guide', () => {
     const documents = [
       '{ PatientList(address_city: "Bern", _sort: "-birthdate", _count: 2) { id name(use: "official") { given } } }',
-      'query ($c: String, $id: ID) { PatientConnection(cursor: $c) { next edges { resource { id } } } Patient(id: $id) { id } }',
+      'query ($c: String, $id: ID!) { PatientConnection(cursor: $c) { next edges { resource { id } } } Patient(id: $id) { id } }',
       '{ ObservationList { subject { resource { id ... on Patient { birthDate } } } performer { resource(type: Organization) { id } } } }',
       '{ PatientList { ObservationList(_reference: subject, code: ["a", "b"]) { valueQuantity { value } } } }',
       '{ PatientList { ProvenanceList(_reference: "target", _filter: "recorded gt 2020") { id } } }',

@@ -42,8 +42,8 @@ type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
 /**
  * The whole schema as graphql-js builds them, for tools: introspection and SDL. Queries are checked against `FhirSchema`,
- * which is made of the same descriptors and takes more: tokens and numbers where text is meant, fields directly on
- * `resource`, in dialect `hl7` choices by their base names.
+ * which is made of the same descriptors and takes more: tokens and numbers where text is meant, `_id` for the `id` of a
+ * read, fields directly on `resource`, in dialect `hl7` choices by their base names.
  *
  * @param types resource types to keep, in the root and behind references; undefined: all
  * @throws FhirError `invalid` - one of them is no resource type
@@ -112,6 +112,8 @@ class SchemaBuilder {
    */
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
     const all = argumentsOf(field, (name) => this.#input(name));
+    // Queries may say `_id` instead, so the engine demands neither; tools are told the one name of the specification.
+    if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
     if (this.kept.size <= MANY || isMeantFor(parent, field.type)) return all;
     return Object.fromEntries(Object.entries(all).filter(([name]) => SEARCH_CONTROLS.has(name)));
