@@ -137,5 +137,9 @@ function assertCarriedOut(
   if (operation !== 'mutation') throw new FhirError('unsupported', `A ${operation} cannot be executed here`);
   if (focus !== undefined)
     throw new FhirError('unsupported', 'A mutation is about the whole service, not one instance');
-  if (readonly === true) throw new FhirError('forbidden', 'This request may only read; send the mutation by POST');
+  if (readonly === true) {
+    throw new FhirError('forbidden', 'This request may only read; send the mutation by POST', {
+      details: { readonly: true },
+    });
+  }
 }

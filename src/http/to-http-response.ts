@@ -26,6 +26,7 @@ const FHIR_JSON = 'application/fhir+json';
  * |---|---|---|
  * | GraphQL result, accepted as `application/json` | 200; 401 and 5xx where nothing was answered for such a reason | the result |
  * | GraphQL result, accepted as `application/graphql-response+json` | 200 with data, else that of the error | the result |
+ * | GraphQL result of a mutation that was sent by GET | 405 with `allow: POST` | the result |
  * | resource | 200 | the resource, with `etag` and `last-modified` of its version |
  * | undefined, null | 204 | none |
  * | `FhirError` | its own | its OperationOutcome |
@@ -64,6 +65,11 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
   const wantsGraphql = request !== undefined && prefersGraphql(headerOf(request, 'accept') ?? '');
   const failed = result.data === undefined || result.data === null ? result.errors?.[0] : undefined;
   const code = failed === undefined ? undefined : errorCodeOf(failed.extensions.code);
+  // A mutation by GET: https://graphql.github.io/graphql-over-http/draft/#sec-GET.
+  if (code === 'forbidden' && failed?.extensions.details?.['readonly'] === true) {
+    const type = wantsGraphql ? GRAPHQL_RESPONSE : 'application/json';
+    return send(status ?? 405, type, result, { allow: 'POST', ...headers });
+  }
   const own = code === undefined ? 200 : ERROR_CODES[code].status;
   // Older clients take any other status for a broken connection and never look at the errors.
   const sent = wantsGraphql || own === 401 || own >= 500 ? own : 200;

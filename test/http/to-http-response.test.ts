@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode, FhirError } from '../../src/fhir/error.js';
+import { systemCaller } from '../../src/access/caller.js';
+import { createAllowList } from '../../src/graphql/documents/allow-list.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
 import { HttpRequestError } from '../../src/http/http-request-error.js';
 import { toHttpResponse } from '../../src/http/to-http-response.js';
 
@@ -81,6 +86,35 @@ describe('a GraphQL result', () => {
   ])('where %.80s is accepted', (accept, newer) => {
     const type = newer ? GRAPHQL : 'application/json';
     expect(toHttpResponse(partly, accepting(accept)).headers['content-type']).toBe(`${type}; charset=utf-8`);
+  });
+
+  test('of a mutation by GET is 405 for every client, and names the method to use', async () => {
+    const documents = createAllowList({ write: 'mutation { PatientDelete(id: "1") }', read: '{ PatientList { id } }' });
+    const answer = async (id: string, accept: string) => {
+      const http = { method: 'GET', url: `/$graphql?documentId=${id}`, headers: { accept } };
+      const request = readGraphqlRequest(http);
+      const store = new MemoryStore();
+      const result = await executeFhirGraphql(request.query, {
+        ...request,
+        store,
+        caller: systemCaller('p'),
+        documents,
+      });
+      return toHttpResponse(result, { request: http });
+    };
+    for (const accept of ['application/json', GRAPHQL]) {
+      const { status, headers, body } = await answer('write', accept);
+      expect([status, headers['allow']]).toEqual([405, 'POST']);
+      expect(JSON.parse(body)).toMatchObject({
+        errors: [
+          { message: 'This request may only read; send the mutation by POST', extensions: { code: 'forbidden' } },
+        ],
+      });
+      const read = await answer('read', accept);
+      expect([read.status, read.headers['allow']]).toEqual([200, undefined]);
+    }
+    // What else is forbidden is another matter.
+    expect(toHttpResponse(failed('forbidden'), accepting(GRAPHQL)).headers['allow']).toBeUndefined();
   });
 
   test('keeps the status and headers that the host chose', () => {
