@@ -1,9 +1,8 @@
-import { FhirError } from '../../fhir/error.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
-import { evaluateTexts, type Variables } from '../plan/arguments.js';
 import type { ReadEdge } from '../plan/plan.js';
 import { absence, call } from './call.js';
+import { readId } from './read-id.js';
 import { projectResource } from './project.js';
 import type { ReadHole, Run } from './run.js';
 import type { Waiting } from './waiting.js';
@@ -14,7 +13,7 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
   for (const { edge, holes } of waiting) {
     for (const { out } of holes) {
       try {
-        const id = idOf(edge, run.options.variables);
+        const id = readId(edge, run.options.variables);
         const result = isResourceId(id) ? results.get(id)! : MISSING;
         if (result.status !== 'found') throw absence(result, `${edge.type}/${id.slice(0, 64)}`);
         run.spendRows(1, edge.selection);
@@ -33,19 +32,11 @@ async function readAll(
 ): Promise<ReadonlyMap<string, ReadResult>> {
   const { store, variables } = run.options;
   const { type } = waiting[0]!.edge;
-  const asked = waiting.flatMap(({ edge }) => evaluateTexts(edge.id, variables)?.slice(0, 1) ?? []);
-  const ids = [...new Set(asked.filter(isResourceId))];
+  const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
   if (ids.length === 0) return new Map();
   const keys = ids.map((id) => ({ type, id }));
   const found = await call(run, () => store.read(keys, { signal: run.deadline.signal }));
   return new Map(ids.map((id, index) => [id, found[index]!]));
-}
-
-/** @throws FhirError `invalid` - there is no id */
-function idOf({ id }: ReadEdge, variables: Variables): string {
-  const [text] = evaluateTexts(id, variables) ?? [];
-  if (text === undefined) throw new FhirError('invalid', 'Argument "id" must be given');
-  return text;
 }
 
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });

@@ -2,7 +2,7 @@ import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
-import { evaluate } from '../plan/arguments.js';
+import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence, call } from './call.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
@@ -32,7 +32,7 @@ export async function fillReferences(
 ): Promise<void> {
   const { variables } = run.options;
   const [{ edge: first }] = waiting as readonly [Waiting<ReferenceEdge, ReferenceHole>];
-  const type = evaluate(first.type, variables) as string | undefined;
+  const type = evaluateSingle('type', first.type, variables) as string | undefined;
   const find = await findAll(
     first,
     waiting.length === 1 ? waiting[0]!.holes : waiting.flatMap(({ holes }) => holes),

@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { asObject, type AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
-import { evaluate, type Argument, type Variables } from '../plan/arguments.js';
+import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
 import { type ItemFilter } from './run.js';
 
@@ -21,7 +21,7 @@ export function compileItemFilter(filter: ElementFilter, variables: Variables, m
     const wanted = evaluate(value, variables);
     if (wanted !== undefined) predicates.push(equality(name, wanted));
   }
-  const expression = evaluate(filter.fhirpath, variables);
+  const expression = evaluateSingle('fhirpath', filter.fhirpath, variables);
   if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type, meter));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);

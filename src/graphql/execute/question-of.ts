@@ -1,5 +1,5 @@
 import { evaluate, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
-import type { Edge, SearchEdge } from '../plan/plan.js';
+import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
 
 /**
  * Names what an edge asks the store, apart from the resources it asks for. Edges of one level with the same question share
@@ -11,17 +11,21 @@ import type { Edge, SearchEdge } from '../plan/plan.js';
  * | reference | same kind, possible targets and `type:` |
  * | reverse search | same search, page and shape |
  *
- * @returns undefined for an edge that always has a call of its own: a search at the root
+ * @returns undefined for an edge that shares no call: a search at the root, and a read that names no single resource
  */
 export function questionOf(edge: Edge, variables: Variables): string | undefined {
   switch (edge.kind) {
     case 'read':
-      return `read ${edge.type}`;
+      return hasId(edge, variables) ? `read ${edge.type}` : undefined;
     case 'reference':
       return JSON.stringify(['reference', edge.canonical, edge.targets, evaluate(edge.type, variables)]);
     case 'search':
       return edge.reverse === undefined ? undefined : reverseQuestion(edge, variables);
   }
+}
+
+function hasId({ id }: ReadEdge, variables: Variables): boolean {
+  return evaluateTexts(id, variables)?.length === 1;
 }
 
 function reverseQuestion(edge: SearchEdge, variables: Variables): string {

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { searchParameters } from '../../fhir/definitions.js';
-import { evaluate, evaluateTexts, type Variables } from '../plan/arguments.js';
+import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { argumentName } from '../schema/fields.js';
 import { pageNumber } from './item-filter.js';
@@ -23,7 +23,7 @@ export interface SearchArguments {
 
 /** @throws FhirError `invalid` - an argument that no search can have, whatever it says */
 export function searchArguments(edge: SearchEdge, variables: Variables): SearchArguments {
-  const expression = evaluate(edge.fhirpath, variables);
+  const expression = evaluateSingle('fhirpath', edge.fhirpath, variables);
   return {
     parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
       const texts = evaluateTexts(values, variables);
@@ -33,7 +33,10 @@ export function searchArguments(edge: SearchEdge, variables: Variables): SearchA
     sort: evaluateTexts(edge.sort, variables),
     count: pageNumber('_count', edge.count, variables),
     fhirpath: expression === undefined ? undefined : String(expression),
-    reference: edge.reverse === undefined ? undefined : referenceCode(edge.type, evaluate(edge.reverse, variables)),
+    reference:
+      edge.reverse === undefined
+        ? undefined
+        : referenceCode(edge.type, evaluateSingle('_reference', edge.reverse, variables)),
     offset: pageNumber('_offset', edge.offset, variables) || undefined,
   };
 }

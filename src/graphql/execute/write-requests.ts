@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { WriteRequest } from '../../interactions/write-request.js';
-import { evaluateJson, evaluateTexts, type Variables } from '../plan/arguments.js';
+import { evaluateJson, evaluateSingleText, type Variables } from '../plan/arguments.js';
 import type { WriteField } from '../plan/plan.js';
 import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
 import { readInput } from './read-input.js';
@@ -57,9 +57,7 @@ function idOf(field: WriteField, variables: Variables): string {
 }
 
 function text(name: string, { args }: WriteField, variables: Variables): string | undefined {
-  const texts = evaluateTexts(args[name], variables);
-  if (texts === undefined || texts.length === 1) return texts?.[0];
-  throw new FhirError('invalid', `Argument "${name}" must be a single value`);
+  return evaluateSingleText(name, args[name], variables);
 }
 
 function input(name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {

@@ -9,8 +9,8 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
 import type { RunOptions } from '../execute/run.js';
+import { readId } from '../execute/read-id.js';
 import { searchRequest } from '../execute/search-request.js';
-import { evaluateTexts } from '../plan/arguments.js';
 import type { ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
@@ -84,8 +84,8 @@ async function explainRead(
   };
 }
 
-function idOf({ id }: ReadEdge, { options }: Explaining): string {
-  return evaluateTexts(id, options.variables)?.[0] ?? '';
+function idOf(edge: ReadEdge, { options }: Explaining): string {
+  return readId(edge, options.variables);
 }
 
 async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: Explaining): Promise<ExplainedCall> {

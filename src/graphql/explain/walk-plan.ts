@@ -1,5 +1,5 @@
 import { LimitError } from '../limits.js';
-import { evaluate, type Variables } from '../plan/arguments.js';
+import { evaluateSingle, type Variables } from '../plan/arguments.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { AnyTypeSelection, Edge, ReferenceEdge, Selection } from '../plan/plan.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
@@ -55,7 +55,7 @@ export function edgesBelow(
 
 /** The types that a reference may lead to; empty for any. */
 export function typesOf(edge: ReferenceEdge, variables: Variables): readonly string[] {
-  const type = evaluate(edge.type, variables);
+  const type = evaluateSingle('type', edge.type, variables);
   return typeof type === 'string' ? [type] : (edge.targets ?? []);
 }
 

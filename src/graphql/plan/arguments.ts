@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
 
 /** An argument's value before the variables are known. */
@@ -36,6 +37,33 @@ export function evaluate(argument: Argument | undefined, variables: Variables): 
     case 'object':
       return evaluateJson(argument, variables);
   }
+}
+
+/**
+ * The value of an argument that takes one, of which a list of one will do.
+ *
+ * @throws FhirError `invalid` - a list of several
+ */
+export function evaluateSingle(name: string, argument: Argument | undefined, variables: Variables): unknown {
+  const value = evaluate(argument, variables);
+  if (!Array.isArray(value)) return value;
+  if (value.length > 1) throw severalValues(name);
+  return value[0] ?? undefined;
+}
+
+/** {@link evaluateSingle} as a text. */
+export function evaluateSingleText(
+  name: string,
+  argument: Argument | undefined,
+  variables: Variables,
+): string | undefined {
+  const texts = evaluateTexts(argument, variables);
+  if (texts !== undefined && texts.length > 1) throw severalValues(name);
+  return texts?.[0];
+}
+
+function severalValues(name: string): FhirError {
+  return new FhirError('invalid', `Argument "${name}" must be a single value`);
 }
 
 /**
