@@ -11,7 +11,7 @@ export type {
   TypeDefinition,
 } from './fhir/model/definition-types.js';
 export type { FhirModel } from './fhir/model/fhir-model.js';
-export { R4 } from './fhir/model/r4.js';
+export { R4 } from './fhir/r4.js';
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
 export { collationKey, fold } from './search/index/fold.js';
 export { indexEntries } from './search/index/index-resource.js';

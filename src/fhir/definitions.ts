@@ -1,5 +1,5 @@
 import type { SearchParameterDefinition, TypeDefinition } from './model/definition-types.js';
-import { R4 } from './model/r4.js';
+import { R4 } from './r4.js';
 
 // What has not been given a model yet. Going away.
 

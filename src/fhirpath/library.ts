@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as fhirpath from 'fhirpath';
 import type { Model } from 'fhirpath';
 import { typeDefinition } from '../fhir/definitions.js';
-import { R4 } from '../fhir/model/r4.js';
+import { R4 } from '../fhir/r4.js';
 
 type Library = typeof fhirpath;
 

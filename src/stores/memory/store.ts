@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { R4 } from '../../fhir/model/r4.js';
+import { R4 } from '../../fhir/r4.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type {

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { R4 } from '../../fhir/model/r4.js';
+import { R4 } from '../../fhir/r4.js';
 
 /** How a `SqliteStore` behaves. */
 export interface SqliteStoreOptions {

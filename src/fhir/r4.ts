@@ -1,5 +1,5 @@
-import * as texts from '../r4-definitions.js';
-import { FhirModel } from './fhir-model.js';
+import * as texts from './r4-definitions.js';
+import { FhirModel } from './model/fhir-model.js';
 
 /**
  * FHIR R4 (4.0.1) with Medplum's types: the model of whoever names none.
