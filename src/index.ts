@@ -49,7 +49,8 @@ export type {
   ExplainedRule,
 } from './graphql/explain/explained-plan.js';
 export { explainFhirGraphql, type GraphqlExplanation } from './graphql/explain/explain-fhir-graphql.js';
-export { executeFhirGraphql, type FhirGraphqlResult, type TypedDocument } from './graphql/execute-fhir-graphql.js';
+export { executeFhirGraphql, type FhirGraphqlResult } from './graphql/execute-fhir-graphql.js';
+export type { QueryDocument, TypedContext, TypedDocument, WithVariables } from './graphql/typed-document.js';
 export { type FhirGraphqlContext } from './graphql/context.js';
 export type { Dialect } from './graphql/dialect.js';
 export type { RequestedDocument } from './graphql/documents/find-document.js';

@@ -51,7 +51,14 @@ export const ROOMS = {
       'measure-variables.ts',
     ],
     ...['schema/', 'validation/', 'plan/', 'prepare-document.ts', 'plan-cache.ts', 'documents/', 'execute/'],
-    ...['introspect/', 'coerce-variables.ts', 'context.ts', 'prepare-request.ts', 'request-cost.ts'],
+    ...[
+      'introspect/',
+      'coerce-variables.ts',
+      'context.ts',
+      'typed-document.ts',
+      'prepare-request.ts',
+      'request-cost.ts',
+    ],
     ...['execute-fhir-graphql.ts', 'explain/'],
   ],
 };

@@ -6,11 +6,10 @@ import { maskError } from '../fhir/error.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import type { FhirGraphqlContext } from './context.js';
-import { errorCodeOf, isClosed, type PersistedDocument } from './documents/documents.js';
+import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
-import type { DocumentNode } from './graphql-js.js';
 import { introspect } from './introspect/introspect.js';
 import { responseKey } from './plan/collect-fields.js';
 import { estimateCost } from './plan/estimate-cost.js';
@@ -19,6 +18,7 @@ import { partsOf, planFor } from './plan-cache.js';
 import { DocumentErrors } from './prepare-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
+import type { QueryDocument, TypedContext } from './typed-document.js';
 
 /** What goes to the client. `data` is missing when the request failed before or while it was executed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
@@ -27,11 +27,6 @@ export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   /** What the host asked to be facts beside the answer. */
   readonly extensions?: { readonly cost?: RequestCost };
 }
-
-/** A parsed document that carries the types of its result and variables, as code generators make them. */
-export type TypedDocument<Data, Variables> = DocumentNode & {
-  readonly __apiType?: ((variables: Variables) => Data) | undefined;
-};
 
 /**
  * Answers a FHIR GraphQL query, or carries out a mutation, all of it or nothing. See https://hl7.org/fhir/R4/graphql.html.
@@ -46,9 +41,10 @@ export type TypedDocument<Data, Variables> = DocumentNode & {
  * const { data } = await executeFhirGraphql('{ Patient(id: "1") { name { family } } }', { store, caller });
  */
 export async function executeFhirGraphql<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
-  query: string | DocumentNode | TypedDocument<Data, Variables> | PersistedDocument,
-  context: FhirGraphqlContext,
+  query: QueryDocument<Data, Variables>,
+  typedContext: TypedContext<NoInfer<Variables>>,
 ): Promise<FhirGraphqlResult<Data>> {
+  const context = typedContext as FhirGraphqlContext;
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
     throw new TypeError('executeFhirGraphql needs a context with a store');
   }

@@ -20,7 +20,7 @@ function compileClient(lines: string): string[] {
 
 test('graphql-codegen makes types of schema and operations that compile, and type the results', () => {
   const errors = compileClient(`
-    const { data } = await executeFhirGraphql(chart, context);
+    const { data } = await executeFhirGraphql(chart, { ...context, variables: { id: '1', code: 'x' } });
     export const birthDate: string | null | undefined = data?.Patient?.birthDate;
     export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
     export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
@@ -28,8 +28,9 @@ test('graphql-codegen makes types of schema and operations that compile, and typ
     if (doctor?.__typename === 'Practitioner') doctor.name?.[0]?.given satisfies unknown;
     export const next: string | null | undefined =
       (await executeFhirGraphql(page, context)).data?.PatientConnection?.next;
-    export const made: string | null | undefined = (await executeFhirGraphql(add, context)).data?.PatientCreate?.id;
-    export const variables: ops.AddMutationVariables = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+    const variables: ops.AddMutationVariables = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+    const added = await executeFhirGraphql(add, { ...context, variables });
+    export const made: string | null | undefined = added.data?.PatientCreate?.id;
     export const whole: Patient = { resourceType: 'Patient', birthDate: '1970-01-01' };
 
     // @ts-expect-error the query selects no such field
@@ -41,9 +42,11 @@ test('graphql-codegen makes types of schema and operations that compile, and typ
     // @ts-expect-error only a practitioner was asked for its name
     void doctor?.name;
     // @ts-expect-error the id is required
-    export const noId: ops.ChartQueryVariables = { code: 'x' };
+    void executeFhirGraphql(chart, { ...context, variables: { code: 'x' } });
+    // @ts-expect-error the id is required
+    void executeFhirGraphql(chart, context);
     // @ts-expect-error no such element
-    export const misspelt: ops.AddMutationVariables = { patient: { birthdate: '1970-01-01' } };
+    void executeFhirGraphql(add, { ...context, variables: { patient: { birthdate: '1970-01-01' } } });
   `);
   expect(errors).toEqual([]);
 });

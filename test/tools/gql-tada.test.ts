@@ -34,7 +34,7 @@ const environment = await generateOutput();
 function compileClient(lines: string): string[] {
   const client = `
     import { executeFhirGraphql, type FhirGraphqlContext } from 'fhirgraph';
-    import { initGraphQLTada, type VariablesOf } from 'gql.tada';
+    import { initGraphQLTada, type ResultOf, type VariablesOf } from 'gql.tada';
     import type { introspection } from './graphql-env.js';
     const graphql = initGraphQLTada<{
       introspection: introspection;
@@ -54,7 +54,7 @@ function compileClient(lines: string): string[] {
 
 test('gql.tada types documents by our SDL, and executeFhirGraphql their results', () => {
   const errors = compileClient(`
-    const { data } = await executeFhirGraphql(chart, context);
+    const { data } = await executeFhirGraphql(chart, { ...context, variables: { id: '1', code: ['x'] } });
     export const birthDate: string | null | undefined = data?.Patient?.birthDate;
     export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
     export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
@@ -62,8 +62,9 @@ test('gql.tada types documents by our SDL, and executeFhirGraphql their results'
     if (doctor?.__typename === 'Practitioner') doctor.name?.[0]?.given satisfies unknown;
     export const count: number | null | undefined =
       (await executeFhirGraphql(page, context)).data?.PatientConnection?.count;
-    export const made: string | null | undefined = (await executeFhirGraphql(add, context)).data?.PatientCreate?.id;
-    export const variables: VariablesOf<typeof add> = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+    const variables: VariablesOf<typeof add> = { patient: { birthDate: '1970-01-01', name: [{ family: 'A' }] } };
+    const added = await executeFhirGraphql(add, { ...context, variables });
+    export const made: string | null | undefined = added.data?.PatientCreate?.id;
 
     // @ts-expect-error the query selects no such field
     void data?.Patient?.gender;
@@ -74,15 +75,17 @@ test('gql.tada types documents by our SDL, and executeFhirGraphql their results'
     // @ts-expect-error only a practitioner was asked for its name
     void doctor?.name;
     // @ts-expect-error the id is required
-    export const noId: VariablesOf<typeof chart> = { code: ['x'] };
+    void executeFhirGraphql(chart, { ...context, variables: { code: ['x'] } });
+    // @ts-expect-error the id is required
+    void executeFhirGraphql(chart, context);
     // @ts-expect-error no such element
-    export const misspelt: VariablesOf<typeof add> = { patient: { birthdate: '1970-01-01' } };
+    void executeFhirGraphql(add, { ...context, variables: { patient: { birthdate: '1970-01-01' } } });
   `);
   expect(errors).toEqual([]);
 });
 
 test('a client that uses the types wrongly does not compile', () => {
-  const wrong = 'export const wrong: number = (await executeFhirGraphql(chart, context)).data!.Patient!.birthDate!;';
+  const wrong = 'export const wrong: number = ({} as ResultOf<typeof chart>).Patient!.birthDate!;';
   expect(compileClient(wrong)).toEqual([
     "test/tools/tada-client.ts: Type 'string' is not assignable to type 'number'.",
   ]);

@@ -1,6 +1,12 @@
 // Compiled by `npm run typecheck`, never run: the wrong lines must not compile.
 
-import { executeFhirGraphql, type FhirGraphqlContext, type FhirGraphqlResult, type TypedDocument } from 'fhirgraph';
+import {
+  executeFhirGraphql,
+  explainFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+  type TypedDocument,
+} from 'fhirgraph';
 import type { DocumentNode } from 'graphql';
 
 interface PatientQuery {
@@ -18,7 +24,7 @@ interface GeneratedDocument<Result, Variables> extends DocumentNode {
 declare const generated: GeneratedDocument<PatientQuery, { id: string }>;
 
 export async function aTypedDocumentGivesATypedResult(): Promise<readonly (string | null)[]> {
-  const result = await executeFhirGraphql(typed, context);
+  const result = await executeFhirGraphql(typed, { ...context, variables: { id: '1' } });
   // @ts-expect-error the query selects no such field
   void result.data?.Patient?.gender;
   // @ts-expect-error a patient that cannot be read is null
@@ -27,7 +33,7 @@ export async function aTypedDocumentGivesATypedResult(): Promise<readonly (strin
 }
 
 export async function soDoesAGeneratedOne(): Promise<string | undefined> {
-  const { data } = await executeFhirGraphql(generated, context);
+  const { data } = await executeFhirGraphql(generated, { ...context, variables: { id: '1' } });
   return data?.Patient?.id;
 }
 
@@ -48,21 +54,70 @@ export async function aResultTypeCanBeGivenForText(): Promise<string | undefined
 }
 
 export async function errorsSayTheirCode(): Promise<boolean | undefined> {
-  const { errors } = await executeFhirGraphql(typed, context);
+  const { errors } = await executeFhirGraphql('{ PatientList { id } }', context);
   // @ts-expect-error not one of the closed list of codes
   void (errors?.[0]?.extensions.code === 'missing');
   return errors?.some(({ extensions }) => extensions.code === 'not-found');
 }
 
 export async function theContextNeedsAStoreAndACaller(): Promise<void> {
+  const variables = { id: '1' };
   // @ts-expect-error there is no caller
-  await executeFhirGraphql(typed, { store: context.store });
+  await executeFhirGraphql(typed, { store: context.store, variables });
   // @ts-expect-error there is no store
-  await executeFhirGraphql(typed, { caller: context.caller });
+  await executeFhirGraphql(typed, { caller: context.caller, variables });
   // @ts-expect-error a caller is made by signIn or systemCaller
-  await executeFhirGraphql(typed, { store: context.store, caller: 'clinic' });
+  await executeFhirGraphql(typed, { store: context.store, caller: 'clinic', variables });
   // @ts-expect-error no such limit
-  await executeFhirGraphql(typed, { ...context, limits: { depht: 3 } });
+  await executeFhirGraphql(typed, { ...context, limits: { depht: 3 }, variables });
   // @ts-expect-error no such dialect
-  await executeFhirGraphql(typed, { ...context, dialect: 'hl8' });
+  await executeFhirGraphql(typed, { ...context, dialect: 'hl8', variables });
+}
+
+declare const allOptional: TypedDocument<PatientQuery, { readonly count?: number | null }>;
+declare const without: TypedDocument<PatientQuery, { readonly [name: string]: never }>;
+
+export async function requiredVariablesAreRequired(): Promise<void> {
+  await executeFhirGraphql(typed, { ...context, variables: { id: '1' } });
+  await explainFhirGraphql(typed, { ...context, variables: { id: '1' } });
+  // @ts-expect-error the document requires an id
+  await executeFhirGraphql(typed, { store: context.store, caller: context.caller });
+  // @ts-expect-error the document requires an id
+  await executeFhirGraphql(typed, context);
+  // @ts-expect-error the document requires an id
+  await executeFhirGraphql(typed, { ...context, variables: {} });
+  // @ts-expect-error the document requires an id
+  await executeFhirGraphql(typed, { ...context, variables: undefined });
+  // @ts-expect-error the document requires an id
+  await explainFhirGraphql(typed, context);
+}
+
+export async function variablesHaveTheirTypes(): Promise<void> {
+  // @ts-expect-error an id is text
+  await executeFhirGraphql(typed, { ...context, variables: { id: 1 } });
+  // @ts-expect-error no such variable
+  await executeFhirGraphql(typed, { ...context, variables: { id: '1', idd: '2' } });
+  // @ts-expect-error an id is text
+  await executeFhirGraphql(generated, { ...context, variables: { id: null } });
+  // @ts-expect-error a count is a number
+  await executeFhirGraphql(allOptional, { ...context, variables: { count: '1' } });
+  // @ts-expect-error the document takes no variables
+  await executeFhirGraphql(without, { ...context, variables: { id: '1' } });
+}
+
+export async function optionalVariablesMayBeMissing(): Promise<void> {
+  const { store, caller } = context;
+  await executeFhirGraphql(allOptional, { store, caller });
+  await executeFhirGraphql(allOptional, { store, caller, variables: undefined });
+  await executeFhirGraphql(allOptional, { store, caller, variables: null });
+  await executeFhirGraphql(allOptional, { store, caller, variables: {} });
+  await executeFhirGraphql(allOptional, { store, caller, variables: { count: null } });
+  await executeFhirGraphql(without, { store, caller });
+  await executeFhirGraphql(without, { store, caller, variables: {} });
+}
+
+export async function textTakesAnyVariables(variables: { [name: string]: unknown }): Promise<void> {
+  await executeFhirGraphql('{ PatientList { id } }', { ...context, variables });
+  await executeFhirGraphql(plain, { ...context, variables: { anything: 1 } });
+  await executeFhirGraphql({ documentId: 'patients' }, { ...context, variables });
 }

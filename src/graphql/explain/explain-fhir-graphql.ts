@@ -10,6 +10,7 @@ import { estimateCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepare-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
+import type { QueryDocument, TypedContext } from '../typed-document.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
@@ -35,10 +36,11 @@ export interface GraphqlExplanation {
  * @example
  * const { text } = await explainFhirGraphql('{ PatientList(gender: "male") { id } }', { store, caller });
  */
-export async function explainFhirGraphql(
-  query: RequestedDocument,
-  context: FhirGraphqlContext,
+export async function explainFhirGraphql<Variables = { [name: string]: unknown }>(
+  query: QueryDocument<unknown, Variables>,
+  typedContext: TypedContext<NoInfer<Variables>>,
 ): Promise<GraphqlExplanation> {
+  const context = typedContext as FhirGraphqlContext;
   if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
     throw new TypeError('explainFhirGraphql needs a context with a store');
   }
