@@ -27,9 +27,7 @@ export const GROUPS = [
   {
     name: 'access/evaluate',
     files: ['src/access/evaluate/'],
-    tests: [
-      'test/access/{evaluate-*,granting-rules,restrict,visible-reads,within-contexts,explain-access,binary-context}.test.ts',
-    ],
+    tests: ['test/access/{evaluate-criteria,granting-rules,visible-reads,restrict}.test.ts'],
   },
   {
     name: 'access/policy-checks',

@@ -93,7 +93,7 @@ async function tryGroup({ name, mutate, tests }) {
     // What runs while modules are loaded would need all tests once more for each mutant.
     ignoreStatic: true,
     concurrency: Number(process.env.FHIRGRAPH_MUTATION_WORKERS ?? availableParallelism()),
-    timeoutMS: 20_000,
+    timeoutMS: 10_000,
     dryRunTimeoutMinutes: 60,
     tempDirName: `${place}-sandbox`,
     ignorePatterns: ['/docs', '/bench', '/dist', '/api-reference', '/coverage'],

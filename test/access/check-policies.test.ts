@@ -6,7 +6,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import type { StoreContext } from '../../src/store/store-context.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
 import { countCalls } from '../graphql/counting-store.js';
-import { storeWith } from '../graphql/harness.js';
+import { storeWith } from '../support/store-with.js';
 import { codeOf, faultOf, overStores } from '../repository/harness.js';
 
 /** As an older version, or another program, would have written it. */

@@ -5,7 +5,8 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases } from '../support/chance.js';
-import { failures, openClinic, storeWith, type Clinic, type Sample, type Variables } from './harness.js';
+import { failures, openClinic, type Clinic, type Sample, type Variables } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 
 const PATIENTS = 4;
 const OBSERVATIONS = 3;

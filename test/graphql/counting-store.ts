@@ -1,5 +1,5 @@
 import type { ResourceStore } from '../../src/store/store.js';
-import { storeWith } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 
 /** A store that writes down each call made to it: the method and what was asked for. */
 export interface CountingStore {

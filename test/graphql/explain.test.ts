@@ -18,7 +18,8 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { signedIn, system } from '../repository/harness.js';
 import { blocksOf } from '../support/markdown.js';
 import { countCalls } from './counting-store.js';
-import { caller as trusted, put, storeWith, type Sample } from './harness.js';
+import { caller as trusted, put, type Sample } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 
 const RESOURCES: readonly Sample[] = [
   { resourceType: 'Organization', id: 'org' },

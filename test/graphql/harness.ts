@@ -70,19 +70,3 @@ export function failures({ errors }: FhirGraphqlResult): string[] {
 export function messages({ errors }: FhirGraphqlResult): string[] {
   return (errors ?? []).map(({ message }) => message);
 }
-
-/** A store that behaves as another one but where `changes` says otherwise. */
-export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>): ResourceStore {
-  return {
-    model: store.model,
-    read: (keys, options) => store.read(keys, options),
-    search: (query, options) => store.search(query, options),
-    searchByReference: (query, parameter, targets, options) =>
-      store.searchByReference(query, parameter, targets, options),
-    commit: (writes, options) => store.commit(writes, options),
-    history: (key, page, options) => store.history(key, page, options),
-    subscribe: (listener) => store.subscribe(listener),
-    close: () => store.close(),
-    ...changes,
-  };
-}

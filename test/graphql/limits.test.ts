@@ -4,7 +4,8 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/graphql/limits.js';
 import type { CallOptions } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { caller, failures, messages, openClinic, storeWith, type Clinic, type Sample } from './harness.js';
+import { caller, failures, messages, openClinic, type Clinic, type Sample } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 
 const patients = ['1', '2', '3', '4'].map((id): Sample => ({ resourceType: 'Patient', id, active: true }));

@@ -4,7 +4,8 @@ import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
-import { caller, erase, failures, messages, openClinic, storeWith, type Clinic } from './harness.js';
+import { caller, erase, failures, messages, openClinic, type Clinic } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 
 let clinic: Clinic;
 beforeAll(async () => {

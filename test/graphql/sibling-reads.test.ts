@@ -8,7 +8,8 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';
 import { countCalls, type CountingStore } from './counting-store.js';
-import { caller as trusted, failures, messages, openClinic, storeWith, type Clinic, type Sample } from './harness.js';
+import { caller as trusted, failures, messages, openClinic, type Clinic, type Sample } from './harness.js';
+import { storeWith } from '../support/store-with.js';
 
 const PATIENTS = ['a', 'b', 'c', 'd'];
 const RESOURCES: readonly Sample[] = [

@@ -14,7 +14,7 @@ import { ALL } from '../../src/search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { storeWith } from '../graphql/harness.js';
+import { storeWith } from '../support/store-with.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { namedStores } from '../support/named-stores.js';

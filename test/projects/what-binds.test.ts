@@ -14,7 +14,7 @@ import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
-import { storeWith } from '../graphql/harness.js';
+import { storeWith } from '../support/store-with.js';
 import { type Clinic, memoryStore, openClinic, patient, person, policy, put, rejection, stores } from './harness.js';
 
 const POWERS = [{ resourceType: 'Project' }, { resourceType: 'ProjectMembership' }];

@@ -1,0 +1,262 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { evaluateCriteria, isLocal } from '../../src/access/evaluate/evaluate-criteria.js';
+import { answeredBy } from '../../src/access/evaluate/deciding.js';
+import { NO_OVERLAY, overlaidWith, type Overlay } from '../../src/access/evaluate/overlay.js';
+import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { storeWith } from '../support/store-with.js';
+import { countCalls, type CountingStore } from '../graphql/counting-store.js';
+
+const token = (parameter: string, code: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code },
+});
+const [male, female, active] = [token('gender', 'male'), token('gender', 'female'), token('active', 'true')];
+/** Of an Observation: its Patient is male. */
+const ofMale: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: male };
+/** Of a Patient: a final Observation is about it. */
+const hasFinal: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: token('status', 'final') };
+
+const patient = (id: string, gender?: string): AnyResource =>
+  ({ resourceType: 'Patient', id, active: true, gender }) as never;
+const observation = (id: string, subject: string, status = 'final'): AnyResource =>
+  ({ resourceType: 'Observation', id, status, subject: { reference: subject } }) as never;
+
+const NOW = Date.UTC(2024, 4, 5);
+let counting: CountingStore;
+
+beforeEach(async () => {
+  const store = new MemoryStore();
+  const stored = [patient('boy', 'male'), patient('girl', 'female'), observation('about-girl', 'Patient/girl')];
+  await store.commit(
+    stored.map((resource) => ({
+      kind: 'put',
+      key: { project: 'clinic', type: resource.resourceType, id: resource.id! },
+      resource,
+    })),
+  );
+  counting = countCalls(store);
+});
+
+function holds(
+  criteria: Criteria,
+  resource: AnyResource,
+  overlay: Overlay = NO_OVERLAY,
+  project = 'clinic',
+): Promise<boolean> {
+  return answeredBy(counting.store, evaluateCriteria(criteria, resource, { project, overlay, now: NOW }));
+}
+
+/** A commit that writes these, over what is stored where `stored` says so. */
+function writing(
+  ...written: readonly (readonly [type: string, id: string, AnyResource | null, stored: boolean])[]
+): WrittenResources {
+  return written.reduce((overlay, one) => overlay.with(...one), WrittenResources.none(NOW));
+}
+
+describe('criteria about one resource', () => {
+  test.each<[string, Criteria, boolean]>([
+    ['all of several hold', and([male, active]), true],
+    ['not all of several hold', and([active, female]), false],
+    ['one of several holds', or([female, male]), true],
+    ['none of several holds', or([female, token('active', 'false')]), false],
+    ['a negation', not(female), true],
+    ['a negation of what holds', not(male), false],
+    ['everything', ALL, true],
+    ['nothing', NONE, false],
+    ['an id', { kind: 'id', ids: ['boy'] }, true],
+    ['another id', { kind: 'id', ids: ['girl'] }, false],
+  ])('%s: no store is asked', async (_, criteria, expected) => {
+    expect(await holds(criteria, patient('boy', 'male'))).toBe(expected);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test('its time is that of its version, and now where it has none yet', async () => {
+    const before2020 = {
+      kind: 'last-updated',
+      test: { kind: 'date', prefix: 'lt', low: Date.UTC(2020), high: Date.UTC(2020) + 1 },
+    } as const;
+    const old = { ...patient('boy'), meta: { lastUpdated: '2019-05-05T00:00:00Z' } };
+    expect(await holds(before2020, old)).toBe(true);
+    expect(await holds(before2020, patient('boy'))).toBe(false);
+    const today = { ...before2020, test: { ...before2020.test, prefix: 'eq', low: NOW, high: NOW + 1 } } as const;
+    expect(await holds(today, patient('boy'))).toBe(true);
+    const laid = overlaidWith(writing(['Patient', 'boy', patient('boy'), true]), patient('girl'), NOW);
+    expect(['boy', 'girl'].map((id) => laid.find('Patient', id)!.lastUpdated)).toEqual([NOW, NOW]);
+  });
+});
+
+describe('a chain', () => {
+  test('leads to what is stored in the project', async () => {
+    expect(await holds(ofMale, observation('o', 'Patient/boy'))).toBe(true);
+    expect(await holds(ofMale, observation('o', 'Patient/girl'))).toBe(false);
+    expect(await holds(ofMale, observation('o', 'Patient/nobody'))).toBe(false);
+    expect(await holds(ofMale, observation('o', 'Patient/boy'), NO_OVERLAY, 'other')).toBe(false);
+    expect(counting.takeCalls()).toEqual(Array(4).fill('search Patient'));
+  });
+
+  test.each(['Group/boy', 'https://x.example/Patient/boy', '#boy'])(
+    'does not lead to %s, and asks no store',
+    async (subject) => {
+      expect(await holds(ofMale, observation('o', subject))).toBe(false);
+      expect(await holds(ofMale, { resourceType: 'Observation' })).toBe(false);
+      expect(counting.takeCalls()).toEqual([]);
+    },
+  );
+
+  test('leads to what the commit writes, and not to what that replaces', async () => {
+    const about = (id: string): AnyResource => observation('o', `Patient/${id}`);
+    const overlay = writing(
+      ['Patient', 'girl', patient('girl', 'male'), true],
+      ['Patient', 'boy', patient('boy', 'female'), true],
+      ['Patient', 'new', patient('new', 'male'), false],
+    );
+    expect(await holds(ofMale, about('girl'), overlay)).toBe(true);
+    expect(await holds(ofMale, about('boy'), overlay)).toBe(false);
+    expect(await holds(ofMale, about('new'), overlay)).toBe(true);
+    expect(await holds(ofMale, about('boy'), writing(['Patient', 'boy', null, true]))).toBe(false);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test('with several references holds where one of them leads to a match, written or stored', async () => {
+    const encounter = (...ids: string[]): AnyResource =>
+      ({
+        resourceType: 'Encounter',
+        participant: ids.map((id) => ({ individual: { reference: `Practitioner/${id}` } })),
+      }) as never;
+    const store = new MemoryStore();
+    const practitioner = (id: string, gender: string): AnyResource =>
+      ({ resourceType: 'Practitioner', id, gender }) as never;
+    for (const resource of [practitioner('he', 'male'), practitioner('she', 'female')]) {
+      await store.commit([
+        { kind: 'put', key: { project: 'clinic', type: 'Practitioner', id: resource.id! }, resource },
+      ]);
+    }
+    counting = countCalls(store);
+    const byMale: Criteria = { kind: 'chain', parameter: 'participant', type: 'Practitioner', of: male };
+    const overlay = writing(
+      ['Practitioner', 'it', practitioner('it', 'other'), false],
+      ['Practitioner', 'him', practitioner('him', 'male'), false],
+    );
+    expect(await holds(byMale, encounter('it', 'she', 'he'), overlay)).toBe(true);
+    expect(await holds(byMale, encounter('it', 'she'), overlay)).toBe(false);
+    expect(counting.takeCalls()).toEqual(Array(2).fill('search Practitioner'));
+    expect(await holds(byMale, encounter('it', 'him'), overlay)).toBe(true);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+});
+
+test('each question asks the store for one match, with the options of the call', async () => {
+  const options = { signal: new AbortController().signal };
+  const asked: unknown[] = [];
+  const store = new MemoryStore();
+  const watched = storeWith(store, {
+    search: (query, given) => (asked.push([query.limit, given]), store.search(query, given)),
+  });
+  const scope = { project: 'clinic', overlay: NO_OVERLAY, now: NOW };
+  const both = or([ofMale, not(ofMale)]);
+  expect(await answeredBy(watched, evaluateCriteria(both, observation('o', 'Patient/boy'), scope), options)).toBe(true);
+  expect(asked).toEqual(Array(2).fill([1, options]));
+});
+
+describe('a reverse chain', () => {
+  test('leads to what is stored in the project', async () => {
+    expect(await holds(hasFinal, patient('girl'))).toBe(true);
+    expect(await holds(hasFinal, patient('boy'))).toBe(false);
+    expect(await holds(hasFinal, patient('girl'), NO_OVERLAY, 'other')).toBe(false);
+  });
+
+  test('leads to what the commit writes, and not to what that replaces', async () => {
+    const written = (resource: AnyResource, stored = false) => ['Observation', resource.id!, resource, stored] as const;
+    expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/boy'))))).toBe(true);
+    expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/boy', 'draft'))))).toBe(
+      false,
+    );
+    expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/she'))))).toBe(false);
+    expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Group/boy'))))).toBe(false);
+    const moved = writing(written(observation('about-girl', 'Patient/boy'), true));
+    expect(await holds(hasFinal, patient('boy'), moved)).toBe(true);
+    expect(await holds(hasFinal, patient('girl'), moved)).toBe(false);
+    expect(await holds(hasFinal, patient('girl'), writing(['Observation', 'about-girl', null, true]))).toBe(false);
+    expect(await holds(hasFinal, patient('girl'), writing(['Patient', 'about-girl', null, true]))).toBe(true);
+  });
+});
+
+test.each<[string, Criteria, boolean]>([
+  ['a match', male, true],
+  ['matches joined', and([male, or([active, female]), not(active)]), true],
+  ['a chain', ofMale, false],
+  ['a reverse chain', hasFinal, false],
+  ['a chain in a choice', or([male, ofMale]), false],
+  ['a chain in a negation in a conjunction', and([male, not(hasFinal)]), false],
+])('%s is decided from the resource alone: %#', (_, criteria, expected) => {
+  expect(isLocal(criteria)).toBe(expected);
+});
+
+describe('what a commit writes', () => {
+  const ids = (overlay: Overlay, type: string): string[] => [...overlay.subjects(type)].map(({ id }) => id);
+
+  test('is found by type and id', () => {
+    const overlay = writing(
+      ['Patient', 'boy', patient('boy', 'male'), true],
+      ['Patient', 'girl', null, true],
+      ['Group', 'boy', { resourceType: 'Group', id: 'boy' }, false],
+    );
+    expect(overlay.get('Patient', 'boy')).toEqual(patient('boy', 'male'));
+    expect([overlay.get('Patient', 'girl'), overlay.find('Patient', 'girl')]).toEqual([null, null]);
+    expect([overlay.get('Patient', 'x'), overlay.find('Device', 'boy')]).toEqual([undefined, undefined]);
+    expect(overlay.find('Patient', 'boy')).toMatchObject({ type: 'Patient', id: 'boy' });
+    expect(overlay.find('Patient', 'boy')).toBe(overlay.find('Patient', 'boy'));
+    expect([ids(overlay, 'Patient'), ids(overlay, 'Group'), ids(overlay, 'Device')]).toEqual([['boy'], ['boy'], []]);
+  });
+
+  test('replaces what is stored, once for each resource', () => {
+    const overlay = writing(
+      ['Patient', 'boy', patient('boy'), true],
+      ['Patient', 'boy', patient('boy', 'male'), true],
+      ['Patient', 'girl', null, true],
+      ['Patient', 'new', patient('new'), false],
+    );
+    expect(overlay.replaced('Patient')).toEqual(['boy', 'girl']);
+    expect(overlay.replaced('Group')).toEqual([]);
+    expect(overlay.get('Patient', 'boy')).toEqual(patient('boy', 'male'));
+    expect(overlay.find('Patient', 'boy')!.entries.has('gender')).toBe(true);
+  });
+
+  test('is empty until something is written, and deletions count', () => {
+    expect(writing().isEmpty).toBe(true);
+    expect(writing(['Patient', 'boy', null, false]).isEmpty).toBe(false);
+  });
+
+  test('is as it was but for one resource laid over it', () => {
+    const below = writing(
+      ['Patient', 'boy', patient('boy'), true],
+      ['Patient', 'new', patient('new'), false],
+      ['Group', 'boy', null, true],
+    );
+    const overlay = overlaidWith(below, patient('boy', 'male'), NOW);
+    expect(overlay.find('Patient', 'boy')!.entries.has('gender')).toBe(true);
+    expect(overlay.find('Patient', 'new')).toBe(below.find('Patient', 'new'));
+    expect(overlay.find('Group', 'boy')).toBeNull();
+    expect(ids(overlay, 'Patient')).toEqual(['new', 'boy']);
+    expect([...overlay.subjects('Patient')][1]).toBe(overlay.find('Patient', 'boy'));
+    expect(ids(overlay, 'Group')).toEqual([]);
+    expect(overlay.replaced('Patient')).toEqual(['boy', 'boy']);
+    expect(overlay.replaced('Group')).toEqual(['boy']);
+    const group = overlaidWith(writing(['Patient', 'g', patient('g'), false]), { resourceType: 'Group', id: 'g' }, NOW);
+    expect([ids(group, 'Patient'), ids(group, 'Group'), group.replaced('Group')]).toEqual([['g'], ['g'], ['g']]);
+  });
+
+  test('a resource without an id can be laid over it', () => {
+    const overlay = overlaidWith(NO_OVERLAY, { resourceType: 'Patient' }, NOW);
+    expect(overlay.find('Patient', '')).toMatchObject({ type: 'Patient', id: '' });
+    expect([overlay.find('Patient', 'boy'), ids(overlay, 'Patient'), overlay.replaced('Patient')]).toEqual([
+      undefined,
+      [''],
+      [''],
+    ]);
+  });
+});

@@ -1,0 +1,269 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { grantsOf, joinedByFields, maskFound } from '../../src/access/evaluate/granting-rules.js';
+import { resolveMemberUsers } from '../../src/access/evaluate/member-users.js';
+import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import type { ResourceStore, StoredResource } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { storeWith } from '../support/store-with.js';
+
+const token = (parameter: string, code: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code },
+});
+const [male, female] = [token('gender', 'male'), token('gender', 'female')];
+/** Patients that a final Observation is about. */
+const observed: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: token('status', 'final') };
+/** Patients that some Observation is about. */
+const known: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: ALL };
+const rule = (criteria: Criteria, ...hidden: string[]): AccessRule => ({
+  ...unrestrictedRule('test', hidden),
+  criteria,
+});
+
+let store: MemoryStore;
+let rows: StoredResource[];
+
+async function put(resource: object): Promise<void> {
+  const { resourceType: type, id } = resource as { resourceType: string; id: string };
+  await store.commit([{ kind: 'put', key: { project: 'clinic', type, id }, resource: resource as AnyResource }]);
+}
+
+async function read(...ids: readonly string[]): Promise<StoredResource[]> {
+  return (await store.read(
+    ids.map((id) => ({ project: 'clinic', type: 'Patient', id })),
+  )) as unknown as StoredResource[];
+}
+
+beforeEach(async () => {
+  store = new MemoryStore();
+  await put({ resourceType: 'Patient', id: 'boy', gender: 'male', birthDate: '2001-01-01', active: true });
+  await put({ resourceType: 'Patient', id: 'girl', gender: 'female', birthDate: '2002-02-02', active: true });
+  await put({ resourceType: 'Observation', id: 'o', status: 'final', subject: { reference: 'Patient/girl' } });
+  rows = await read('boy', 'girl');
+});
+
+/** For each row the positions of the rules that grant it. */
+async function granted(
+  rules: readonly AccessRule[],
+  over: ResourceStore = store,
+  ...ids: string[][]
+): Promise<number[][]> {
+  const found = await grantsOf(over, 'clinic', 'Patient', rules, rows, undefined, ...ids);
+  return found.map(({ rules: granting }) => granting.map((one) => rules.indexOf(one)));
+}
+
+describe('the rules that grant resources', () => {
+  test('are those whose criteria each of them matches', async () => {
+    const rules = [
+      rule(ALL),
+      rule(male),
+      rule(not(male)),
+      rule(observed),
+      rule(and([female, observed])),
+      rule(and([male, known])),
+    ];
+    expect(await granted(rules)).toEqual([
+      [0, 1],
+      [0, 2, 3, 4],
+    ]);
+  });
+
+  test('ask the store once for each rule with a chain, and for no other', async () => {
+    const counting = countCalls(store);
+    await granted([rule(ALL), rule(male), rule(observed), rule(known)], counting.store);
+    expect(counting.takeCalls()).toEqual(['search Patient', 'search Patient']);
+    rows = [];
+    expect(await granted([rule(observed)], counting.store)).toEqual([]);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test('ask the store about every id that is named, whatever was found', async () => {
+    const asked: unknown[] = [];
+    const watched = storeWith(store, {
+      search: (query, options) => (
+        asked.push([query.project, query.type, query.criteria]),
+        store.search(query, options)
+      ),
+    });
+    const ids = ['girl', 'nobody'];
+    rows = await read('girl');
+    expect(await granted([rule(observed)], watched, ids)).toEqual([[0]]);
+    rows = [];
+    expect(await granted([rule(observed)], watched, ids)).toEqual([]);
+    expect(asked).toEqual(Array(2).fill(['clinic', 'Patient', and([{ kind: 'id', ids }, observed])]));
+  });
+
+  test('do not grant by a chain what was not asked about', async () => {
+    expect(await granted([rule(observed), rule(female)], store, [])).toEqual([[], [1]]);
+  });
+
+  test('stay within the project', async () => {
+    const [, girl] = await grantsOf(store, 'other', 'Patient', [rule(observed), rule(female)], rows);
+    expect(girl!.rules.map(({ criteria }) => criteria)).toEqual([female]);
+  });
+});
+
+describe('a version that is written between the read and the searches', () => {
+  const write = (gender: string): Promise<void> => put({ resourceType: 'Patient', id: 'girl', gender, active: true });
+
+  /** The store, with something done before the search of each number. */
+  function interrupted(before: (search: number) => Promise<void>): { store: ResourceStore; count: () => number } {
+    let searches = 0;
+    const search: ResourceStore['search'] = async (query, options) => {
+      searches += 1;
+      await before(searches);
+      return store.search(query, options);
+    };
+    return { store: storeWith(store, { search }), count: () => searches };
+  }
+
+  test('takes the place of the older one, and is judged itself', async () => {
+    const { store: late, count } = interrupted((search) => (search === 1 ? write('male') : Promise.resolve()));
+    const rules = [rule(male), rule(female), rule(observed), rule(ALL)];
+    const [boy, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
+    expect(boy!.row).toBe(rows[0]);
+    expect(girl!.row.resource).toMatchObject({ gender: 'male' });
+    expect(girl!.row).toMatchObject({ versionId: '2', lastUpdated: (await read('girl'))[0]!.lastUpdated });
+    expect(girl!.rules.map((one) => rules.indexOf(one))).toEqual([0, 2, 3]);
+    expect(count()).toBe(1);
+  });
+
+  test('is searched for again, until all rules judge the same one', async () => {
+    const { store: late, count } = interrupted((search) => (search === 2 ? write('other') : Promise.resolve()));
+    const rules = [rule(observed), rule(known)];
+    const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
+    expect(girl!.row.versionId).toBe('2');
+    expect(girl!.rules).toEqual(rules);
+    expect(count()).toBe(4);
+  });
+
+  test('is searched for three times at most; then the newest counts, and rules that saw another do not grant it', async () => {
+    const { store: late, count } = interrupted((search) => (search % 2 === 0 ? write('other') : Promise.resolve()));
+    const rules = [rule(observed), rule(known)];
+    const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
+    expect(count()).toBe(6);
+    expect(girl!.row.versionId).toBe('4');
+    expect(girl!.rules).toEqual([rules[1]]);
+  });
+
+  test('that the rule does not grant leaves the older one without that rule', async () => {
+    const { store: late } = interrupted((search) => (search === 1 ? write('other') : Promise.resolve()));
+    const rules = [rule(and([female, observed])), rule(female)];
+    const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
+    expect(girl!.row).toBe(rows[1]);
+    expect(girl!.rules).toEqual([rules[1]]);
+  });
+});
+
+describe('rules that hide the same fields', () => {
+  test('become one, which grants what each of them grants', () => {
+    const rules = [rule(male, 'name'), rule(observed), rule(female, 'name'), rule(known, 'name', 'active')];
+    const joined = joinedByFields(rules);
+    expect(joined).toEqual([{ ...rules[0], criteria: or([male, female]) }, rules[1], rules[3]]);
+    expect(joined[1]).toBe(rules[1]);
+    expect(joinedByFields([rule(male), rule(ALL)])[0]!.criteria).toEqual(ALL);
+    expect(joinedByFields([])).toEqual([]);
+  });
+});
+
+describe('what a search found', () => {
+  async function masked(rules: readonly AccessRule[], over: ResourceStore = store): Promise<AnyResource[]> {
+    const all = { rulesFor: () => rules };
+    return (await maskFound(over, 'clinic', 'Patient', rules, all, rows)).map(({ resource }) => resource);
+  }
+  const fields = (resources: readonly AnyResource[]): string[] =>
+    resources.map((resource) =>
+      Object.keys(resource)
+        .filter((name) => ['birthDate', 'active', 'gender'].includes(name))
+        .sort()
+        .join(),
+    );
+
+  test('is without what all its rules hide, and no rule is asked about', async () => {
+    const counting = countCalls(store);
+    const rules = [rule(observed, 'birthDate'), rule(male, 'birthDate')];
+    expect(fields(await masked(rules, counting.store))).toEqual(['active,gender', 'active,gender']);
+    expect(fields(await masked([rule(observed)], counting.store))).toEqual([
+      'active,birthDate,gender',
+      'active,birthDate,gender',
+    ]);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test('is whole where one rule shows everything of everyone, and no rule is asked about', async () => {
+    const counting = countCalls(store);
+    const rules = [rule(observed, 'birthDate'), rule(ALL), rule(male, 'active')];
+    expect(fields(await masked(rules, counting.store))).toEqual(['active,birthDate,gender', 'active,birthDate,gender']);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test('shows each resource as the rules that grant it do', async () => {
+    const rules = [rule(male, 'birthDate'), rule(observed, 'active'), rule(female, 'active', 'birthDate')];
+    expect(fields(await masked(rules))).toEqual(['active,gender', 'birthDate,gender']);
+    expect(fields(await masked([rule(ALL, 'birthDate'), rule(observed, 'active')]))).toEqual([
+      'active,gender',
+      'active,birthDate,gender',
+    ]);
+  });
+
+  test('hides what any rule hides where the resource has changed since, or no rule grants it any more', async () => {
+    const rules = [rule(observed, 'active'), rule(male, 'birthDate')];
+    const change = storeWith(store, {
+      async search(query, options) {
+        await put({ resourceType: 'Patient', id: 'girl', gender: 'other', birthDate: '2003', active: false });
+        return store.search(query, options);
+      },
+    });
+    const [, girl] = await masked(rules, change);
+    expect(girl).toMatchObject({ gender: 'female' });
+    expect(fields([girl!])).toEqual(['gender']);
+    const forgotten = storeWith(store, {
+      async search(query, options) {
+        await store.commit([{ kind: 'delete', key: { project: 'clinic', type: 'Observation', id: 'o' } }]);
+        return store.search(query, options);
+      },
+    });
+    rows = await read('girl');
+    expect(fields(await masked(rules, forgotten))).toEqual(['gender']);
+  });
+});
+
+describe('"members of the project" in criteria', () => {
+  beforeEach(async () => {
+    const user = (reference?: string) => (reference === undefined ? {} : { user: { reference } });
+    for (const [id, more] of [
+      ['a', user('User/1')],
+      ['b', user('ClientApplication/2')],
+      ['c', user()],
+      ['d', { user: { display: 'Dora' } }],
+      ['e', user('User/3')],
+    ] as const) {
+      await put({ resourceType: 'ProjectMembership', id, ...more });
+    }
+  });
+  const MEMBERS: Criteria = { kind: 'id', ids: ['1', '3'] };
+  const resolved = (criteria: Criteria, over: ResourceStore = store): Promise<Criteria> =>
+    resolveMemberUsers(over, systemCaller('clinic'), criteria, undefined);
+
+  test('become the ids of the Users of the memberships, wherever they stand', async () => {
+    expect(await resolved(MEMBER_USERS)).toEqual(MEMBERS);
+    expect(await resolved(and([male, MEMBER_USERS]))).toEqual(and([male, MEMBERS]));
+    expect(await resolved(or([male, and([MEMBER_USERS, female])]))).toEqual(or([male, and([MEMBERS, female])]));
+  });
+
+  test('are looked up only where they stand in the criteria', async () => {
+    const { store: counted, takeCalls } = countCalls(store);
+    for (const criteria of [male, not(male), and([male, or([female, observed])]), ALL]) {
+      expect(await resolved(criteria, counted)).toBe(criteria);
+    }
+    expect(takeCalls()).toEqual([]);
+    await resolved(MEMBER_USERS, counted);
+    expect(takeCalls()).toEqual(['search ProjectMembership']);
+  });
+});
