@@ -30,7 +30,8 @@ export {
 } from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
 export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/rule.js';
-export { signIn, type SignInIdentity, type ResourceRef, type SignInOptions } from './access/sign-in/sign-in.js';
+export { signIn, type SignInOptions } from './access/sign-in/sign-in.js';
+export type { ResourceRef, SignInIdentity } from './access/sign-in/find-membership.js';
 export { type DetailsOf, ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { ErrorDetails, WriteDetails } from './fhir/error-details.js';
 export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/operation-outcome.js';

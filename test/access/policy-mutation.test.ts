@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
-import { compilePolicies } from '../../src/access/policy/access-policy.js';
+import { compilePolicies } from '../../src/access/policy/compile-policies.js';
 import { withoutFields } from '../../src/access/fields/hidden-fields.js';
 import type { PolicyValue } from '../../src/access/policy/parameters.js';
 import type { AccessRules } from '../../src/access/rule.js';

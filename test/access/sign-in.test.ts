@@ -1,7 +1,8 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
-import { signIn, type SignInIdentity } from '../../src/access/sign-in/sign-in.js';
+import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';

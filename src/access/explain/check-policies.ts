@@ -7,14 +7,14 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import type { StoreContext } from '../../store/store-context.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
-import { constraintWarnings, ruleProblems } from '../policy/access-policy.js';
+import { constraintWarnings, ruleProblems } from '../policy/rule-problems.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
 import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
 import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
 import { ownParameters } from '../sign-in/own-parameters.js';
-import type { ResourceRef } from '../sign-in/sign-in.js';
+import type { ResourceRef } from '../sign-in/find-membership.js';
 
 /** What is wrong with one AccessPolicy, or with the policies of one ProjectMembership. */
 export interface PolicyFinding {

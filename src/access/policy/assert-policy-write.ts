@@ -1,10 +1,11 @@
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { ruleProblems } from './access-policy.js';
 import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
 import { criteriaParameters } from './policy-criteria.js';
 import { policyError, type PolicyProblem } from './policy-problem.js';
 import { sizeProblems } from './policy-size.js';
 import { shapeProblems } from './policy-shape.js';
+import { ruleElements } from './policy-grant.js';
+import { ruleProblems } from './rule-problems.js';
 
 /**
  * Refuses an AccessPolicy that could not be used, when it is written and not when someone signs in.
@@ -70,10 +71,9 @@ interface ParameterUse {
 }
 
 function uses(policy: JsonObject): ParameterUse[] {
-  const rules = Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : [];
   return [
     ...ownerOf(policy['compartment']),
-    ...rules.flatMap(({ criteria, compartment }) => [
+    ...ruleElements(policy).flatMap(({ criteria, compartment }) => [
       ...(typeof criteria === 'string' ? criteriaParameters(criteria) : []),
       ...ownerOf(compartment),
     ]),

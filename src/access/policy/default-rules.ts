@@ -1,4 +1,5 @@
 import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import { splitReference } from '../../fhir/reference.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import { MEMBER_USERS } from './member-users.js';
 import { coveredByWildcard, secretFields } from '../fields/administrative-types.js';
@@ -41,7 +42,7 @@ export function defaultRules(profileType: string, patient: string | undefined): 
  * for its owner. Trusted code changes it once the host has verified the new one.
  */
 export function ownUserRules(user: string): AccessRules {
-  const [type, id] = user.split('/') as [string, string];
+  const { type, id } = splitReference(user);
   return rulesByType((asked) =>
     asked !== 'User' || type !== 'User'
       ? []

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../fhir/resource.js';
-import type { PolicyGrant } from './access-policy.js';
+import { ruleElements, type PolicyGrant } from './policy-grant.js';
 import { ruleInteractions } from './rule-interactions.js';
 import type { Interaction } from '../rule.js';
 
@@ -18,7 +17,7 @@ export function superAdminPowers(grants: readonly PolicyGrant[]): ReadonlySet<Su
   const powers = new Set<SuperAdminPower>();
   for (const { policy } of grants) {
     if (policy['compartment'] !== undefined) continue;
-    for (const rule of Array.isArray(policy['resource']) ? policy['resource'].filter(isJsonObject) : []) {
+    for (const rule of ruleElements(policy)) {
       const type = rule['resourceType'];
       if ((type !== 'Project' && type !== 'ProjectMembership') || CONDITIONS.some((name) => hasValue(rule[name])))
         continue;

@@ -1,9 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
+import { splitReference } from '../../fhir/reference.js';
 import { and, type Criteria, not, notLastUpdatedAt, or } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller, MemberCaller } from '../caller.js';
+import { failedIndex, withIndex } from '../write-error.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
-import { withIndex } from '../write-error.js';
 
 /** Whether a caller, as it is now, may still do what it is about to do. */
 export type StillMay = (caller: MemberCaller) => boolean;
@@ -39,28 +41,23 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
     subscribe: (listener) => store.subscribe(listener),
     close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {
-      for (let attempt = 1; ; attempt += 1) {
+      return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
         const checks = checksOf(await confirm(store, caller, stillMay));
         try {
           // Before the writes: these may be about the caller's own membership.
           return (await store.commit([...checks, ...writes], options)).slice(checks.length);
         } catch (error) {
-          const index = error instanceof FhirError ? error.details?.['index'] : undefined;
-          if (!(error instanceof FhirError) || typeof index !== 'number') throw error;
-          if (index >= checks.length) throw withIndex(error, index - checks.length);
-          if (attempt === ATTEMPTS) {
-            throw new FhirError('unavailable', 'The membership of the caller keeps changing; try again', {
-              cause: error,
-            });
-          }
+          const index = failedIndex(error);
+          if (index === undefined) throw error;
+          if (index >= checks.length) throw withIndex(error as FhirError, index - checks.length);
+          return new Overtaken(
+            new FhirError('unavailable', 'The membership of the caller keeps changing; try again', { cause: error }),
+          );
         }
-      }
+      });
     },
   };
 }
-
-/** How often a commit is tried while the caller's own membership changes. */
-const ATTEMPTS = 10;
 
 async function confirm(store: ResourceStore, caller: MemberCaller, stillMay: StillMay): Promise<CurrentMember> {
   const now = await signInAgain(store, caller);
@@ -83,7 +80,7 @@ function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
   ]);
   const unchanged = { project, type: 'ProjectMembership', criteria: and([itself, changed]) };
   // A membership that is gone changes no more: something that stays is searched for, on the condition that it is gone.
-  const [type, id] = profile.split('/') as [string, string];
+  const { type, id } = splitReference(profile);
   const there = isListed
     ? withoutMembership(SERVER_SCOPE, 'Project', project, 'project', itself)
     : withoutMembership(project, type, id, 'profile', itself);

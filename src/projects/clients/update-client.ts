@@ -4,7 +4,7 @@ import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
-import { isSwitchedOff } from '../../access/sign-in/sign-in.js';
+import { isSwitchedOff } from '../../access/sign-in/member-people.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { keepAnAdministrator } from '../people/administrators.js';

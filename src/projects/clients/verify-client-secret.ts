@@ -1,5 +1,5 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import type { ResourceRef } from '../../access/sign-in/sign-in.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { StoreContext } from '../../store/store-context.js';

@@ -1,6 +1,6 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
-import type { ResourceRef } from '../../access/sign-in/sign-in.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { ResourceStore } from '../../store/store.js';
 
 export type { ResourceRef };

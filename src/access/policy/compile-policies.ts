@@ -1,0 +1,55 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import { coveredByWildcard } from '../fields/administrative-types.js';
+import type { AccessRule, AccessRules } from '../rule.js';
+import { compileRule } from './compile-rule.js';
+import { reported } from './policy-fault.js';
+import { ruleElements, type PolicyGrant } from './policy-grant.js';
+import { policyError } from './policy-problem.js';
+import { shapeProblems } from './policy-shape.js';
+import { sizeProblems } from './policy-size.js';
+import { assertWildcard } from './wildcard-rules.js';
+
+/**
+ * Compiles policies into rules per type, each at first use. Grants add up.
+ *
+ * No policy reaches the administrative types, even by their names: whoever could write memberships or policies could
+ * give itself any right. Administrators have rules of their own for them.
+ *
+ * See https://www.medplum.com/docs/access/access-policies for the resource's shape.
+ *
+ * A policy that is not understood as a whole grants nothing: a misspelt element might have restricted any of its rules.
+ *
+ * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria, fields
+ * and write constraints that cannot be understood
+ */
+export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
+  for (const grant of grants) {
+    const size = sizeProblems(grant.policy);
+    const problems = size.length > 0 ? size : shapeProblems(grant.policy);
+    if (problems.length > 0) throw policyError(grant.reference, problems);
+    ruleElements(grant.policy).forEach((rule, index) => reported(grant, () => assertWildcard(grant, rule, index)));
+  }
+  const cache = new Map<string, readonly AccessRule[]>();
+  return {
+    rulesFor(type) {
+      let rules = cache.get(type);
+      if (rules === undefined) {
+        rules =
+          isResourceType(type) && coveredByWildcard(type) ? grants.flatMap((grant) => grantRules(grant, type)) : [];
+        if (cache.size < MAX_TYPES) cache.set(type, rules);
+      }
+      return rules;
+    },
+  };
+}
+
+/** More than there are resource types, so the cache is bounded whatever names are asked for. */
+const MAX_TYPES = 500;
+
+function grantRules(grant: PolicyGrant, type: string): AccessRule[] {
+  return ruleElements(grant.policy).flatMap((rule, index) => {
+    const named = rule['resourceType'];
+    if (named !== type && !(named === '*' && coveredByWildcard(type))) return [];
+    return reported(grant, () => compileRule(grant, rule, index, type));
+  });
+}

@@ -1,0 +1,121 @@
+import { FhirError } from '../../fhir/error.js';
+import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { quote } from '../../fhir/messages/quote.js';
+import { parseReference } from '../../fhir/reference.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
+import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
+import { assertAffordable } from '../../search/parse/criteria-cost.js';
+import { secretFields } from '../fields/administrative-types.js';
+import { fieldPaths, hasFieldNamed } from '../fields/field-paths.js';
+import type { AccessRule, RuleCondition } from '../rule.js';
+import { compartmentCriteria } from './compartment.js';
+import { placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
+import { criteriaConditions } from './policy-criteria.js';
+import { atPath, located } from './policy-fault.js';
+import { ruleFields, type PolicyGrant } from './policy-grant.js';
+import { ruleInteractions } from './rule-interactions.js';
+import { assertWriteConstraint } from './write-constraint.js';
+
+/**
+ * One rule of a policy, as it holds for resources of one type.
+ *
+ * @param index position of the rule in its policy
+ * @throws PolicyFault - see `policy-fault.ts`
+ */
+export function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: string): AccessRule {
+  const path = `resource[${index}]`;
+  const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
+  const conditions = [...conditionsOf(rule, type, grant.parameters, path), ...compartmentOf(grant, rule, type, path)];
+  return {
+    origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
+    interactions: new Set(ruleInteractions(rule)),
+    criteria: affordable(and(conditions.map(({ criteria }) => criteria)), path),
+    conditions,
+    hidden: [...fieldsOf(rule, 'hiddenFields', type, path), ...secretFields(type)],
+    readonlyFields: fieldsOf(rule, 'readonlyFields', type, path),
+    writeConstraints: constraintsOf(rule, path),
+  };
+}
+
+/** Criteria without repetitions, once it is known that they do not cost too much in each search. */
+function affordable(criteria: Criteria, path: string): Criteria {
+  try {
+    const simplified = simplifyCriteria(criteria);
+    assertAffordable({ criteria: simplified });
+    return simplified;
+  } catch (error) {
+    throw atPath(`${path}.criteria`, error);
+  }
+}
+
+/** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
+function conditionsOf(rule: JsonObject, type: string, parameters: PolicyParameters, path: string): RuleCondition[] {
+  if (rule['criteria'] === undefined) return [];
+  const text = String(rule['criteria']);
+  try {
+    return criteriaConditions(type, text, parameters);
+  } catch (error) {
+    if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) {
+      return [{ text, criteria: NONE, missing: [] }];
+    }
+    throw atPath(`${path}.criteria`, error);
+  }
+}
+
+/** A type lacks a parameter, or has one of that name that cannot be searched by. */
+const CANNOT_SEARCH: ReadonlySet<string> = new Set(['invalid', 'unsupported']);
+
+function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): RuleCondition[] {
+  const own = rule['compartment'];
+  const value = own ?? grant.policy['compartment'];
+  if (!isJsonObject(value)) return [];
+  const path = own === undefined ? 'compartment.reference' : `${rulePath}.compartment.reference`;
+  const text = String(value['reference']);
+  const owners = placeholderValues(text, grant.parameters) ?? [text];
+  const criteria = owners.map((owner) => {
+    const reference = parseReference(owner);
+    if (reference?.kind === 'local' && isResourceType(reference.type)) return compartmentCriteria(type, reference);
+    throw located(path, 'must be Type/id or a parameter such as %patient');
+  });
+  const name = placeholderName(text);
+  const missing = name === undefined || grant.parameters.has(name) ? [] : [name];
+  return [{ text: `compartment ${text}`, criteria: or(criteria), missing }];
+}
+
+/** The expressions of the rule's write constraints. */
+export function constraintsOf(rule: JsonObject, path: string): string[] {
+  const constraints = rule['writeConstraint'];
+  return (Array.isArray(constraints) ? constraints.filter(isJsonObject) : []).map((one, index) => {
+    const expression = String(one['expression']);
+    try {
+      assertWriteConstraint(expression);
+    } catch (error) {
+      throw atPath(`${path}.writeConstraint[${index}].expression`, error);
+    }
+    return expression;
+  });
+}
+
+/**
+ * The elements that the rule's list names. A name that the type does not have would leave open what was meant to be
+ * hidden, so it is refused; only a rule for all types may name what some of them lack.
+ */
+function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', type: string, path: string): string[] {
+  return ruleFields(rule, list).flatMap((field, index) => {
+    const at = `${path}.${list}[${index}]`;
+    if (field === 'id') throw located(at, 'the id is how a resource is named: it can be neither hidden nor written');
+    if (rule['resourceType'] === '*' || hasFieldNamed(type, field)) return pathsOf(type, field, at);
+    const names = typeDefinition(type)?.elements.keys() ?? [];
+    throw located(at, `${type} does not have the field ${quote(field)}.${didYouMean(field, names)}`);
+  });
+}
+
+function pathsOf(type: string, field: string, path: string): readonly string[] {
+  try {
+    return fieldPaths(type, field);
+  } catch (error) {
+    throw atPath(path, error);
+  }
+}

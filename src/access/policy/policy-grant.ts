@@ -1,0 +1,22 @@
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { PolicyParameters } from './parameters.js';
+
+/** An AccessPolicy with the parameters that one membership gives it. */
+export interface PolicyGrant {
+  /** `AccessPolicy/1`. */
+  readonly reference: string;
+  readonly policy: JsonObject;
+  readonly parameters: PolicyParameters;
+}
+
+/** The rules of an AccessPolicy; what is no object is no rule. */
+export function ruleElements(policy: JsonObject): JsonObject[] {
+  const rules = policy['resource'];
+  return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
+}
+
+/** The element paths that a rule names in a list; what is no text names none. */
+export function ruleFields(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields'): string[] {
+  const fields = rule[list];
+  return Array.isArray(fields) ? fields.filter((one) => typeof one === 'string') : [];
+}

@@ -1,0 +1,87 @@
+import { FhirError } from '../../fhir/error.js';
+import { idOf, referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { or, refersTo } from '../../search/criteria/criteria.js';
+import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
+import { isInactive, readActiveProject } from './active-project.js';
+
+/** An id, a `Type/id`, or a Reference. */
+export type ResourceRef = string | { readonly reference?: string | undefined };
+
+/** Whom the host's token stands for, after the host has verified it. */
+export type SignInIdentity =
+  | { readonly membership: ResourceRef }
+  | { readonly project: ResourceRef; readonly user: ResourceRef }
+  | { readonly project: ResourceRef; readonly client: ResourceRef };
+
+export interface FoundMembership {
+  readonly project: string;
+  readonly membership: AnyResource;
+}
+
+/**
+ * The membership that an identity signs in through. An inactive one only where there is no active one.
+ *
+ * @throws FhirError `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
+ */
+export async function findMembership(store: ResourceStore, identity: SignInIdentity): Promise<FoundMembership> {
+  if ('membership' in identity) return membershipById(store, requireId(identity.membership, 'ProjectMembership'));
+  const project = requireId(identity.project, 'Project');
+  const users =
+    'user' in identity
+      ? [referenceTo('User', requireId(identity.user, 'User'))]
+      : programTypes(identity.client).map((type) => referenceTo(type, requireId(identity.client, type)));
+  const criteria = or(users.map((user) => refersTo('user', splitReference(user))));
+  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
+  // Where there are no members, the project itself may be the mistake.
+  if (matches.length === 0) await readActiveProject(store, project);
+  return { project, membership: chooseMembership(matches, project) };
+}
+
+/** A membership lies in its project; the directory above the projects says in which. */
+async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
+  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
+  if (entry?.status === 'found') {
+    const project = idOf(referenceText(elementsOf(entry.resource)['project']) ?? '', 'Project');
+    if (project !== undefined) {
+      const [found] = await store.read([{ project, type: 'ProjectMembership', id }]);
+      if (found?.status === 'found') return { project, membership: found.resource };
+    }
+  }
+  throw membershipMissing(id);
+}
+
+export function membershipMissing(id: string): FhirError {
+  return new FhirError('membership-missing', `ProjectMembership/${id} was not found`);
+}
+
+function chooseMembership(found: readonly StoredResource[], project: string): AnyResource {
+  const active = found.filter(({ resource }) => !isInactive(resource));
+  const [candidate] = active.length > 0 ? active : found;
+  if (candidate === undefined) throw new FhirError('membership-missing', `No such member in Project/${project}`);
+  if (active.length > 1) {
+    const memberships = active.map(({ resource }) => ({
+      membership: referenceTo('ProjectMembership', resource.id!),
+      profile: referenceText(elementsOf(resource)['profile']),
+    }));
+    throw new FhirError(
+      'membership-ambiguous',
+      `The user has ${active.length} memberships in Project/${project}; sign in with one of them: ${memberships.map(({ membership }) => membership).join(', ')}`,
+      { details: { memberships } },
+    );
+  }
+  return candidate.resource;
+}
+
+/** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
+function programTypes(client: ResourceRef): readonly string[] {
+  const types = ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
+  if (types.length > 0) return types;
+  throw new FhirError('invalid', 'Sign-in needs the id of a ClientApplication or Bot, as id, Type/id or Reference');
+}
+
+function requireId(name: ResourceRef, type: string): string {
+  const id = idOf(name, type);
+  if (id !== undefined) return id;
+  throw new FhirError('invalid', `Sign-in needs the id of a ${type}, as id, ${type}/id or Reference`);
+}
