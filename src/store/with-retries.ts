@@ -17,8 +17,8 @@ export const ATTEMPTS = {
 
 /** What an attempt returns that another writer has overtaken: it is worth another attempt. */
 export class Overtaken {
-  /** @param error what the work ends with where this was the last attempt */
-  constructor(readonly error: unknown) {}
+  /** @param error what the work ends with if this was the last attempt; not needed where the last one never is */
+  constructor(readonly error?: unknown) {}
 }
 
 export interface Attempt {

@@ -3,6 +3,7 @@ import { and, or } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { CallOptions, ResourceStore, StoredResource } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { isUnrestricted } from '../decide.js';
 import { isLocal } from './evaluate-criteria.js';
 import { maskResource, withMasked } from '../fields/mask-resource.js';
@@ -76,10 +77,11 @@ async function searchAgreed(
   options: CallOptions | undefined,
   ids: readonly string[],
 ): Promise<Searched> {
-  for (let attempt = 1; ; attempt += 1) {
+  const chained = ids.length === 0 ? [] : rules.filter(({ criteria }) => !isLocal(criteria));
+  if (chained.length === 0) return NOTHING_SEARCHED;
+  return withRetries({ attempts: ATTEMPTS.read, signal: options?.signal }, async ({ isLast }) => {
     const searched = new Map<AccessRule, Map<string, StoredResource>>();
-    for (const rule of rules) {
-      if (isLocal(rule.criteria) || ids.length === 0) continue;
+    for (const rule of chained) {
       const page = await store.search({ project, type, criteria: and([{ kind: 'id', ids }, rule.criteria]) }, options);
       searched.set(rule, new Map(page.matches.map((match) => [match.resource.id!, match])));
     }
@@ -87,11 +89,11 @@ async function searchAgreed(
       const versions = [...searched.values()].flatMap((found) => found.get(resource.id!)?.versionId ?? []);
       return versions.every((version) => version === versions[0]);
     });
-    if (agreed || attempt === ATTEMPTS) return searched;
-  }
+    return agreed || isLast ? searched : new Overtaken();
+  });
 }
 
-const ATTEMPTS = 3;
+const NOTHING_SEARCHED: Searched = new Map();
 
 /** The version that the last search saw, which no later one is known of; the row itself where none saw another. */
 function newestOf<Row extends StoredResource>(row: Row, searched: Searched): Row {

@@ -7,6 +7,7 @@ import type {
   ResourceStore,
   StoredResource,
 } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
 import { answeredBy } from '../evaluate/deciding.js';
@@ -82,7 +83,7 @@ export async function historyVisible(
   if (decided === null) return NO_VERSIONS;
   const rules = await resolved(reading, decided);
   const { project, type, id } = fullKey(key, caller);
-  for (let attempt = 1; ; attempt += 1) {
+  return withRetries({ attempts: ATTEMPTS.read, signal: options?.signal }, async ({ isLast }) => {
     const now = await store.read([{ project, type, id }], options);
     const [decided] = (await grantsNow(reading, type, rules, now, [id])) as [DecidedRow];
     if (decided.rules.length === 0) return NO_VERSIONS;
@@ -90,13 +91,10 @@ export async function historyVisible(
       const versions = await store.history({ project, type, id }, page, options);
       return { entries: await visibleEntries(reading, versions.entries, decided.rules), total: versions.total };
     }
-    const versions = await readHistory(reading, { project, type, id }, decided, page, attempt === ATTEMPTS);
-    if (versions !== undefined) return versions;
-  }
+    const versions = await readHistory(reading, { project, type, id }, decided, page, isLast);
+    return versions ?? new Overtaken();
+  });
 }
-
-/** How often a history is decided again when a newer version came between decision and list. */
-const ATTEMPTS = 3;
 
 function isVersion({ versionId }: HistoryEntry, row: ReadResult): boolean {
   return row.status !== 'missing' && row.versionId === versionId;

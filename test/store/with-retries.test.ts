@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import { Overtaken, withRetries, type Attempt } from '../../src/store/with-retries.js';
+
+/** Work that is overtaken this often. */
+function overtaken(times: number, seen: Attempt[]): (attempt: Attempt) => Promise<string | Overtaken> {
+  return (attempt) => {
+    seen.push(attempt);
+    return Promise.resolve(attempt.number > times ? 'done' : new Overtaken(new Error(`lost ${attempt.number}`)));
+  };
+}
+
+test('work is attempted until nobody overtakes it', async () => {
+  const seen: Attempt[] = [];
+  expect(await withRetries({ attempts: 4 }, overtaken(2, seen))).toBe('done');
+  expect(seen).toEqual([
+    { number: 1, isLast: false },
+    { number: 2, isLast: false },
+    { number: 3, isLast: false },
+  ]);
+});
+
+test('the last attempt ends with its own error', async () => {
+  const seen: Attempt[] = [];
+  await expect(withRetries({ attempts: 3 }, overtaken(9, seen))).rejects.toThrow('lost 3');
+  expect(seen.map(({ isLast }) => isLast)).toEqual([false, false, true]);
+});
+
+test('an error that work throws is no reason for another attempt', async () => {
+  let attempts = 0;
+  const work = (): Promise<never> => {
+    attempts += 1;
+    throw new FhirError('forbidden', 'no');
+  };
+  await expect(withRetries({ attempts: 3 }, work)).rejects.toMatchObject({ code: 'forbidden' });
+  expect(attempts).toBe(1);
+});
+
+test('a signal ends the attempts with its reason, in a pause too', async () => {
+  for (const pauses of [false, true]) {
+    const controller = new AbortController();
+    let attempts = 0;
+    const work = (): Promise<Overtaken> => {
+      attempts += 1;
+      controller.abort(new Error('enough'));
+      return Promise.resolve(new Overtaken());
+    };
+    const call = withRetries({ attempts: 1_000, pauses, signal: controller.signal }, work);
+    await expect(call).rejects.toMatchObject({ code: 'aborted', cause: new Error('enough') });
+    expect(attempts).toBe(1);
+  }
+});
