@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { memberCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { historyVisible, readVisible } from '../../src/access/read/visible-reads.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
@@ -92,6 +92,20 @@ async function history(caller: Caller, id: string, offset = 0, limit = 100): Pro
 }
 
 describe('a read', () => {
+  test('by trusted code of what is out of its reach is missing, and the rest is answered', async () => {
+    await put('Patient', 'a');
+    await memory.commit([
+      {
+        kind: 'put',
+        key: { project: '', type: 'User', id: 'u' },
+        resource: plain({ resourceType: 'User', id: 'u', firstName: 'Ann', passwordHash: 'x' }),
+      },
+    ]);
+    const answers = await read(serverCaller(), ['Patient', 'a'], ['User', 'u']);
+    expect(answers).toEqual(['missing', { 'User/u': '1', firstName: 'Ann' }]);
+    expect(calls.read.flat().map(({ type }) => type)).not.toContain('Patient');
+  });
+
   test('of versions and of what is there now, of several types, answers each key in its place', async () => {
     await put('Patient', 'a', { gender: 'female', active: false });
     await put('Patient', 'a', { gender: 'male' });
