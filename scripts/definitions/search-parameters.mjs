@@ -127,6 +127,8 @@ export function compactSearchParameters({ core, medplum }, types, targets, notes
       elementsAt(types, base, steps).flatMap((element) =>
         element.type.split(' ').map((type) => {
           const [, name, number] = /^(\w+)(?:\((\d+)\))?$/.exec(type);
+          // A resource inside (`Bundle.entry.resource`) is of any type, and so is what a uri names.
+          if (name === 'Resource' || name === 'uri') return undefined;
           if (name !== 'Reference' && name !== 'canonical') return [];
           return number === undefined ? undefined : targets.lists[number];
         }),

@@ -145,9 +145,24 @@ export class RandomQueries {
     const links = this.#links(type);
     if (links.length === 0) return this.#match(type);
     const { parameter, targets } = oneOf(links, this.#random);
-    const target = oneOf(targets, this.#random).type;
-    const known = this.#types.includes(target);
-    return { kind: 'chain', parameter, type: target, of: known ? this.#criteria(target, depth - 1) : ALL };
+    const inside = this.#inside(type);
+    const intoOne = inside.length > 0 && this.#chance(0.4);
+    const chain = intoOne ? oneOf(inside, this.#random) : { parameter, type: oneOf(targets, this.#random).type };
+    const of = this.#types.includes(chain.type) ? this.#criteria(chain.type, depth - 1) : ALL;
+    return {
+      kind: 'chain',
+      ...chain,
+      of,
+      ...oneOf([{}, {}, {}, { reach: 'inside' }, { reach: 'outside' }] as const, this.#random),
+    };
+  }
+
+  /** The reference parameters that lead to resources inside, with the types of these. */
+  #inside(type: string): readonly { readonly parameter: string; readonly type: string }[] {
+    return [...this.#entries.get(type)!.keys()].flatMap((code) => {
+      const [, parameter, target] = /^([^#]+)#(\w+)$/.exec(code) ?? [];
+      return parameter === undefined || target === undefined ? [] : [{ parameter, type: target }];
+    });
   }
 
   #has(type: string, depth: number): Criteria {
@@ -254,8 +269,9 @@ export class RandomQueries {
     return this.#chance(0.8) ? oneOf(this.#data.subjects(type), this.#random).id : 'nobody';
   }
 
+  /** Those that criteria may name: what is known of resources inside is reached by chains only. */
   #parameters(type: string): readonly string[] {
-    return [...this.#entries.get(type)!.keys()];
+    return [...this.#entries.get(type)!.keys()].filter((code) => !code.includes('#'));
   }
 
   #entriesOf(type: string, parameter: string): readonly IndexEntry[] {
@@ -264,7 +280,8 @@ export class RandomQueries {
 
   /** The reference parameters of a type with what they point to. */
   #links(type: string): readonly { readonly parameter: string; readonly targets: readonly ReferenceTarget[] }[] {
-    return [...this.#entries.get(type)!].flatMap(([parameter, entries]) => {
+    return this.#parameters(type).flatMap((parameter) => {
+      const entries = this.#entriesOf(type, parameter);
       const targets = entries.flatMap(({ value }) => (value.kind === 'reference' && 'id' in value ? [value] : []));
       return targets.length === 0
         ? []

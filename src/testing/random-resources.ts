@@ -6,7 +6,14 @@ import { below, oneOf } from './random.js';
 export function randomResources(random: () => number): readonly AnyResource[] {
   const pick = <Item>(...items: readonly Item[]): Item => oneOf(items, random);
   const maybe = (name: string, value: unknown): object => (random() < 0.7 ? { [name]: value } : {});
-  const patientRef = (): object => ({
+  const patientRef = (): object => {
+    const chance = random();
+    if (chance < 0.15) return { reference: '#p' };
+    if (chance < 0.25) return { display: 'Somebody' };
+    if (chance < 0.3) return { identifier: { system: 'urn:mrn', value: '1' } };
+    return knownPatient();
+  };
+  const knownPatient = (): object => ({
     reference: pick(
       'Patient/p1',
       'Patient/p2',
@@ -45,29 +52,60 @@ export function randomResources(random: () => number): readonly AnyResource[] {
     ...maybe('start', pick('2019', '2020-02-28', '1999')),
     ...maybe('end', pick('2020-02-29', '2021', '2035-01')),
   });
+  const organizationRef = (): object => ({
+    reference: pick('Organization/o1', 'Organization/o2', 'Organization/none', '#o', '#nothing'),
+  });
+  const patient = (): object => ({
+    ...maybe('name', [
+      {
+        family: pick('Müller', "O'Hara", 'Smith-Jones', '%_', ''),
+        given: [pick('Jim', 'jim', 'Ána'), pick('X.', 'José')],
+      },
+    ]),
+    ...maybe('gender', pick('male', 'female')),
+    ...maybe('birthDate', pick('1980', '1980-05', '1980-05-17')),
+    ...maybe('active', random() < 0.5),
+    ...maybe('identifier', [
+      { ...maybe('system', pick('urn:mrn', 'urn:b')), value: pick('1', '2', 'x|y'), ...maybe('type', concept()) },
+    ]),
+    ...maybe('managingOrganization', organizationRef()),
+  });
+  /** Resources inside others: one that leads to another, and one with composite values. */
+  const inside = (): object =>
+    maybe('contained', [
+      { resourceType: pick('Patient', 'Patient', 'Group'), id: 'p', ...patient() },
+      {
+        resourceType: 'Organization',
+        id: 'o',
+        name: pick('Clinic', 'clinic one'),
+        partOf: { reference: 'Organization/o1' },
+      },
+      { resourceType: 'Observation', id: 'm', ...observation(), subject: { reference: '#p' } },
+    ]);
+  const observation = (): object => ({
+    status: pick('final', 'amended'),
+    code: concept(),
+    ...maybe('category', [concept(), concept()]),
+    ...maybe('subject', patientRef()),
+    ...(random() < 0.7 ? { effectiveDateTime: date() } : { effectivePeriod: period() }),
+    ...maybe('valueQuantity', quantity()),
+    component: Array.from({ length: below(3, random) }, () => ({
+      code: concept(),
+      ...maybe('valueQuantity', quantity()),
+    })),
+    ...maybe('hasMember', [
+      { reference: pick('Observation/o1', 'Observation/o2', '#m') },
+      { reference: 'Observation/o3' },
+    ]),
+  });
   const many = (type: string, count: number, elements: () => object): readonly AnyResource[] =>
     Array.from({ length: count }, (_, index) =>
       resourceOf(type, `${type[0]!.toLowerCase()}${index + 1}`, { ...elements() }),
     );
   return [
     ...many('Patient', 8, () => ({
-      ...maybe('name', [
-        {
-          family: pick('Müller', "O'Hara", 'Smith-Jones', '%_', ''),
-          given: [pick('Jim', 'jim', 'Ána'), pick('X.', 'José')],
-        },
-      ]),
-      ...maybe('gender', pick('male', 'female')),
-      ...maybe('birthDate', pick('1980', '1980-05', '1980-05-17')),
-      ...maybe('active', random() < 0.5),
-      ...maybe('identifier', [
-        {
-          ...maybe('system', pick('urn:mrn', 'urn:b')),
-          value: pick('1', '2', 'x|y'),
-          ...maybe('type', concept()),
-        },
-      ]),
-      ...maybe('managingOrganization', { reference: pick('Organization/o1', 'Organization/o2', 'Organization/none') }),
+      ...inside(),
+      ...patient(),
       ...maybe('address', [{ city: pick('Zürich', 'zurich', 'Paris'), country: 'CH' }]),
       ...maybe('meta', {
         tag: [{ system: 'urn:b', code: pick('a', 'b') }],
@@ -78,20 +116,26 @@ export function randomResources(random: () => number): readonly AnyResource[] {
       name: pick('Clinic', 'clinic one'),
       ...maybe('partOf', { reference: 'Organization/o1' }),
     })),
-    ...many('Observation', 25, () => ({
-      status: pick('final', 'amended'),
-      code: concept(),
-      ...maybe('category', [concept(), concept()]),
-      ...maybe('subject', patientRef()),
-      ...(random() < 0.7 ? { effectiveDateTime: date() } : { effectivePeriod: period() }),
-      ...maybe('valueQuantity', quantity()),
-      component: Array.from({ length: below(3, random) }, () => ({
-        code: concept(),
-        ...maybe('valueQuantity', quantity()),
-      })),
-      ...maybe('hasMember', [{ reference: pick('Observation/o1', 'Observation/o2') }, { reference: 'Observation/o3' }]),
+    ...many('Observation', 25, () => ({ ...inside(), ...observation() })),
+    ...many('Bundle', 3, () => ({
+      type: 'document',
+      entry: [
+        {
+          resource: {
+            resourceType: 'Composition',
+            ...maybe('id', 'c'),
+            title: 'Report',
+            ...maybe('date', date()),
+            subject: pick({ reference: 'urn:uuid:p' }, { reference: '#p' }, knownPatient()),
+            ...inside(),
+          },
+        },
+        { fullUrl: 'urn:uuid:p', resource: { resourceType: 'Patient', ...patient() } },
+      ],
     })),
+    ...many('Composition', 2, () => ({ title: 'Kept', date: date(), subject: patientRef(), ...inside() })),
     ...many('Encounter', 6, () => ({
+      ...inside(),
       status: pick('planned', 'finished'),
       ...maybe('subject', patientRef()),
       period: period(),

@@ -4,6 +4,7 @@ import { createRandom } from './random.js';
 import { conditionSuite } from './suites/conditions.js';
 import { criteriaSuite } from './suites/criteria.js';
 import { eventSuite } from './suites/events.js';
+import { insideSuite } from './suites/inside.js';
 import { linkSuite } from './suites/links.js';
 import { orderSuite } from './suites/order.js';
 import { positionSuite } from './suites/positions.js';
@@ -76,6 +77,7 @@ const SUITES: readonly ConformanceSuite[] = [
   orderSuite,
   positionSuite,
   linkSuite,
+  insideSuite,
   privacySuite,
   eventSuite,
   randomSuite,

@@ -1,4 +1,4 @@
-import type { Observation, Patient } from '@medplum/fhirtypes';
+import type { AccessPolicy, Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { fieldPaths } from '../../src/access/fields/field-paths.js';
 import { readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
@@ -136,6 +136,27 @@ describe('a question within rules', () => {
     });
   });
 
+  test('enters contained resources only where these may be seen', () => {
+    const query = 'subject:Patient.birthdate=2001';
+    const rules = (...hidden: string[]): { [type: string]: readonly AccessRule[] } => ({
+      Observation: [hide(...hidden)],
+      Patient: [hide()],
+    });
+    expect(ask(query, rules(), 'Observation')).not.toHaveProperty('reach');
+    expect(ask(query, rules('contained'), 'Observation')).toMatchObject({ kind: 'chain', reach: 'outside' });
+    expect(ask(query, rules('contained.birthDate'), 'Observation')).toMatchObject({ kind: 'chain', reach: 'outside' });
+    expect(ask('composition.title=x', { Bundle: [hide('entry')], Composition: [hide()] }, 'Bundle')).toEqual(NONE);
+  });
+
+  test('does not tell of a hidden display whether it is there', () => {
+    const rules = { Observation: [hide('subject.display')] };
+    expect(ask('subject:missing=true', rules, 'Observation')).toMatchObject({
+      kind: 'and',
+      of: [{ parameter: 'subject' }, { parameter: 'subject:identifier' }],
+    });
+    expect(ask('subject=Patient/1', rules, 'Observation')).toMatchObject({ kind: 'match', parameter: 'subject' });
+  });
+
   test('finds nothing where no rule is', () => {
     expect(restrict(ALL, 'Patient', [], () => null)).toEqual(NONE);
   });
@@ -173,6 +194,36 @@ overStores('hidden fields', (open) => {
     expect((found.entry ?? []).map(({ resource }) => resource!.id)).toEqual(expected);
     expect(found.total).toBe(expected.length);
     expect(JSON.stringify(found.entry ?? [])).not.toContain('birthDate');
+  });
+
+  test('of contained resources are not found by chains either', async () => {
+    const store = open();
+    const trusted = await system(store);
+    await trusted.update({
+      resourceType: 'Observation',
+      id: 'o',
+      status: 'final',
+      code: { text: 'x' },
+      contained: [PATIENTS[0]!],
+      subject: { reference: '#a' },
+      encounter: { display: 'Visit' },
+    });
+    const found = async (rules: AccessPolicy['resource'], query: string): Promise<number | undefined> => {
+      const mine = await member(store, { rules: rules! });
+      return (await mine.search('Observation', `${query}&_summary=count`)).total;
+    };
+    const everything = [{ resourceType: 'Observation' }, { resourceType: 'Patient' }];
+    const name = 'subject:Patient.family=Z';
+    expect(await found(everything, name)).toBe(1);
+    expect(await found([everything[0]!, { resourceType: 'Patient', hiddenFields: ['name'] }], name)).toBe(0);
+    expect(await found([everything[0]!, { resourceType: 'Patient', hiddenFields: ['birthDate'] }], name)).toBe(1);
+    expect(await found([everything[0]!, { resourceType: 'Patient', criteria: 'Patient?gender=male' }], name)).toBe(1);
+    expect(await found([everything[0]!, { resourceType: 'Patient', criteria: 'Patient?gender=other' }], name)).toBe(0);
+    expect(await found([{ resourceType: 'Observation', hiddenFields: ['contained'] }, everything[1]!], name)).toBe(0);
+    expect(await found([everything[0]!], name)).toBe(0);
+    expect(await found(everything, 'encounter:missing=false')).toBe(1);
+    const displayHidden = [{ resourceType: 'Observation', hiddenFields: ['encounter.display'] }];
+    expect(await found(displayHidden, 'encounter:missing=false')).toBe(0);
   });
 
   test('of one rule are seen where another rule shows them', async () => {

@@ -14,7 +14,7 @@ describe('the cost of criteria', () => {
     ['Patient', '_lastUpdated=gt2020', 1],
     ['Patient', 'gender=male', 1],
     ['Patient', 'gender:not=male&birthdate=gt2000', 2],
-    ['Patient', 'organization:missing=true', 2],
+    ['Patient', 'organization:missing=true', 3],
     ['Observation', 'code:text=sugar', 10],
     ['Observation', 'code-value-quantity=a$5', 2],
     ['Observation', 'subject:Patient.gender=male', 3],

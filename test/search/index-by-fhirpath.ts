@@ -22,7 +22,11 @@ export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
       addComposite(parameter, writer);
     }
   }
-  return writer.entries;
+  return withoutInside(writer.entries);
+}
+
+function withoutInside(entries: readonly IndexEntry[]): IndexEntry[] {
+  return entries.filter(({ parameter }) => !parameter.includes('#') && !parameter.endsWith(':present'));
 }
 
 function addComposite(parameter: SearchParameterDefinition, writer: IndexWriter): void {
@@ -57,9 +61,12 @@ function evaluate(expression: string, type: string | undefined, input: unknown, 
   return compileTypedFhirPath(expression, type)(input, { resource });
 }
 
-/** Without what only static types tell: the system of a bound `code`. */
+/**
+ * Without what only static types tell, the system of a bound `code`, and without resources inside, which the library does
+ * not follow references to.
+ */
 export function withoutBoundSystems(resource: AnyResource): IndexEntry[] {
-  const entries = indexEntries(resource);
+  const entries = withoutInside(indexEntries(resource));
   return entries.filter((entry, index) => !isSystemTwin(entry, entries[index - 1]));
 }
 

@@ -228,8 +228,47 @@ describe('reference and uri values', () => {
     ]);
   });
 
-  it('leaves contained resources out', () => {
-    expect(subject({ reference: '#p' })).toEqual([]);
+  it('takes note of references that lead nowhere', () => {
+    const present = { parameter: 'subject:present', group: 0, value: { kind: 'token' } };
+    for (const value of [{ reference: '#p' }, { display: 'Ann' }, { reference: '#' }, { identifier: {} }]) {
+      expect(subject(value)).toEqual([present]);
+    }
+    expect(subject({ type: 'Patient' })).toEqual([{ ...present, parameter: 'patient:present' }, present]);
+    for (const value of [{}, { display: '' }, { extension: [{ url: 'x', valueCode: 'y' }] }, { id: 'x' }]) {
+      expect(subject(value)).toEqual([]);
+    }
+  });
+
+  it('takes values of contained resources that are referred to, with their numbers', () => {
+    const observation = {
+      resourceType: 'Observation',
+      contained: [
+        { resourceType: 'Patient', id: 'p', gender: 'male', link: [{ other: { reference: '#q' } }] },
+        { resourceType: 'Patient', id: 'q', link: [{ other: { reference: '#p' } }] },
+        { resourceType: 'Patient', id: 'unused', gender: 'male' },
+        { resourceType: 'Nonsense', id: 'n' },
+      ],
+      subject: { reference: '#p' },
+      device: { reference: '#n' },
+    } as unknown as AnyResource;
+    const link = (parameter: string, group: number, to: number): IndexEntry => {
+      return { parameter, group, value: { kind: 'number', low: to, high: to } };
+    };
+    const inside = indexEntries(observation).filter(({ parameter }) => parameter.includes('#'));
+    expect(inside.filter(({ value }) => value.kind === 'number')).toEqual([
+      link('patient#Patient', 0, 1),
+      link('subject#Patient', 0, 1),
+      link('#Patient.link#Patient', 1, 2),
+      link('#Patient.link#Patient', 2, 1),
+    ]);
+    expect(inside.filter(({ parameter }) => parameter === '#Patient.gender')).toEqual([
+      { parameter: '#Patient.gender', group: 1, value: { kind: 'token', code: 'male' } },
+      {
+        parameter: '#Patient.gender',
+        group: 1,
+        value: { kind: 'token', system: 'http://hl7.org/fhir/administrative-gender', code: 'male' },
+      },
+    ]);
   });
 
   it('takes canonicals as references, version included', () => {

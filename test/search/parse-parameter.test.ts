@@ -87,12 +87,13 @@ describe('modifiers', () => {
     expect(parseParameter('Patient', '_lastUpdated:missing', ['true'])).toEqual({ kind: 'none' });
   });
 
-  it('counts a reference by identifier as present', () => {
+  it('counts a reference by identifier, to a contained resource or by display as present', () => {
     expect(parseParameter('Observation', 'subject:missing', ['true'])).toEqual({
       kind: 'and',
       of: [
         { kind: 'missing', parameter: 'subject', missing: true },
         { kind: 'missing', parameter: 'subject:identifier', missing: true },
+        { kind: 'missing', parameter: 'subject:present', missing: true },
       ],
     });
   });
@@ -265,6 +266,11 @@ describe('chains', () => {
     ['Patient', 'family.name', 'of type string'],
     ['Observation', 'subject:Patient.nme', 'Did you mean "name"'],
     ['Observation', 'subject:Practitioner.name', 'cannot point to Practitioner'],
+    ['Observation', 'subject.nme', '"nme" of Device, Group, Location or Patient, which "subject" of Observation can'],
+    ['Observation', 'subject.nme', 'Did you mean "name"'],
+    ['Observation', 'subject.organization.nme', 'Unknown search parameter "nme" of Organization. Did you mean "name"'],
+    ['Bundle', 'composition.tpe', 'Unknown search parameter "tpe" of Composition. Did you mean "type"'],
+    ['ConceptMap', 'source-uri.nme', 'of ValueSet'],
     ['Observation', 'subject.birthdate.x', 'of type date'],
     ['Observation', 'focus.name', 'can point to any type'],
     ['Patient', '_has:Observation:code', 'look like'],

@@ -72,15 +72,23 @@ function resolves(type: string, steps: readonly string[], depth: number, dead: S
  * The elements that a search parameter reads, in the form of {@link fieldPaths}: those it takes values from and those it
  * chooses by.
  *
- * @param code also `code:identifier` and `code$0`, as index entries name them
+ * @param code also `code:identifier` and `code$0`, as index entries name them, and {@link INSIDE}
  */
 export function pathsRead(type: string, code: string): readonly string[] {
+  if (code === INSIDE) return INSIDE_HEADS;
   const parameter = searchParameter(type, code.replace(/[:$].*/, ''));
   if (parameter === undefined) return [];
   let paths = READ.get(parameter);
   if (paths === undefined) READ.set(parameter, (paths = [...new Set(collectPaths(type, parameter))]));
-  return paths;
+  if (!code.endsWith(':present')) return paths;
+  return paths.flatMap((path) => (path.endsWith('.reference') ? [path, path.replace(/reference$/, 'display')] : path));
 }
+
+/** Stands for what chains read of a resource when they enter the resources inside it. */
+export const INSIDE = '#';
+
+/** Where chains find resources inside: `Bundle.composition` and `.message` mean entries. */
+const INSIDE_HEADS = ['contained', 'entry'];
 
 /** Definitions are made once per type and kept, so these are too. */
 const READ = new WeakMap<SearchParameterDefinition, readonly string[]>();
@@ -113,7 +121,7 @@ function collectPaths(type: string, parameter: SearchParameterDefinition): strin
   return paths;
 }
 
-/** Of a Reference, indexes hold what it leads to and nothing of its display. */
+/** Of a Reference, indexes hold what it leads to, and of its display only that it is there (`code:present`). */
 function readInside(type: string, path: readonly string[]): (readonly string[])[] {
   return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
 }

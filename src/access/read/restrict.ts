@@ -1,6 +1,7 @@
 import { ALL, and, NONE, not, or, type Criteria } from '../../search/criteria/criteria.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
+import { INSIDE } from '../fields/field-paths.js';
 import { readsHidden } from '../fields/hidden-fields.js';
 import type { AccessRule } from '../rule.js';
 
@@ -93,8 +94,12 @@ class Restriction {
       case 'composite':
       case 'last-updated':
         return group.hidden.has(readingOf(criteria)!) ? NONE : criteria;
-      case 'chain':
-        return group.hidden.has(criteria.parameter) ? NONE : this.#follow(criteria);
+      case 'chain': {
+        if (group.hidden.has(criteria.parameter)) return NONE;
+        const followed = this.#follow(criteria);
+        if (followed.kind !== 'chain' || !group.hidden.has(INSIDE)) return followed;
+        return followed.reach === 'inside' ? NONE : { ...followed, reach: 'outside' };
+      }
       case 'has':
         return this.#follow(criteria);
       case 'all':
@@ -155,6 +160,7 @@ function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
 function readings(criteria: Criteria, found = new Set<string>()): ReadonlySet<string> {
   if (criteria.kind === 'and' || criteria.kind === 'or') for (const one of criteria.of) readings(one, found);
   else if (criteria.kind === 'not') readings(criteria.of, found);
+  else if (criteria.kind === 'chain' && criteria.reach !== 'outside') found.add(INSIDE);
   const reading = readingOf(criteria);
   return reading === undefined ? found : found.add(reading);
 }

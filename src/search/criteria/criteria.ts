@@ -77,12 +77,20 @@ export interface CompositeCriteria {
   readonly parameter: string;
   readonly tests: readonly ValueTest[];
 }
-/** A resource of `type` that the reference parameter points to matches. One node per target type. */
+/**
+ * A resource of `type` that the reference parameter points to matches. One node per target type.
+ *
+ * Resources inside the one that points are entered too: contained ones, and what `Bundle.composition` and `.message` mean.
+ * They have neither an `_id` nor a `_lastUpdated` of their own, and nothing points to them (`has`). A chain that has left
+ * such a resource for one that is stored by itself enters no other.
+ */
 export interface ChainCriteria {
   readonly kind: 'chain';
   readonly parameter: string;
   readonly type: string;
   readonly of: Criteria;
+  /** Only resources inside the one that points count, or only those outside of it. Default: both. */
+  readonly reach?: 'inside' | 'outside';
 }
 /** A resource of `type` whose reference parameter points here matches. See https://hl7.org/fhir/R4/search.html#has. */
 export interface HasCriteria {

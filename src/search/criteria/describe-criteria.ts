@@ -33,7 +33,7 @@ function describeNode(criteria: Criteria, mark: Mark): string {
     case 'composite':
       return `${criteria.parameter} (${criteria.tests.map(describeTest).join(' with ')})`;
     case 'chain':
-      return `${criteria.parameter} leads to ${criteria.type} where (${describeCriteria(criteria.of, mark)})`;
+      return `${criteria.parameter} leads${criteria.reach === undefined ? '' : ` ${criteria.reach}`} to ${criteria.type} where (${describeCriteria(criteria.of, mark)})`;
     case 'has':
       return `${criteria.parameter} of ${criteria.type} leads here where (${describeCriteria(criteria.of, mark)})`;
   }

@@ -112,8 +112,9 @@ class Simplifier {
       case 'not':
         return `not ${numberOf(criteria.of)}`;
       case 'chain':
+        return `chain ${criteria.reach ?? ''} ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
       case 'has':
-        return `${criteria.kind} ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
+        return `has ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
       default:
         return JSON.stringify(criteria);
     }

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria } from '../criteria/criteria.js';
+import { insideSubjects } from './inside-subject.js';
 import type { SearchSubject, SearchWorld } from './search-subject.js';
 import { fitsDate, testValue } from './test-value.js';
 
@@ -35,7 +36,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
     case 'not':
       return !holds(criteria.of, subject, world, depth + 1);
     case 'id':
-      return criteria.ids.includes(subject.id);
+      return subject.container === undefined && criteria.ids.includes(subject.id);
     case 'last-updated':
       // An instant is kept to the millisecond and lasts one.
       return fitsDate(criteria.test, subject.lastUpdated, subject.lastUpdated + 1);
@@ -67,15 +68,27 @@ function holdsInOneGroup({ parameter, tests }: CompositeCriteria, { entries }: S
 }
 
 function pointsToMatch(criteria: ChainCriteria, subject: SearchSubject, world: SearchWorld, depth: number): boolean {
-  for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
-    if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
+  const { parameter, type, reach } = criteria;
+  const isMatch = (target: SearchSubject): boolean => holds(criteria.of, target, world, depth + 1);
+  if (reach !== 'inside' && outsideSubjects(criteria, subject, world).some(isMatch)) return true;
+  return reach !== 'outside' && insideSubjects(subject, parameter, type).some(isMatch);
+}
+
+function outsideSubjects(
+  { parameter, type }: ChainCriteria,
+  { entries, container, sealed }: SearchSubject,
+  world: SearchWorld,
+): readonly SearchSubject[] {
+  return (entries.get(parameter) ?? []).flatMap(({ value }) => {
+    if (value.kind !== 'reference' || !('id' in value) || value.type !== type) return [];
     const target = world.find(value.type, value.id);
-    if (target !== undefined && holds(criteria.of, target, world, depth + 1)) return true;
-  }
-  return false;
+    if (target === undefined) return [];
+    return container === undefined && sealed !== true ? target : { ...target, sealed: true };
+  });
 }
 
 function isPointedToByMatch(criteria: HasCriteria, subject: SearchSubject, world: SearchWorld, depth: number): boolean {
+  if (subject.container !== undefined) return false;
   for (const source of world.referencing(criteria.type, criteria.parameter, subject)) {
     if (holds(criteria.of, source, world, depth + 1)) return true;
   }

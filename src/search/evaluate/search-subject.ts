@@ -11,6 +11,10 @@ export interface SearchSubject {
   readonly lastUpdated: number;
   /** By the entry's parameter (`code`, `code-value-quantity$0`, `subject:identifier`). */
   readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
+  /** A resource inside this one. It has no id, and `lastUpdated` is NaN. */
+  readonly container?: SearchSubject;
+  /** A chain has come here out of a resource inside another. */
+  readonly sealed?: boolean;
 }
 
 /** The other resources that chains and `_has` reach: those of one project that a search may see. */

@@ -4,7 +4,12 @@ import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { isA } from '../../fhir/definitions.js';
 
-/** Takes each value a path reaches. `Context` is handed through untouched. */
+/** What a context may know of references to resources inside the one that is walked. */
+export interface ReferenceContext {
+  inside(text: string): { readonly type: string } | undefined;
+}
+
+/** Takes each value a path reaches. `Context` is handed through untouched; it may be a {@link ReferenceContext}. */
 export type Visitor<Context> = (value: unknown, context: Context) => void;
 
 /** The static type of a value, and where it stands; undefined for the value that a path starts from. */
@@ -106,8 +111,16 @@ function compileOfType<Context>(type: string, from: Position, next: Visitor<Cont
 
 function compileResolvesTo<Context>(type: string, next: Visitor<Context>): Visitor<Context> {
   return (value, context) => {
-    if (referenceStub(value)?.resourceType === type) next(value, context);
+    const known = referenceStub(value)?.resourceType ?? typeInside(value, context);
+    if (known === type) next(value, context);
   };
+}
+
+/** The type of a resource inside that a reference leads to. */
+function typeInside(value: unknown, context: unknown): string | undefined {
+  const text = isJsonObject(value) ? value['reference'] : undefined;
+  if (typeof text !== 'string') return undefined;
+  return (context as Partial<ReferenceContext> | undefined)?.inside?.(text)?.type;
 }
 
 function compileEquals<Context>(

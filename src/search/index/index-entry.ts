@@ -10,15 +10,29 @@
  *   { parameter: 'subject:identifier', group: 0, value: { kind: 'token', … } }        of a Reference.identifier
  *   { parameter: 'identifier:of-type', group: 0, value: { kind: 'token', system: …, code: 'MR|12345' } }
  *                                                         of an Identifier with a type: the type's system and code
+ *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that no other entry tells of
+ * ```
+ *
+ * Resources inside that references lead to (contained ones, the first entry of a document) have entries too:
+ *
+ * ```text
+ * Observation { contained: [{ resourceType: 'Patient', id: 'p', name: … }], subject: { reference: '#p' } }
+ *   { parameter: 'subject#Patient', group: 0, value: { kind: 'number', low: 1, high: 1 } }   leads to number 1 inside
+ *   { parameter: '#Patient.family', group: 1, value: { kind: 'string', … } }                 a value of number 1
+ *   { parameter: '#Patient.organization#Organization', group: 1, value: … 2 }                number 1 leads to number 2
+ *   { parameter: '#Observation.code-value-quantity$0', group: 65536 + 1, value: … }          number 1, its composite group 1
  * ```
  */
 export interface IndexEntry {
   /**
    * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier, with
-   * `:of-type` for an identifier together with its type.
+   * `:of-type` for an identifier together with its type, with `:present` for a reference that leads nowhere.
    */
   readonly parameter: string;
-  /** 0, except for components of a composite: there the values that belong together share a number from 1 up. */
+  /**
+   * 0, except for components of a composite: there the values that belong together share a number from 1 up. In a
+   * resource inside, 65536 times that, plus the number of the resource.
+   */
   readonly group: number;
   readonly value: IndexValue;
 }
@@ -73,7 +87,7 @@ export interface QuantityValue {
   readonly unit?: string;
 }
 
-/** `Type/id`, also when the reference is versioned. Contained (`#…`) references are not indexed. */
+/** `Type/id`, also when the reference is versioned. */
 export interface LocalReferenceValue {
   readonly kind: 'reference';
   readonly type: string;

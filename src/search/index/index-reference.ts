@@ -7,7 +7,8 @@ import type { IndexWriter } from './index-writer.js';
 
 /**
  * Reference values: `Type/id` of local references, the URL of others and of canonicals, the identifier of logical ones
- * (under `code:identifier`). Contained resources are no targets of a search.
+ * (under `code:identifier`), the number of a resource inside (under `code#Type`), and that there is a reference at all
+ * where none of these tells (under `code:present`).
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  */
@@ -22,30 +23,52 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
 
 function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
   if (!isJsonObject(reference)) return;
-  if (typeof reference.reference === 'string') indexLiteral(reference.reference, writer);
-  if (reference.identifier === undefined) return;
-  const token = identifierToken(reference.identifier);
+  const { reference: text, identifier } = reference;
+  const literal = typeof text === 'string' && indexLiteral(text, writer);
+  const token = identifier === undefined ? undefined : identifierToken(identifier);
   if (token !== undefined) writer.addBeside(':identifier', token);
+  if (
+    !literal &&
+    token === undefined &&
+    SIGNS.some((name) => isText(reference[name]) || isJsonObject(reference[name]))
+  ) {
+    writer.markPresent();
+  }
 }
 
-function indexLiteral(text: string, writer: IndexWriter): void {
+/** What a Reference may hold that tells that something is referred to. */
+const SIGNS = ['reference', 'identifier', 'display', 'type'] as const;
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/** @returns true where the reference has become a value */
+function indexLiteral(text: string, writer: IndexWriter): boolean {
+  const inside = writer.inside(text);
+  if (inside !== undefined) writer.link(inside);
   const parsed = parseReference(text);
   if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
-  if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: parsed.url });
-  if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
+  else if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: parsed.url });
+  else if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
+  else return false;
+  return true;
 }
 
-/** A resource inside (`Bundle.entry.resource`): a reference to it. */
+/** A resource inside (`Bundle.entry.resource`): a reference to it. Its own contained resources are those it holds itself. */
 function indexResource(resource: unknown, writer: IndexWriter): void {
-  if (!isJsonObject(resource) || typeof resource.resourceType !== 'string' || !isResourceId(resource.id)) return;
-  writer.add({ kind: 'reference', type: resource.resourceType, id: resource.id });
+  if (!isJsonObject(resource) || typeof resource.resourceType !== 'string') return;
+  const inside = writer.insides.add(resource, resource);
+  if (inside !== undefined) writer.link(inside);
+  if (isResourceId(resource.id)) writer.add({ kind: 'reference', type: resource.resourceType, id: resource.id });
+  else writer.markPresent();
 }
 
 /** A canonical points out of the store by its URL, unless it is written as a relative reference or a fragment. */
 function indexUrl(value: unknown, writer: IndexWriter): void {
   if (typeof value !== 'string' || value === '') return;
   const parsed = parseReference(value);
-  if (parsed?.kind === 'contained' || parsed?.kind === 'container') return;
-  if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
+  if (parsed?.kind === 'contained' || parsed?.kind === 'container') writer.markPresent();
+  else if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
   else writer.add({ kind: 'reference', url: value });
 }

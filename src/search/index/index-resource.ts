@@ -7,6 +7,7 @@ import { isResourceType, searchParameters } from '../../fhir/definitions.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
+import { insideGroup, insideParameter } from './inside.js';
 import { compileExpression } from './index-expression.js';
 import { valueIndexer } from './index-values.js';
 import { IndexWriter } from './index-writer.js';
@@ -27,7 +28,21 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 export function indexEntries(resource: AnyResource): IndexEntry[] {
   const writer = new IndexWriter(elementsOf(resource));
   for (const index of indexersOf(resource.resourceType)) index(writer.resource, writer);
+  // PERF: few resources have any.
+  if (writer.insides.found.length > 0) addInside(writer);
   return writer.entries;
+}
+
+/** The entries of resources inside, and of those that they lead to in their turn. */
+function addInside({ insides, entries }: IndexWriter): void {
+  for (const { number, type, resource, holder } of insides.found) {
+    const writer = new IndexWriter(resource, insides, holder);
+    for (const index of indexersOf(type)) index(resource, writer);
+    for (const { parameter, group, value } of writer.entries) {
+      const inside = insideGroup(number, group);
+      if (inside !== undefined) entries.push({ parameter: insideParameter(type, parameter), group: inside, value });
+    }
+  }
 }
 
 type Indexer = Visitor<IndexWriter>;

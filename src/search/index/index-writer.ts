@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../fhir/resource.js';
+import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue } from './index-entry.js';
 
 /** From here on a set finds duplicates faster than a scan. */
@@ -8,6 +9,7 @@ const SCAN_LIMIT = 24;
 export class IndexWriter {
   readonly entries: IndexEntry[] = [];
   readonly resource: JsonObject;
+  readonly #holder: JsonObject;
   #parameter = '';
   #group = 0;
   #lastGroup = 0;
@@ -15,8 +17,33 @@ export class IndexWriter {
   #start = 0;
   #seen: Set<string> | undefined;
 
-  constructor(resource: JsonObject) {
+  /**
+   * @param insides the resources inside the one that is indexed as a whole
+   * @param holder the resource whose contained resources a reference `#id` names
+   */
+  constructor(
+    resource: JsonObject,
+    readonly insides = new InsideResources(resource),
+    holder = resource,
+  ) {
     this.resource = resource;
+    this.#holder = holder;
+  }
+
+  /** What a reference `#id`, or in an entry of a Bundle the `fullUrl` of another, leads to. */
+  inside(text: string): InsideResource | undefined {
+    if (text.startsWith('#')) return this.insides.contained(text.slice(1), this.#holder);
+    return this.insides.found.length === 0 ? undefined : this.insides.entry(text);
+  }
+
+  /** There is a reference that leads nowhere. */
+  markPresent(): void {
+    if (this.#group === 0) this.addBeside(':present', { kind: 'token' });
+  }
+
+  /** The current reference leads to a resource inside. References in groups cannot be followed. */
+  link({ type, number }: InsideResource): void {
+    if (this.#group === 0) this.addBeside(`#${type}`, { kind: 'number', low: number, high: number });
   }
 
   /** The values that follow belong to this parameter and group. */

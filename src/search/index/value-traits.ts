@@ -13,6 +13,8 @@ export interface ValueTraits {
   readonly canonicals: boolean;
   /** Some values are Identifiers, which may have a type. */
   readonly identifiers: boolean;
+  /** All values are resources inside: what they are is asked of them, and not of copies that are stored by themselves. */
+  readonly resources: boolean;
   /** All values are MIME types. */
   readonly mimeTypes: boolean;
 }
@@ -49,12 +51,14 @@ function reachedFrom(types: readonly string[], path: PathExpression | undefined)
 }
 
 function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
-  if (reached === undefined) return { strings: 'some', canonicals: false, identifiers: false, mimeTypes: false };
+  if (reached === undefined)
+    return { strings: 'some', canonicals: false, identifiers: false, resources: false, mimeTypes: false };
   const strings = reached.filter((one) => STRING_TYPES.has(one.type)).length;
   return {
     strings: strings === 0 ? 'none' : strings === reached.length ? 'all' : 'some',
     canonicals: reached.some((one) => one.type === 'canonical'),
     identifiers: reached.some((one) => one.type === 'Identifier'),
+    resources: reached.length > 0 && reached.every((one) => one.type === 'Resource'),
     mimeTypes: reached.length > 0 && reached.every(isMimeType),
   };
 }

@@ -1,5 +1,8 @@
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
+import { searchParameters } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { valueTraits } from '../index/value-traits.js';
 import { or, type Criteria } from '../criteria/criteria.js';
 import { spend, type ParseContext } from './parse-context.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
@@ -25,18 +28,36 @@ export function followReference(
 ): Criteria {
   const parameter = requireReference(type, code);
   const branches: Criteria[] = [];
-  let refusal: FhirError | undefined;
-  for (const candidate of targetTypes(type, parameter, target)) {
+  const refusals: FhirError[] = [];
+  const candidates = targetTypes(type, parameter, target);
+  const reach = valueTraits(type, parameter).resources ? { reach: 'inside' as const } : {};
+  for (const candidate of candidates) {
     spend(context, 1);
     try {
-      branches.push({ kind: 'chain', parameter: code, type: candidate, of: of(candidate) });
+      branches.push({ kind: 'chain', parameter: code, type: candidate, of: of(candidate), ...reach });
     } catch (error) {
       if (!(error instanceof FhirError) || error.code !== 'invalid') throw error;
-      if (refusal === undefined || isUnknownParameter(refusal)) refusal = error;
+      refusals.push(error);
     }
   }
-  if (branches.length === 0 && refusal !== undefined) throw refusal;
+  if (branches.length === 0 && refusals.length > 0) throw closestRefusal(refusals, candidates, { type, code });
   return or(branches);
+}
+
+/** The refusal of a value before that of a name, and of a name farther along the chain before that of the next one. */
+function closestRefusal(
+  refusals: readonly FhirError[],
+  candidates: readonly string[],
+  { type, code }: { readonly type: string; readonly code: string },
+): FhirError {
+  const other = refusals.find(({ details }) => details?.['unknownParameter'] === undefined);
+  const farther = refusals.find(({ details }) => !candidates.includes(details?.['type'] as string));
+  const [first] = refusals as readonly [FhirError];
+  if (candidates.length < 2 || other !== undefined || farther !== undefined) return other ?? farther ?? first;
+  const unknown = first.details!['unknownParameter'] as string;
+  const suggestion = didYouMean(unknown, new Set(candidates.flatMap((one) => [...searchParameters(one).keys()])));
+  const message = `Unknown search parameter ${quote(unknown)} of ${orList(candidates)}, which "${code}" of ${type} can point to.`;
+  return new FhirError('invalid', message + suggestion, { details: { unknownParameter: unknown, type } });
 }
 
 /**
@@ -85,10 +106,6 @@ export function targetTypes(
     'invalid',
     `Search parameter "${code}" of ${type} cannot point to ${target}, only to ${orList(targets)}`,
   );
-}
-
-function isUnknownParameter(error: FhirError): boolean {
-  return error.details?.['unknownParameter'] !== undefined;
 }
 
 function requireReference(type: string, code: string): SearchParameterDefinition {

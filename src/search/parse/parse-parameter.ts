@@ -166,9 +166,13 @@ export function missingCriteria(parameter: SearchParameterDefinition, missing: b
   if (code === '_id' || code === '_lastUpdated') return missing ? NONE : ALL;
   const own: Criteria = { kind: 'missing', parameter: code, missing };
   if (type !== 'reference') return own;
-  // A reference by identifier alone is a value too, indexed under a name of its own.
-  const byIdentifier: Criteria = { kind: 'missing', parameter: `${code}:identifier`, missing };
-  return missing ? and([own, byIdentifier]) : or([own, byIdentifier]);
+  // A reference by identifier alone, to a contained resource or with a display alone is there too, under names of its own.
+  const others = [`${code}:identifier`, `${code}:present`].map((parameter): Criteria => ({
+    kind: 'missing',
+    parameter,
+    missing,
+  }));
+  return missing ? and([own, ...others]) : or([own, ...others]);
 }
 
 /**

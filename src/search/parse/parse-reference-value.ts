@@ -46,7 +46,12 @@ export function parseReferenceValue(
     case 'urn':
       return { kind: 'reference', url: reference.urn };
     default: {
-      const forms = ['an id', `a reference such as ${targets?.[0] ?? 'Patient'}/123`, 'an absolute URL'];
+      const reference = targets === undefined ? 'a reference such as Patient/123' : `a reference to ${orList(targets)}`;
+      const forms = [
+        'an id',
+        `${reference}${targets === undefined ? '' : ` such as ${targets[0]}/123`}`,
+        'an absolute URL',
+      ];
       throw new FhirError('invalid', `Search parameter "${parameter.code}" takes ${orList(forms)}, not ${quote(text)}`);
     }
   }

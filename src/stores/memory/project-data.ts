@@ -94,6 +94,8 @@ export class ProjectData implements SearchWorld {
 /** Every (target, link) by which a resource refers to another. */
 function* links(subject: SearchSubject): Iterable<readonly [target: string, link: string]> {
   for (const [parameter, entries] of subject.entries) {
+    // What resources inside refer to is reached by chains alone.
+    if (parameter.startsWith('#')) continue;
     for (const { value } of entries) {
       if (value.kind !== 'reference' || !('id' in value)) continue;
       yield [referenceTo(value.type, value.id), linkName(subject.type, parameter)];

@@ -41,7 +41,9 @@ export const POSTGRES_DIALECT: SqlDialect = {
 
 /** By its definition. What FHIR does not know, and what is special, is never indexed; see index-entry.ts for the forms of codes. */
 function hasValues(type: string, code: string): boolean {
-  const definition = searchParameter(type, code.split(/[$:]/, 1)[0]!);
+  const inside = /^#(\w+)\.(.*)$/.exec(code);
+  if (inside !== null) return hasValues(inside[1]!, inside[2]!);
+  const definition = searchParameter(type, code.split(/[$:#]/, 1)[0]!);
   return definition !== undefined && definition.type !== 'special';
 }
 

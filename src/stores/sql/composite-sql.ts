@@ -1,14 +1,14 @@
 import type { CompositeCriteria } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
-import { ofParameter, parameterKey, type RowScope } from './rows.js';
+import { ofComponent, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** One group of component values passes all tests. */
 export function compositeCondition(criteria: CompositeCriteria, scope: RowScope): Sql {
   if (criteria.tests.length === 0) return FALSE;
   const { evaluate } = scope.dialect;
-  if (evaluate !== undefined && hasText(criteria)) return evaluate(criteria, scope.row);
+  if (evaluate !== undefined && hasText(criteria)) return evaluate(criteria, scope);
   const resource = sql`${scope.row}.key`;
   return componentCondition(componentsOf(criteria, scope), resource, undefined, scope);
 }
@@ -28,7 +28,7 @@ export function compositeScans(criteria: CompositeCriteria, scope: RowScope): re
     return lookups.flatMap(({ table, scans }) =>
       scans!.map(
         (scan) => sql`SELECT ${x}.resource FROM ${TABLE_NAMES[table]} ${x}
-          WHERE ${ofParameter(x, component.key!, scope)} AND ${scan} AND ${others}`,
+          WHERE ${ofComponent(x, component.key!, scope)} AND ${scan} AND ${others}`,
       ),
     );
   }
@@ -66,7 +66,7 @@ function componentCondition(
   return anyOf(
     lookupsFor(test, x, scope).map(
       ({ table, condition }) =>
-        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, x)} WHERE ${x}.resource = ${resource} AND ${ofParameter(x, key, scope)}
+        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, x)} WHERE ${x}.resource = ${resource} AND ${ofComponent(x, key, scope)}
           AND ${allOf([inGroup, condition, rest])})`,
     ),
   );

@@ -5,11 +5,21 @@ import type {
   HasCriteria,
   MissingCriteria,
 } from '../../search/criteria/criteria.js';
+import { linkParameter } from '../../search/index/inside.js';
 import { compositeCondition } from './composite-sql.js';
 import { tablesOf } from './index-tables.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';
-import { innerScope, isCurrent, isFound, ofParameter, parameterKey, type RowScope } from './rows.js';
-import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
+import {
+  chainScope,
+  innerScope,
+  insideScope,
+  isCurrent,
+  isFound,
+  ofParameter,
+  parameterKey,
+  type RowScope,
+} from './rows.js';
+import { allOf, anyOf, FALSE, negation, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** Whether the row at hand matches, by point lookups under its own key. Never NULL. */
 export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
@@ -28,9 +38,11 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
     case 'not':
       return negation(rowCondition(criteria.of, scope));
     case 'id':
+      // A resource inside another has neither an id nor a time of its own, and nothing points to it.
+      if (scope.inside !== undefined) return FALSE;
       return criteria.ids.length === 0 ? FALSE : scope.dialect.isOneOf(sql`${scope.row}.id`, criteria.ids);
     case 'last-updated':
-      return updatedCondition(criteria.test, scope);
+      return scope.inside === undefined ? updatedCondition(criteria.test, scope) : FALSE;
     case 'match':
       return matchCondition(criteria.parameter, [criteria], scope);
     case 'missing':
@@ -40,7 +52,7 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
     case 'chain':
       return chainCondition(criteria, scope);
     case 'has':
-      return hasCondition(criteria, scope);
+      return scope.inside === undefined ? hasCondition(criteria, scope) : FALSE;
   }
 }
 
@@ -84,9 +96,31 @@ function missingCondition({ parameter, missing }: MissingCriteria, scope: RowSco
   return missing ? negation(present) : present;
 }
 
-function chainCondition({ parameter, type, of }: ChainCriteria, scope: RowScope): Sql {
+function chainCondition(criteria: ChainCriteria, scope: RowScope): Sql {
+  const link = linkOf(criteria, scope);
+  if (link === undefined) return outsideCondition(criteria, scope);
+  const { k, key, target } = link;
+  const inside = sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource('quantity', k)}
+    WHERE ${k}.resource = ${scope.row}.key AND ${ofParameter(k, key, scope)} AND ${rowCondition(criteria.of, target)})`;
+  return anyOf([outsideCondition(criteria, scope), inside]);
+}
+
+/** The links of a reference parameter to resources inside; undefined where there are none. */
+export function linkOf(
+  { parameter, type, reach }: ChainCriteria,
+  scope: RowScope,
+): { readonly k: Sql; readonly key: SqlValue; readonly target: RowScope } | undefined {
+  const key =
+    reach === 'outside' || scope.sealed === true ? undefined : parameterKey(scope, linkParameter(parameter, type));
+  if (key === undefined) return undefined;
+  const k = new Sql(`k${scope.depth}`, []);
+  return { k, key, target: insideScope(scope, type, sql`${k}.low`) };
+}
+
+function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: RowScope): Sql {
+  if (reach === 'inside') return FALSE;
   const key = parameterKey(scope, parameter);
-  const target = innerScope(scope, type);
+  const target = chainScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
   const { join, byResource } = scope.dialect;
   return sql`EXISTS (SELECT 1 FROM ${byResource('reference', X)} ${join} resource ${target.row} ON ${target.row}.key = x.target

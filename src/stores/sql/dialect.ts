@@ -2,6 +2,13 @@ import type { CompositeCriteria, MatchCriteria } from '../../search/criteria/cri
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 
+/** The resource that criteria are evaluated on: that of the row, or one inside it, by its type and number. */
+export interface EvaluatedRow {
+  readonly row: Sql;
+  readonly type: string;
+  readonly inside?: Sql;
+}
+
 /**
  * What differs between the databases that speak SQL: how they name things in their rows, and the few expressions that they
  * spell differently. Everything else of a search is the same text for all of them.
@@ -59,7 +66,7 @@ export interface SqlDialect {
   beginsWith(text: Sql, part: Sql): Sql;
 
   /** Tests `:text` on the stored resource. Left out where the texts of tokens are in the table `display`. */
-  readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, row: Sql) => Sql;
+  readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, scope: EvaluatedRow) => Sql;
 
   /** The database decides by itself where to start, so everything that is true of a row is said. */
   readonly plans: boolean;

@@ -31,7 +31,7 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   );
   const { evaluate } = scope.dialect;
   const texts = evaluate === undefined ? [] : matches.filter(({ test }) => test.kind === 'text');
-  return anyOf([...conditions, ...texts.map((one) => evaluate!(one, scope.row))]);
+  return anyOf([...conditions, ...texts.map((one) => evaluate!(one, scope))]);
 }
 
 /** The selects that together give the key of every row with a value that passes; undefined where no index helps. */

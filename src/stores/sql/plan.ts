@@ -1,9 +1,10 @@
 import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
-import { rowCondition } from './conditions.js';
+import { linkOf, rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
 import {
   amongCurrent,
+  chainScope,
   inPlan,
   innerScope,
   isCurrent,
@@ -101,8 +102,20 @@ function idScan(ids: readonly string[], scope: RowScope): Sql {
 }
 
 function chainPlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
+  const outside = outsidePlan(criteria, scope, choose);
+  const link = linkOf(criteria, scope);
+  if (link === undefined) return outside;
+  const { row, project, dialect } = scope;
+  const { k, key, target } = link;
+  const scan = sql`SELECT ${row}.key FROM quantity ${k} ${dialect.join} resource ${row} ON ${row}.key = ${k}.resource
+    WHERE ${dialect.ofParameter(k, project, key)} AND ${k}.grp = 0 AND ${allOf([isFound(scope), rowCondition(criteria.of, target)])}`;
+  return { scan: outside.scan === undefined ? scan : unionAll([outside.scan, scan]), residual: TRUE };
+}
+
+function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
+  if (criteria.reach === 'inside') return { residual: FALSE };
   const key = parameterKey(scope, criteria.parameter);
-  const target = innerScope(scope, criteria.type);
+  const target = chainScope(scope, criteria.type);
   if (key === undefined || target.collection === undefined) return { residual: FALSE };
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };

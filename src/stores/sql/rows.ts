@@ -1,4 +1,5 @@
 import type { SqlDialect } from './dialect.js';
+import { insideParameter } from '../../search/index/inside.js';
 import { allOf, FALSE, Sql, sql, type SqlValue } from './sql.js';
 
 /** What criteria are translated for. */
@@ -16,6 +17,10 @@ export interface RowScope extends SearchScope {
   readonly row: Sql;
   /** 0 for the resource searched, one more inside each chain and `_has`. */
   readonly depth: number;
+  /** Criteria speak of a resource of `type` inside that of the row: its number. `collection` is that of the row. */
+  readonly inside?: Sql;
+  /** A chain has come here out of a resource inside another, and enters no other. */
+  readonly sealed?: boolean;
 }
 
 /** The rows of a type in a project. */
@@ -29,14 +34,33 @@ export function innerScope(outer: RowScope, type: string): RowScope {
   return rowScope(outer, type, outer.depth + 1);
 }
 
+/** What a chain leads to: for a resource of its own, from one inside another. */
+export function chainScope(outer: RowScope, type: string): RowScope {
+  const target = innerScope(outer, type);
+  return outer.inside === undefined && outer.sealed !== true ? target : { ...target, sealed: true };
+}
+
+/** A resource of the type inside that of the row. */
+export function insideScope(outer: RowScope, type: string, number: Sql): RowScope {
+  return { ...outer, type, depth: outer.depth + 1, inside: number };
+}
+
 /** What stands for a parameter; undefined while no resource has had a value of it. */
-export function parameterKey({ collection, dialect }: RowScope, code: string): SqlValue | undefined {
-  return collection === undefined ? undefined : dialect.parameter(collection, code);
+export function parameterKey({ collection, dialect, inside, type }: RowScope, code: string): SqlValue | undefined {
+  if (collection === undefined) return undefined;
+  return dialect.parameter(collection, inside === undefined ? code : insideParameter(type, code));
 }
 
 /** The row of an index table holds a value of the parameter. */
-export function ofParameter(x: Sql, key: SqlValue, { project, dialect }: SearchScope): Sql {
-  return dialect.ofParameter(x, project, key);
+export function ofParameter(x: Sql, key: SqlValue, { project, dialect, inside }: RowScope): Sql {
+  const condition = dialect.ofParameter(x, project, key);
+  return inside === undefined ? condition : sql`${condition} AND ${x}.grp = ${inside}`;
+}
+
+/** The same for a part of a composite parameter, whose group is one of its resource. */
+export function ofComponent(x: Sql, key: SqlValue, { project, dialect, inside }: RowScope): Sql {
+  const condition = dialect.ofParameter(x, project, key);
+  return inside === undefined ? condition : sql`${condition} AND (${x}.grp & 65535) = ${inside}`;
 }
 
 /** The row is there now: neither deleted nor only referred to. */

@@ -1,17 +1,15 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
+import { insideSubject } from '../../search/evaluate/inside-subject.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from './driver.js';
 import { parseKept } from './kept-text.js';
+import type { EvaluatedRow } from '../sql/dialect.js';
 import { type Sql, sql } from '../sql/sql.js';
 
-/**
- * A test that no index table can answer (`:text`): the criteria are evaluated on the stored resource.
- *
- * @param row the row of `resource`.
- */
-export function textCondition(criteria: Criteria, row: Sql): Sql {
-  const test = sql`SELECT fhirgraph_matches(${JSON.stringify(criteria)}, resource, version, updated, text, sum) FROM version`;
+/** A test that no index table can answer (`:text`): the criteria are evaluated on the stored resource. */
+export function textCondition(criteria: Criteria, { row, type, inside = sql`0` }: EvaluatedRow): Sql {
+  const test = sql`SELECT fhirgraph_matches(${JSON.stringify(criteria)}, ${type}, ${inside}, resource, version, updated, text, sum) FROM version`;
   return sql`(${test} WHERE key = ${row}.content)`;
 }
 
@@ -22,6 +20,8 @@ export function registerTextTest(database: SqliteDatabase): void {
 
 function matchesText(
   criteriaText: string,
+  type: string,
+  inside: number,
   owner: number,
   version: number,
   updated: number,
@@ -30,5 +30,7 @@ function matchesText(
 ): number {
   const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
   const criteria = JSON.parse(criteriaText) as Criteria;
-  return matches(criteria, createSubject(resource, lastUpdated), EMPTY_WORLD) ? 1 : 0;
+  const whole = createSubject(resource, lastUpdated);
+  const subject = inside === 0 ? whole : insideSubject(whole, type, inside);
+  return matches(criteria, subject, EMPTY_WORLD) ? 1 : 0;
 }
