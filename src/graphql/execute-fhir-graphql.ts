@@ -11,7 +11,7 @@ import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
-import { responseKey } from './plan/collect-fields.js';
+import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
 import { partsOf, planFor } from './plan-cache.js';
@@ -110,7 +110,7 @@ async function answer(
   const outcome = await executePlan(plan, request.focus, runOptions);
   if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
   const { data, errors } = outcome;
-  if (data !== null) for (const [key, value] of about) data[key] = value;
+  if (data !== null) for (const [key, value] of about) putUnderKey(data, key, value);
   return {
     ...(data === null ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),

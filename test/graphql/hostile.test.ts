@@ -129,8 +129,6 @@ describe('in dialect hl7 they are collated, as far as the limits go', () => {
 
 describe('names that mean something to JavaScript mean nothing here', () => {
   test.each([
-    ['an alias', '{ __proto__: PatientList { id } }', 'Alias "__proto__" must not begin with "__"'],
-    ['a nested alias', '{ PatientList { __proto__: id } }', 'Alias "__proto__" must not begin with "__"'],
     ['a field', '{ PatientList { __proto__ } }', 'Cannot query field "__proto__" on type "Patient".'],
     ['a root field', '{ constructor { id } }', 'Cannot query field "constructor" on type "Query".'],
     [

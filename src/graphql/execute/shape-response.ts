@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { Dialect } from '../dialect.js';
 import type { PlannedField, Selection } from '../plan/plan.js';
-import { responseKey } from '../plan/collect-fields.js';
+import { putUnderKey, responseKey } from '../plan/collect-fields.js';
 import type { Output, Run } from './run.js';
 
 /**
@@ -54,12 +54,19 @@ class Shaper {
 
   /** Connections and their edges, which no directive reaches into. */
   private plain(out: Output): Output {
-    const shaped: Output = {};
+    const slots = new Map<string, Slot>();
     for (const [key, value] of Object.entries(out)) {
-      const inner = this.value(value);
-      if (!this.isAbsent(inner)) shaped[key] = inner;
+      const name = responseKey(key);
+      const values = (Array.isArray(value) ? (value as unknown[]) : [value]).map((item) => this.value(item));
+      const slot = slots.get(name);
+      if (slot === undefined) {
+        slots.set(name, { values, list: Array.isArray(value), singleton: false, type: '', expected: false });
+      } else {
+        for (const one of values) slot.values.push(one);
+        slot.list = true;
+      }
     }
-    return shaped;
+    return this.finish(slots);
   }
 
   private value(value: unknown): unknown {
@@ -159,7 +166,7 @@ class Shaper {
     const out: Output = {};
     for (const [name, { values, list }] of slots) {
       const value = list ? values : (values[0] ?? null);
-      if (!this.isAbsent(value)) out[name] = value;
+      if (!this.isAbsent(value)) putUnderKey(out, name, value);
     }
     return out;
   }

@@ -13,7 +13,13 @@ import {
   TypeMetaFieldDef,
 } from '../graphql-js.js';
 import { evaluate, argumentsOfNode, type Variables } from '../plan/arguments.js';
-import { collectFields, selectionSetsOf, type DocumentParts } from '../plan/collect-fields.js';
+import {
+  collectFields,
+  putUnderKey,
+  responseKey,
+  selectionSetsOf,
+  type DocumentParts,
+} from '../plan/collect-fields.js';
 import type { IntrospectionField } from '../plan/plan.js';
 import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
@@ -138,10 +144,11 @@ class Walk {
     for (const [key, selected] of this.#select(type.name, nodes)) {
       const [node] = selected;
       const field = fields[node.name.value];
-      if (field === undefined) out[key] = type.name;
+      const name = responseKey(key);
+      if (field === undefined) putUnderKey(out, name, type.name);
       else {
         const inner = this.#complete(this.#resolve(field.resolve, source, node), field.type, selected);
-        out[key] = inner.value;
+        putUnderKey(out, name, inner.value);
         size += inner.size;
       }
     }

@@ -7,7 +7,7 @@ import {
   type SelectionSetNode,
 } from '../graphql-js.js';
 import { RESOURCE } from '../schema/fields.js';
-import { isShaped } from './shaping.js';
+import { isShaped, UNASSIGNABLE } from './shaping.js';
 
 /** What planning needs to know of a document. */
 export interface DocumentParts {
@@ -82,7 +82,7 @@ function collectInto(
     count();
     if (!isIncluded(selection.directives, parts.conditions)) continue;
     if (selection.kind === Kind.FIELD) {
-      const key = selection.alias?.value ?? selection.name.value;
+      const key = keyOf(selection);
       const nodes = collected.get(key);
       if (nodes === undefined) collected.set(key, [selection]);
       else if (parts.merge && !isShaped(selection) && !isShaped(nodes[0])) nodes.push(selection);
@@ -101,6 +101,12 @@ function collectInto(
   }
 }
 
+/** The response key; marked where an assignment to it would not make a property. */
+function keyOf({ alias, name }: FieldNode): string {
+  const key = alias?.value ?? name.value;
+  return key === UNASSIGNABLE ? `${key}#` : key;
+}
+
 /**
  * A key of its own for a field whose response key is taken; `#` is in no GraphQL name, and each number is used once.
  *
@@ -110,10 +116,20 @@ function numberedKey(key: string, collected: ReadonlyMap<string, unknown>): stri
   return `${key}#${collected.size}`;
 }
 
-/** The key in the response of a field whose key may be numbered. */
+/** The key in the response of a field whose key may be numbered or marked. */
 export function responseKey(key: string): string {
   const mark = key.indexOf('#');
   return mark < 0 ? key : key.slice(0, mark);
+}
+
+/**
+ * Puts a value under a response key of an object. Unlike an assignment it makes a property of `__proto__`, too, which is an
+ * alias as any other.
+ */
+export function putUnderKey(out: { [key: string]: unknown }, key: string, value: unknown): void {
+  if (key === UNASSIGNABLE) {
+    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
+  } else out[key] = value;
 }
 
 function applies(condition: string | undefined, type: string): boolean {

@@ -4,6 +4,9 @@ import type { Shaping } from './plan.js';
 
 const SHAPING_DIRECTIVES: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
 
+/** An alias that fields of JavaScript's objects cannot have by assignment. */
+export const UNASSIGNABLE = '__proto__';
+
 /** True for a field with one of the directives that reshape the response. */
 export function isShaped(node: FieldNode): boolean {
   return node.directives?.some(({ name }) => SHAPING_DIRECTIVES.has(name.value)) === true;
@@ -19,7 +22,8 @@ export function shapingOf(node: FieldNode): Shaping | undefined {
 }
 
 /**
- * True where a selection set holds a field that reshapes the response, at any depth, also in the fragments it spreads.
+ * True where a selection set holds a field that reshapes the response, or one with a key that only reshaping can write, at
+ * any depth, also in the fragments it spreads.
  *
  * The document alone decides: which types turn up in the data, and so which selections are planned later, does not matter.
  */
@@ -31,7 +35,8 @@ export function hasShapedField(
   const search = (set: SelectionSetNode): boolean =>
     set.selections.some((selection) => {
       if (selection.kind !== Kind.FRAGMENT_SPREAD) {
-        if (selection.kind === Kind.FIELD && isShaped(selection)) return true;
+        if (selection.kind === Kind.FIELD && (isShaped(selection) || selection.alias?.value === UNASSIGNABLE))
+          return true;
         return selection.selectionSet !== undefined && search(selection.selectionSet);
       }
       const fragment = fragments.get(selection.name.value);

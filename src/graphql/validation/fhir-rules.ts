@@ -55,19 +55,8 @@ export const ResourceTypeRule: ValidationRule = (context: ValidationContext) => 
   },
 });
 
-/**
- * Response keys that start with `__` belong to introspection, and one of them would reach into JavaScript's objects, as
- * would a variable of that name: graphql 16 would lose its value.
- */
-export const ReservedNameRule: ValidationRule = (context: ValidationContext) => ({
-  Field(node) {
-    if (node.alias?.value.startsWith('__') !== true) return;
-    context.reportError(
-      new GraphQLError(`Alias "${node.alias.value.slice(0, 64)}" must not begin with "__", which is reserved.`, {
-        nodes: node.alias,
-      }),
-    );
-  },
+/** A variable called `__proto__` would lose its value in graphql 16, where it reaches into JavaScript's objects. */
+export const ReservedVariableRule: ValidationRule = (context: ValidationContext) => ({
   VariableDefinition(node) {
     if (node.variable.name.value !== '__proto__') return;
     context.reportError(new GraphQLError('Variable "$__proto__" is reserved; give it another name.', { nodes: node }));

@@ -8,7 +8,7 @@ import {
   VariablesInAllowedPositionRule,
   type ValidationRule,
 } from '../graphql-js.js';
-import { ReadByIdRule, ReferenceParameterRule, ReservedNameRule, ResourceTypeRule } from './fhir-rules.js';
+import { ReadByIdRule, ReferenceParameterRule, ReservedVariableRule, ResourceTypeRule } from './fhir-rules.js';
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
 import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
 import { InputValuesRule } from './input-values-rule.js';
@@ -33,7 +33,7 @@ const STANDARD: readonly ValidationRule[] = [
   ReadByIdRule,
   ReferenceParameterRule,
   ResourceTypeRule,
-  ReservedNameRule,
+  ReservedVariableRule,
   ShapingDirectivesRule,
 ];
 

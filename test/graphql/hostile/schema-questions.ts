@@ -42,7 +42,7 @@ export const HOSTILE_QUESTIONS: readonly HostileDocument[] = [
     make: textOf(() => `{ ${pieces(3000, (index) => `a${index}: __typename`)} }`),
     outcome: 'answered',
   },
-  { name: 'an alias __proto__', make: textOf(() => '{ __proto__: PatientList { id } }'), outcome: 'invalid' },
+  { name: 'an alias __proto__', make: textOf(() => '{ __proto__: PatientList { id } }'), outcome: 'answered' },
   { name: 'a field constructor', make: textOf(() => '{ constructor { id } }'), outcome: 'invalid' },
   { name: 'an argument __proto__', make: textOf(() => '{ PatientList(__proto__: 1) { id } }'), outcome: 'invalid' },
   { name: 'a type hasOwnProperty', make: textOf(() => '{ ... on hasOwnProperty { id } }'), outcome: 'invalid' },

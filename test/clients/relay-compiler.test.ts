@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openClinic, type Sample } from '../graphql/harness.js';
+
+// Documents as Relay's compiler prints them, with keys of its own such as `__isResource`; see relay/README.md.
+
+const RESOURCES: readonly Sample[] = [
+  { resourceType: 'Patient', id: 'ann', birthDate: '1970-05-17', name: [{ text: 'Ann' }], meta: {} },
+  { resourceType: 'Group', id: 'g', quantity: 2 },
+  { resourceType: 'Observation', id: 'o1', status: 'final', subject: { reference: 'Patient/ann' }, effectiveDateTime: '2020' },
+  {
+    resourceType: 'MedicationRequest',
+    id: 'm',
+    subject: { reference: 'Patient/ann' },
+    contained: [{ resourceType: 'Medication', id: 'med', code: { text: 'A' } }],
+    medicationReference: { reference: '#med' },
+  },
+]; // prettier-ignore
+
+const clinic = await openClinic(RESOURCES);
+
+function textOf(name: string): string {
+  const file = new URL(`relay/${name}.json`, import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { params: { text: string } }).params.text;
+}
+
+test("the output of Relay's compiler is answered, its own keys included", async () => {
+  const text = textOf('clinicChartQuery');
+  expect(text).toContain('__isResource: __typename');
+  const { Patient: patient } = (await clinic.data(text, { id: 'ann' })) as { Patient: Sample };
+  expect(patient).toMatchObject({
+    id: 'ann',
+    birthDate: '1970-05-17',
+    __isResource: 'Patient',
+    name: [{ text: 'Ann' }],
+    ObservationList: [
+      {
+        id: 'o1',
+        status: 'final',
+        subject: { resource: { __typename: 'Patient', __isResource: 'Patient', id: 'ann', birthDate: '1970-05-17' } },
+      },
+    ],
+  });
+});
+
+test('so are its fragments on contained resources', async () => {
+  const data = await clinic.data(textOf('clinicMedicationsQuery'), { patient: 'Patient/ann' });
+  const contained = { __typename: 'Medication', __isResource: 'Medication', id: 'med', code: { text: 'A' } };
+  expect(data).toMatchObject({
+    MedicationRequestList: [
+      {
+        id: 'm',
+        contained: [contained],
+        medicationReference: { resource: { __typename: 'Medication', id: 'med', code: { text: 'A' } } },
+      },
+    ],
+  });
+});

@@ -1,0 +1,62 @@
+import { graphql } from 'relay-runtime';
+graphql`
+  query clinicChartQuery($id: ID!) {
+    Patient(id: $id) {
+      id
+      birthDate
+      ...clinicSummary_resource
+      ObservationList(_reference: "subject", _sort: "-date", _count: 2) {
+        status
+        subject {
+          resource {
+            ...clinicSummary_resource
+            ... on Patient {
+              birthDate
+            }
+          }
+        }
+      }
+    }
+  }
+`;
+graphql`
+  fragment clinicSummary_resource on Resource {
+    id
+    meta {
+      lastUpdated
+    }
+    ... on Patient {
+      name {
+        text
+      }
+    }
+    ... on Group {
+      quantity
+    }
+  }
+`;
+graphql`
+  query clinicMedicationsQuery($patient: String) {
+    MedicationRequestList(patient: [$patient], _count: 10) {
+      id
+      contained {
+        __typename
+        ...clinicSummary_resource
+        ... on Medication {
+          code {
+            text
+          }
+        }
+      }
+      medicationReference {
+        resource {
+          ... on Medication {
+            code {
+              text
+            }
+          }
+        }
+      }
+    }
+  }
+`;
