@@ -96,6 +96,8 @@ export type {
   InviteBody,
   InviteTrial,
   MembershipChoice,
+  MembershipIdentifier,
+  ParameterChoice,
   PersonType,
 } from './projects/body/invite-body.js';
 export { invite, type InviteContext, type InvitePreview, type InviteResult } from './projects/invite/invite.js';

@@ -80,7 +80,7 @@ export type AuditOutcome =
       readonly success: false;
       readonly code: ErrorCode;
       /** Nobody knows whether what was to be written is written. */
-      readonly unknown?: true;
+      readonly unknown?: true | undefined;
     };
 
 /**

@@ -66,9 +66,9 @@ export type DetailsOf<Code extends ErrorCode> = WriteDetails &
 /** What a {@link FhirError} is made of. */
 export interface FhirErrorOptions {
   /** One entry per finding; the error's own code and message when left out. */
-  readonly issues?: readonly OutcomeIssue[];
+  readonly issues?: readonly OutcomeIssue[] | undefined;
   /** Machine-readable facts that clients may see: a limit, the ids that conflict. */
-  readonly details?: { readonly [name: string]: unknown };
+  readonly details?: { readonly [name: string]: unknown } | undefined;
   /** The underlying fault, for the host's log only. */
   readonly cause?: unknown;
 }
@@ -102,7 +102,7 @@ export class FhirError extends Error {
   with({
     message = this.message,
     details,
-  }: Pick<FhirErrorOptions, 'details'> & { readonly message?: string }): FhirError {
+  }: Pick<FhirErrorOptions, 'details'> & { readonly message?: string | undefined }): FhirError {
     const merged = { ...this.details, ...details };
     return new FhirError(this.code, message, {
       ...(message === this.message ? { issues: this.issues } : {}),

@@ -1,15 +1,15 @@
 /** One finding, before it becomes an OperationOutcome issue. */
 export interface OutcomeIssue {
   /** Default `error`. */
-  readonly severity?: 'fatal' | 'error' | 'warning' | 'information';
+  readonly severity?: 'fatal' | 'error' | 'warning' | 'information' | undefined;
   /** A code of https://hl7.org/fhir/R4/valueset-issue-type.html. */
   readonly code: string;
   /** Human text, safe for clients. */
-  readonly diagnostics?: string;
+  readonly diagnostics?: string | undefined;
   /** What programs tell the issue by, where its code is too coarse: `OperationOutcome.issue.details.coding`. */
-  readonly coding?: OutcomeCoding;
+  readonly coding?: OutcomeCoding | undefined;
   /** FHIRPath locations, such as `Patient.name[0].family`. */
-  readonly expression?: readonly string[];
+  readonly expression?: readonly string[] | undefined;
 }
 
 /** A code for programs that the issue's own code is too coarse for. */

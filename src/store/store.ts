@@ -87,7 +87,7 @@ export interface ResourceKey {
   readonly type: string;
   readonly id: string;
   /** One version instead of the current one. Only `read` looks at it. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 export interface ReferenceTarget {
@@ -150,7 +150,7 @@ export interface StatementPlan {
 export interface SearchPage {
   readonly matches: readonly StoredResource[];
   /** The number of all matches; present when asked for. */
-  readonly total?: number;
+  readonly total?: number | undefined;
 }
 
 export type Write = PutWrite | DeleteWrite | UnmatchedCheck;

@@ -90,7 +90,7 @@ async function writeHistories(store: ResourceStore, project: string): Promise<vo
 async function writePolicyAndClient(
   store: ResourceStore,
   project: string,
-): Promise<{ staff: Required<InviteBody>['access'][number]; client: string; secret: string }> {
+): Promise<{ staff: NonNullable<InviteBody['access']>[number]; client: string; secret: string }> {
   const context = { store, caller: systemCaller(project) };
   const policy = await createRepository(context).create(structuredClone(STAFF) as never);
   const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, context);

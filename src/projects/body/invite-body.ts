@@ -8,25 +8,39 @@ import { sameJson } from '../../fhir/json/same-json.js';
 /** The types of people's profiles. */
 export type PersonType = 'Patient' | 'Practitioner' | 'RelatedPerson';
 
+/** The value of a parameter of a policy: a text or a Reference. */
+export interface ParameterChoice {
+  name: string;
+  valueString?: string | undefined;
+  valueReference?: Reference | undefined;
+}
+
+/** A business identifier of a membership. */
+export interface MembershipIdentifier {
+  use?: string | undefined;
+  system?: string | undefined;
+  value?: string | undefined;
+}
+
 /** A policy with values for its parameters, as a body names it. */
 export interface AccessChoice {
   policy: Reference;
-  parameter?: { name: string; valueString?: string; valueReference?: Reference }[];
+  parameter?: ParameterChoice[] | undefined;
 }
 
 /** The part of a ProjectMembership that an invite may choose. */
 export interface MembershipChoice {
-  resourceType?: 'ProjectMembership';
-  admin?: boolean;
-  active?: boolean;
-  accessPolicy?: Reference;
-  access?: AccessChoice[];
-  externalId?: string;
-  userName?: string;
-  userConfiguration?: Reference;
-  identifier?: { use?: string; system?: string; value?: string }[];
+  resourceType?: 'ProjectMembership' | undefined;
+  admin?: boolean | undefined;
+  active?: boolean | undefined;
+  accessPolicy?: Reference | undefined;
+  access?: AccessChoice[] | undefined;
+  externalId?: string | undefined;
+  userName?: string | undefined;
+  userConfiguration?: Reference | undefined;
+  identifier?: MembershipIdentifier[] | undefined;
   /** The profile to use, instead of the User's own in this project or a new one. */
-  profile?: Reference | string;
+  profile?: Reference | string | undefined;
 }
 
 /** Whom to invite, as what, and with which rights. */
@@ -36,32 +50,32 @@ export interface InviteBody {
   firstName: string;
   lastName: string;
   /** Needed unless there is an `externalId`. */
-  email?: string;
+  email?: string | undefined;
   /** The person's id with the host's identity provider; makes a User of this project. Unique in the project. */
-  externalId?: string;
+  externalId?: string | undefined;
   /** Send an invitation e-mail. Default true where there is an address. */
-  sendEmail?: boolean | 'true' | 'false';
-  membership?: MembershipChoice;
+  sendEmail?: boolean | 'true' | 'false' | undefined;
+  membership?: MembershipChoice | undefined;
   /** The same as `membership.admin`. */
-  admin?: boolean;
+  admin?: boolean | undefined;
   /** The Patient whom a RelatedPerson belongs to; needed to make one. */
-  patient?: Reference | string;
+  patient?: Reference | string | undefined;
   /** Where a new User lives: on the server, or in this project only. Default: the project for Patients, else the server. */
-  scope?: 'project' | 'server';
+  scope?: 'project' | 'server' | undefined;
   /** The person is a member already: update that membership instead of refusing. Default false. */
-  upsert?: boolean;
+  upsert?: boolean | undefined;
   /** The person is a member already: make another membership. Default false. */
-  forceNewMembership?: boolean;
+  forceNewMembership?: boolean | undefined;
   /** Where a profile is looked for: make a new one, even if others have the e-mail address. Default false. */
-  newProfile?: boolean;
+  newProfile?: boolean | undefined;
   /** See {@link InviteTrial}. */
   dryRun?: false | undefined;
   /** A new User must enrol a second factor. Default false. */
-  mfaRequired?: boolean;
+  mfaRequired?: boolean | undefined;
   /** @deprecated use `membership.accessPolicy` */
-  accessPolicy?: Reference;
+  accessPolicy?: Reference | undefined;
   /** @deprecated use `membership.access` */
-  access?: AccessChoice[];
+  access?: AccessChoice[] | undefined;
 }
 
 /** An invite that may be a trial. */

@@ -35,7 +35,7 @@ export function readProgramSettings(
 ): { readonly [name: string]: unknown } {
   const settings: { [name: string]: unknown } = {};
   for (const name of programFields(type)) {
-    if (!Object.hasOwn(body, name)) continue;
+    if (!Object.hasOwn(body, name) || body[name] === undefined) continue;
     if (name === 'name' || name === 'description') {
       const text = reader.text(body, name, '', name === 'name' ? 256 : 4_000);
       if (text !== undefined) settings[name] = text;

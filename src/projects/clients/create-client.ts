@@ -34,17 +34,17 @@ import type { Stored } from '../../fhir/stored.js';
 /** A program to be made a member. */
 export interface ProgramBody {
   name: string;
-  description?: string;
-  admin?: boolean;
-  accessPolicy?: Reference;
-  access?: AccessChoice[];
+  description?: string | undefined;
+  admin?: boolean | undefined;
+  accessPolicy?: Reference | undefined;
+  access?: AccessChoice[] | undefined;
 }
 
 /** {@link ProgramBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
-export type ClientBody = ProgramBody & { [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> };
+export type ClientBody = ProgramBody & { [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> | undefined };
 
 /** {@link ProgramBody} with other elements of the Bot, such as its code. */
-export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> };
+export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> | undefined };
 
 /** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
 export interface CreatedClient {

@@ -43,11 +43,12 @@ export type ClientChanges = {
       ClientApplication,
       'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained' | 'secret' | 'retiringSecret'
     >
-  ]?: ClientApplication[Name] | null;
+  ]?: ClientApplication[Name] | null | undefined;
 };
 /** What to change about a Bot. Left out: stays as it is. Null: removed. */
 export type BotChanges = {
-  [Name in keyof Omit<Bot, 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained'>]?: Bot[Name] | null;
+  [Name in keyof Omit<Bot, 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained'>]?:
+    Bot[Name] | null | undefined;
 };
 
 /**

@@ -6,7 +6,7 @@ import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { membershipByExternalId } from '../people/find-people.js';
-import type { AccessChoice } from '../body/invite-body.js';
+import type { AccessChoice, MembershipIdentifier } from '../body/invite-body.js';
 import {
   MEMBERSHIP_FIELDS,
   type MembershipSettings,
@@ -30,14 +30,14 @@ import type { Stored } from '../../fhir/stored.js';
 
 /** What to change about a membership. Left out: stays as it is. Null, or an empty list: taken away. */
 export interface MemberChanges {
-  admin?: boolean;
-  active?: boolean;
-  accessPolicy?: Reference | null;
-  access?: AccessChoice[] | null;
-  externalId?: string | null;
-  userName?: string | null;
-  userConfiguration?: Reference | null;
-  identifier?: { use?: string; system?: string; value?: string }[] | null;
+  admin?: boolean | undefined;
+  active?: boolean | undefined;
+  accessPolicy?: Reference | null | undefined;
+  access?: AccessChoice[] | null | undefined;
+  externalId?: string | null | undefined;
+  userName?: string | null | undefined;
+  userConfiguration?: Reference | null | undefined;
+  identifier?: MembershipIdentifier[] | null | undefined;
 }
 
 /**

@@ -13,7 +13,9 @@ import { copyWritten, targetOf } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 
 /** A Project to be made. Its id is assigned; `superAdmin` cannot be asked for. */
-export type ProjectBody = Omit<Project, 'name' | 'superAdmin'> & { name: string };
+export type ProjectBody = { resourceType: 'Project'; name: string } & {
+  [Name in keyof Omit<Project, 'resourceType' | 'name' | 'superAdmin'>]?: Project[Name] | undefined;
+};
 
 /**
  * Makes a project. `strictMode` is true unless the body says otherwise: resources are then held against the R4 definitions.
@@ -56,7 +58,7 @@ function parseProject(input: unknown): Project {
   const body = assertBody(input, 'createProject');
   const reader = new BodyReader();
   if (own(body, 'resourceType') !== 'Project') reader.fault('resourceType', 'resourceType must be Project');
-  if (Object.hasOwn(body, 'superAdmin')) {
+  if (Object.hasOwn(body, 'superAdmin') && body['superAdmin'] !== undefined) {
     reader.fault(
       'superAdmin',
       'superAdmin cannot be asked for; only initialize makes a super-admin project',
@@ -65,7 +67,8 @@ function parseProject(input: unknown): Project {
   }
   const name = reader.requiredText(body, 'name', '');
   const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;
-  const project = { strictMode: true, ...settings, resourceType: 'Project', id: randomUUID(), name } as Project;
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  const project = { strictMode: true, ...given, resourceType: 'Project', id: randomUUID(), name } as Project;
   // What is said about the fields above need not be said twice.
   const said = reader.issues.length > 0 ? [] : validateResource(project, { strict: true });
   reader.issues.push(...said.map(withoutType));

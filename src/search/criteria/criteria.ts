@@ -110,16 +110,16 @@ export type ValueTest =
  */
 export interface TokenTest {
   readonly kind: 'token';
-  readonly system?: string;
+  readonly system?: string | undefined;
   /** The value must have no system. */
-  readonly noSystem?: boolean;
-  readonly code?: string;
+  readonly noSystem?: boolean | undefined;
+  readonly code?: string | undefined;
   /** A second code that passes too: the first in the form in which strings are kept as codes, see index-token.ts. */
-  readonly folded?: string;
+  readonly folded?: string | undefined;
   /** The code is a MIME type, or the first half of one: what is narrower passes too. `image`, `text/html`. */
-  readonly below?: boolean;
+  readonly below?: boolean | undefined;
   /** Some value of the parameter differs: `_filter`'s `ne`. The other fields say from what. */
-  readonly negated?: boolean;
+  readonly negated?: boolean | undefined;
 }
 
 /** `:text` on a token or reference: a display or text that belongs to it contains or begins with the folded text. */
@@ -193,8 +193,8 @@ export interface QuantityTest {
   readonly prefix: Prefix;
   readonly low: number;
   readonly high: number;
-  readonly system?: string;
-  readonly code?: string;
+  readonly system?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -203,11 +203,11 @@ export interface QuantityTest {
  */
 export interface ReferenceTest {
   readonly kind: 'reference';
-  readonly types?: readonly string[];
-  readonly id?: string;
-  readonly url?: string;
+  readonly types?: readonly string[] | undefined;
+  readonly id?: string | undefined;
+  readonly url?: string | undefined;
   /** Some value of the parameter differs: `_filter`'s `ne`. */
-  readonly negated?: boolean;
+  readonly negated?: boolean | undefined;
 }
 
 /**

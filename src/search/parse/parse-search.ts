@@ -10,14 +10,14 @@ import { requireResourceType } from './require-parameter.js';
 /** A search request taken apart: what to find, and how to hand it out. What was not asked for is left out. */
 export interface SearchRequest {
   readonly criteria: Criteria;
-  readonly sort?: readonly SortKey[];
+  readonly sort?: readonly SortKey[] | undefined;
   /** Longest page. */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** Matches to leave out before the page. */
-  readonly offset?: number;
-  readonly total?: TotalMode;
+  readonly offset?: number | undefined;
+  readonly total?: TotalMode | undefined;
   /** True for `_summary=count`: only the number of matches is wanted. */
-  readonly summaryCount?: boolean;
+  readonly summaryCount?: boolean | undefined;
 }
 
 export type TotalMode = 'none' | 'estimate' | 'accurate';

@@ -3,16 +3,16 @@ export interface PostgresPool {
   /** A connection that is nobody else's until it is released. */
   connect(): Promise<PostgresClient>;
   /** Left out by pools that never tell of new connections, nor of lost idle ones. */
-  readonly on?: PoolListening;
-  readonly off?: PoolListening;
+  readonly on?: PoolListening | undefined;
+  readonly off?: PoolListening | undefined;
   /**
    * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
    * with `options`. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
    * after `cancelWait` its connection is closed.
    */
-  readonly Client?: new (options: never) => object;
+  readonly Client?: (new (options: never) => object) | undefined;
   /** What the pool makes its connections with. */
-  readonly options?: object;
+  readonly options?: object | undefined;
 }
 
 /** How a pool reports new connections and lost idle ones. */
@@ -28,11 +28,11 @@ export interface PostgresClient {
   /** @param broken the connection must not be used again; it is closed even while a statement runs. */
   release(broken?: boolean): void;
   /** The server's process behind the connection. Without it and {@link secretKey} no statement is cancelled. */
-  readonly processID?: number | null;
+  readonly processID?: number | null | undefined;
   /** What the server demands of whoever cancels a statement of that process. */
-  readonly secretKey?: number | null;
+  readonly secretKey?: number | null | undefined;
   /** Holds the socket as `stream`, whose remote address is where a cancel request goes. */
-  readonly connection?: object;
+  readonly connection?: object | undefined;
   on?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
   off?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
 }
