@@ -90,7 +90,7 @@ export interface ChainCriteria {
   readonly type: string;
   readonly of: Criteria;
   /** Only resources inside the one that points count, or only those outside of it. Default: both. */
-  readonly reach?: 'inside' | 'outside';
+  readonly reach?: 'inside' | 'outside' | undefined;
 }
 /** A resource of `type` whose reference parameter points here matches. See https://hl7.org/fhir/R4/search.html#has. */
 export interface HasCriteria {
