@@ -1,6 +1,5 @@
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import { guardStore } from '../access/guarded-store.js';
-import { FhirError } from '../fhir/error.js';
 import type { ImportContext } from './import-context.js';
 
 /** One import at work: the store as the caller sees it, and what goes along with every call. */
@@ -17,9 +16,4 @@ export function openSession(context: ImportContext): ImportSession {
     baseUrl: context.baseUrl,
     assignIds: context.ids === 'assigned',
   };
-}
-
-/** @throws FhirError `aborted` */
-export function throwIfAborted({ options: { signal } }: ImportSession): void {
-  if (signal?.aborted === true) throw new FhirError('aborted', 'The import was aborted', { cause: signal.reason });
 }

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import { keyText, severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { GuardedKey, GuardedResult } from '../access/contract.js';
-import { planWrites, type PlannedWrite, type WritePlan } from './plan-writes.js';
-import { withIndex } from '../access/write-error.js';
+import { planWrites, type PlannedWrite, type Settled, type WritePlan } from './plan-writes.js';
+import { failedIndex, withIndex } from '../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
-
-/** How often writes are planned anew when what they rest on was changed by another writer meanwhile. */
-const ATTEMPTS = 5;
 
 /**
  * Carries out requests in their order, all or none, in one commit: each sees what those before it do.
@@ -22,38 +20,40 @@ export async function carryOutWrites(
   requests: readonly WriteRequest[],
   session: GuardedSession,
 ): Promise<readonly WriteOutcome[]> {
-  const ids = requests.map(() => randomUUID());
-  const matched = new Map<number, GuardedKey>();
-  for (let attempt = 1; ;) {
-    const plan = await planWrites(requests, { ids, matched }, session);
-    const { writes } = plan;
-    try {
-      const results =
-        writes.length === 0
-          ? []
-          : await session.store.commit(
-              writes.map(({ write }) => write),
-              session.options,
-            );
-      return outcomesOf(requests, plan, matched, results);
-    } catch (error) {
-      const failed = plannedWrite(error, writes);
-      if (!(error instanceof FhirError) || failed === undefined) throw error;
-      const earlier = failed.role === 'first' ? holderAmong(plan, error) : undefined;
-      if (earlier !== undefined) {
-        matched.set(failed.from, earlier);
-        continue;
-      }
-      if (!isOvertaken(failed, error) || attempt === ATTEMPTS) throw explain(failed, error);
-      attempt += 1;
-      matched.clear();
+  const settled: Settled = { ids: requests.map(() => randomUUID()), matched: new Map() };
+  return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, () =>
+    attemptWrites(requests, settled, session),
+  );
+}
+
+async function attemptWrites(
+  requests: readonly WriteRequest[],
+  settled: Settled,
+  session: GuardedSession,
+): Promise<readonly WriteOutcome[] | Overtaken> {
+  const plan = await planWrites(requests, settled, session);
+  try {
+    const writes = plan.writes.map(({ write }) => write);
+    const results = writes.length === 0 ? [] : await session.store.commit(writes, session.options);
+    return outcomesOf(requests, plan, settled.matched, results);
+  } catch (error) {
+    const failed = plannedWrite(error, plan.writes);
+    if (!(error instanceof FhirError) || failed === undefined) throw error;
+    const earlier = failed.role === 'no-match-expected' ? holderAmong(plan, error) : undefined;
+    if (earlier === undefined) {
+      const explained = explain(failed, error);
+      if (isOvertaken(failed, error)) return new Overtaken(explained);
+      throw explained;
     }
+    // Only the commit can say that the write of an earlier request meets a condition. This is learned once per request.
+    const matched = new Map([...settled.matched, [failed.from, earlier]]);
+    return attemptWrites(requests, { ...settled, matched }, session);
   }
 }
 
 function plannedWrite(error: unknown, writes: readonly PlannedWrite[]): PlannedWrite | undefined {
-  const index = error instanceof FhirError ? error.details?.['index'] : undefined;
-  return typeof index === 'number' ? writes[index] : undefined;
+  const index = failedIndex(error);
+  return index === undefined ? undefined : writes[index];
 }
 
 /** The resource that an earlier request writes and that meets a condition nothing in the store met. */
@@ -64,11 +64,13 @@ function holderAmong({ touched }: WritePlan, error: FhirError): GuardedKey | und
 
 /** True where planning again may give another result. */
 function isOvertaken({ role }: PlannedWrite, { code }: FhirError): boolean {
-  return (role === 'patched' && code === 'precondition-failed') || (role === 'first' && code === 'conflict');
+  return (
+    (role === 'patched' && code === 'precondition-failed') || (role === 'no-match-expected' && code === 'conflict')
+  );
 }
 
 function explain({ role, write, from }: PlannedWrite, error: FhirError): FhirError {
-  const several = role === 'only' && error.code === 'conflict' && write.kind === 'unmatched';
+  const several = role === 'unique-match' && error.code === 'conflict' && write.kind === 'unmatched';
   return withIndex(several ? severalMatches(write.query.type) : error, from);
 }
 

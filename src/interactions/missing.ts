@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import { referenceTo } from '../fhir/reference.js';
+import { gone, notFound } from '../fhir/not-found.js';
 import { isResourceId } from '../fhir/resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import type { ReadResult } from '../store/store.js';
@@ -20,17 +20,10 @@ export function assertReadable({ type, id, version }: GuardedKey): void {
 /** What a read found. @throws FhirError `not-found`, `gone` */
 export function requireFound(result: ReadResult | undefined, key: GuardedKey): ReadResult & { status: 'found' } {
   if (result?.status === 'found') return result;
-  throw result?.status === 'gone' ? gone(key) : notFound(key);
+  throw absence(result, key);
 }
 
-export function notFound(key: GuardedKey): FhirError {
-  return new FhirError('not-found', `${nameOf(key)} was not found`);
-}
-
-export function gone(key: GuardedKey): FhirError {
-  return new FhirError('gone', `${nameOf(key)} was deleted`);
-}
-
-function nameOf({ type, id, version }: GuardedKey): string {
-  return version === undefined ? referenceTo(type, id) : `${referenceTo(type, id)}, version ${version},`;
+/** Why a read gave no resource. */
+export function absence(result: ReadResult | undefined, key: GuardedKey): FhirError {
+  return result?.status === 'gone' ? gone(key) : notFound(key);
 }

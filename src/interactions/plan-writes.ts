@@ -2,7 +2,8 @@ import { FhirError } from '../fhir/error.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
 import type { Expectation, ReadResult } from '../store/store.js';
-import { assertReadable, gone, requireFound } from './missing.js';
+import { gone } from '../fhir/not-found.js';
+import { assertReadable, requireFound } from './missing.js';
 import { assertResource } from './assert-resource.js';
 import { findMatches, keyText, parseCondition, severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
@@ -21,10 +22,10 @@ export interface PlannedWrite {
    * |---|---|
    * | write | what was asked for |
    * | patched | a patch of a version that was read before: overtaken if another one is current by now |
-   * | first | nothing matches the condition of a create: overtaken, or met by an earlier write of the commit |
-   * | only | besides the one that was found nothing matches the condition |
+   * | no-match-expected | nothing matches the condition of a create: overtaken, or met by an earlier write of the commit |
+   * | unique-match | nothing but the one that was found matches the condition |
    */
-  readonly role: 'write' | 'patched' | 'first' | 'only';
+  readonly role: 'write' | 'patched' | 'no-match-expected' | 'unique-match';
 }
 
 /** Writes for one commit, and where no write is needed, why. */
@@ -111,7 +112,7 @@ class Planner {
     if (ifNoneExist !== undefined) {
       const criteria = parseCondition(type, ifNoneExist, this.session);
       if (await this.#isMet(type, criteria, from)) return;
-      this.#check({ type, criteria, from, role: 'first' });
+      this.#check({ type, criteria, from, role: 'no-match-expected' });
     }
     this.#put({ type, id: this.settled.ids[from]! }, resource, { version: null }, from, 'write', true);
   }
@@ -120,7 +121,12 @@ class Planner {
   async #isMet(type: string, criteria: Criteria, from: number): Promise<boolean> {
     const written = this.settled.matched.get(from);
     if (written !== undefined) {
-      this.#check({ type, criteria: and([criteria, not({ kind: 'id', ids: [written.id] })]), from, role: 'only' });
+      this.#check({
+        type,
+        criteria: and([criteria, not({ kind: 'id', ids: [written.id] })]),
+        from,
+        role: 'unique-match',
+      });
       return true;
     }
     // What earlier requests wrote is not as the store has it now; the commit will tell whether that matches.
@@ -128,7 +134,8 @@ class Planner {
     if (others.length > 0) throw severalMatches(type);
     if (match === undefined) return false;
     const ids = [...this.state.values()].flatMap((made) => (made?.resourceType === type ? made.id! : []));
-    if (ids.length > 0) this.#check({ type, criteria: and([criteria, { kind: 'id', ids }]), from, role: 'only' });
+    if (ids.length > 0)
+      this.#check({ type, criteria: and([criteria, { kind: 'id', ids }]), from, role: 'unique-match' });
     this.found.set(from, match.resource);
     return true;
   }

@@ -4,7 +4,8 @@ import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { HistoryEntry } from '../store/store.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
-import { assertReadable, notFound } from '../interactions/missing.js';
+import { notFound } from '../fhir/not-found.js';
+import { assertReadable } from '../interactions/missing.js';
 import type { VersionsPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
 

@@ -1,6 +1,11 @@
 import { FhirError } from '../fhir/error.js';
 import { type Expectation, type ResourceKey } from './store.js';
 
+/** True where a commit was refused for what the store holds: planning again may give another answer. */
+export function isConflict(error: unknown): error is FhirError {
+  return error instanceof FhirError && (error.code === 'conflict' || error.code === 'precondition-failed');
+}
+
 // The rejections of `commit`, worded once for all stores. `index` is the position of the write that caused it.
 
 /** An `expect` that did not hold. `current` is the version found, null for none. */

@@ -1,7 +1,8 @@
 import { isResourceId } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
 import type { ReadEdge } from '../plan/plan.js';
-import { absence, call } from './call.js';
+import { absence } from '../../interactions/missing.js';
+import { call } from './call.js';
 import { readId } from './read-id.js';
 import { projectResource } from './project.js';
 import type { ReadHole, Run } from './run.js';
@@ -15,7 +16,7 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
       try {
         const id = readId(edge, run.options.variables);
         const result = isResourceId(id) ? results.get(id)! : MISSING;
-        if (result.status !== 'found') throw absence(result, `${edge.type}/${id.slice(0, 64)}`);
+        if (result.status !== 'found') throw absence(result, { type: edge.type, id: id.slice(0, 64) });
         run.spendRows(1, edge.selection);
         out[edge.key] = projectResource(edge.selection, result.resource, run);
       } catch (error) {

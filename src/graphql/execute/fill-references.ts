@@ -4,7 +4,8 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../
 import type { ReadResult } from '../../store/store.js';
 import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
-import { absence, call } from './call.js';
+import { absence } from '../../interactions/missing.js';
+import { call } from './call.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
@@ -93,7 +94,7 @@ async function findAll(
         if (result === undefined) return null;
         return result.status === 'found'
           ? itself(result.resource)
-          : absence(result, `${reference.type}/${reference.id}`);
+          : absence(result, { type: reference.type, id: reference.id });
       }
       case 'canonical':
         return itselfOr(canonical.get(canonicalKey(reference)), 'No resource with this canonical URL was found');

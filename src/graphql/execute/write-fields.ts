@@ -1,8 +1,8 @@
 import { carryOutWrites } from '../../interactions/carry-out-writes.js';
 import type { AuditTarget } from '../../audit/audit.js';
-import { withoutIndex } from '../../access/write-error.js';
+import { failedIndex, withoutIndex } from '../../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
-import { FhirError } from '../../fhir/error.js';
+import type { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { LimitError } from '../limits.js';
 import type { Selection, WriteField } from '../plan/plan.js';
@@ -64,7 +64,7 @@ async function carryOut(
     onWrites?.(outcomes.map((outcome, index) => writtenTarget(outcome, fields[index]!)));
     return outcomes;
   } catch (error) {
-    const index = error instanceof FhirError ? error.details?.['index'] : undefined;
+    const index = failedIndex(error);
     const field = typeof index === 'number' ? fields[index] : undefined;
     if (field === undefined) throw error;
     run.fail(out, field, withoutIndex(error as FhirError));

@@ -1,11 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
+import { isConflict } from '../../store/conflicts.js';
+import { assertNotAborted } from '../../store/guards.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
 import { commitEach, partlyWritten, type WriteGroup } from '../write/commit-each.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
-import { ATTEMPTS, isOptimistic, isOvertaken } from './overtaken.js';
-import { type EntryPlan, outcomeOf, planEntries } from './plan-entries.js';
+import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
 import { readEntry } from '../entries/read-entries.js';
-import { type ImportSession, throwIfAborted } from '../session.js';
+import type { ImportSession } from '../session.js';
 
 /**
  * Every entry on its own: a failure is that entry's outcome and touches no other.
@@ -13,7 +15,7 @@ import { type ImportSession, throwIfAborted } from '../session.js';
  * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where an entry was written before
  */
 export async function runBatch(content: BundleContent, session: ImportSession): Promise<ImportResult> {
-  throwIfAborted(session);
+  assertNotAborted(session.options);
   const outcomes = new Array<EntryOutcome>(content.size);
   try {
     await runEntries(content, outcomes, session);
@@ -27,11 +29,12 @@ async function runEntries(content: BundleContent, outcomes: EntryOutcome[], sess
   const { faults } = content;
   let plans = await planEntries(content.entries, session, faults);
   const reads = plans.filter(({ kind }) => kind === 'read');
-  for (let attempt = 1; ; attempt++) {
+  await withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async ({ isLast }) => {
     const overtaken = await runPlans(plans, outcomes, session);
-    if (overtaken.length === 0 || attempt === ATTEMPTS) break;
+    if (overtaken.length === 0 || isLast) return;
     plans = await planEntries(overtaken, session, faults);
-  }
+    return new Overtaken();
+  });
   for (const { identified } of reads) {
     await faults.guardAsync(identified.entry.index, async () => {
       outcomes[identified.entry.index] = await readEntry(identified.entry, session);
@@ -67,7 +70,7 @@ async function runPlans(
     const { entry } = plan.identified;
     if (result instanceof FhirError) {
       outcomes[entry.index] = { kind: 'failed', error: result };
-      if (isOptimistic(plan) && isOvertaken(result)) overtaken.push(entry);
+      if (isOptimistic(plan) && isConflict(result)) overtaken.push(entry);
     } else {
       outcomes[entry.index] = outcomeOf(result.at(-1)!);
     }

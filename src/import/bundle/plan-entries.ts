@@ -24,6 +24,11 @@ export type EntryPlan =
   | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
   | { readonly kind: 'read'; readonly identified: Identified };
 
+/** True for a plan whose preconditions rest on a search. */
+export function isOptimistic(plan: EntryPlan): boolean {
+  return plan.kind === 'write' && plan.optimistic;
+}
+
 /**
  * Turns entries into writes: identities found, links rewritten, conditional references resolved, unchanged resources
  * left out. Reads the store, changes nothing.

@@ -1,15 +1,18 @@
 import type { GuardedWrite } from '../../access/contract.js';
+import { failedIndex } from '../../access/write-error.js';
 import { FhirError } from '../../fhir/error.js';
+import { isConflict } from '../../store/conflicts.js';
+import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent } from '../entries/bundle-entries.js';
 import { keyText } from '../../interactions/condition.js';
 import { EntryFaults } from '../entries/entry-faults.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
 import type { Identified } from '../entries/identify.js';
-import { ATTEMPTS, isOptimistic, isOvertaken } from './overtaken.js';
-import { type EntryPlan, outcomeOf, planEntries } from './plan-entries.js';
+import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
 import { readEntry } from '../entries/read-entries.js';
-import { type ImportSession, throwIfAborted } from '../session.js';
+import type { ImportSession } from '../session.js';
 
 /**
  * All entries or none, in one commit.
@@ -18,8 +21,8 @@ import { type ImportSession, throwIfAborted } from '../session.js';
  */
 export async function runTransaction(content: BundleContent, session: ImportSession): Promise<ImportResult> {
   if (content.faults.size > 0) throw content.faults.toError(content.size);
-  for (let attempt = 1; ; attempt++) {
-    throwIfAborted(session);
+  assertNotAborted(session.options);
+  return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async () => {
     const faults = new EntryFaults();
     const plans = await planEntries(content.entries, session, faults, (identified) =>
       refuseOverlaps(identified, faults),
@@ -38,11 +41,12 @@ export async function runTransaction(content: BundleContent, session: ImportSess
               session.options,
             );
     } catch (error) {
-      if (attempt < ATTEMPTS && isOvertaken(error) && plans.some(isOptimistic)) continue;
-      throw attribute(error, writes, content.size);
+      const attributed = attribute(error, writes, content.size);
+      if (isConflict(error) && plans.some(isOptimistic)) return new Overtaken(attributed);
+      throw attributed;
     }
     return toImportResult('transaction', await outcomes(content.size, plans, writes, results, session));
-  }
+  });
 }
 
 /** One resource, one entry: otherwise the outcome would depend on their order. */
@@ -103,9 +107,8 @@ function toWrites(plans: readonly EntryPlan[]): readonly PlannedWrite[] {
 
 /** Names the entry that a failed commit is about. */
 function attribute(error: unknown, writes: readonly PlannedWrite[], size: number): unknown {
-  if (!(error instanceof FhirError)) return error;
-  const position = error.details?.['index'];
-  const index = typeof position === 'number' ? writes[position]?.index : undefined;
+  const position = failedIndex(error);
+  const index = position === undefined ? undefined : writes[position]?.index;
   if (index === undefined) return error;
   const faults = new EntryFaults();
   faults.add(index, error);

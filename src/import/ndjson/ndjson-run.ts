@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { FhirError, maskError } from '../../fhir/error.js';
+import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
 import { commitEach } from '../write/commit-each.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 import { parseJson } from '../../fhir/json/parse-json.js';
 import { planPuts, type WantedPut } from '../write/plan-puts.js';
-import { type ImportSession, openSession, throwIfAborted } from '../session.js';
+import { type ImportSession, openSession } from '../session.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
@@ -60,7 +61,7 @@ export class NdjsonRun {
 
   /** Commits the batch, tells of it, and lets the event loop turn. */
   async flush(): Promise<void> {
-    throwIfAborted(this.#session);
+    assertNotAborted(this.#session.options);
     const puts = this.#puts;
     const bad = this.#bad;
     this.#puts = [];

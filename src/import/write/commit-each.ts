@@ -1,9 +1,10 @@
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import { inDoubt } from '../../fhir/in-doubt.js';
+import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/store.js';
 import { concernsAll } from '../entries/entry-faults.js';
-import { type ImportSession, throwIfAborted } from '../session.js';
+import type { ImportSession } from '../session.js';
 
 /** Writes that belong together: a check and what it guards, or a single one. */
 export type WriteGroup = readonly GuardedWrite[];
@@ -22,7 +23,7 @@ export async function commitEach(
   stopAtFirst = false,
 ): Promise<readonly (readonly WriteResult[] | FhirError)[]> {
   if (groups.length === 0) return [];
-  throwIfAborted(session);
+  assertNotAborted(session.options);
   try {
     const results = await session.store.commit(groups.flat(), session.options);
     let start = 0;

@@ -26,7 +26,7 @@ import {
   readProject,
   targetOf,
 } from '../session/project-session.js';
-import { commitPlanned } from '../session/retry-conflicts.js';
+import { commitPlanned } from '../session/commit-planned.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
 import type { Stored } from '../../fhir/stored.js';

@@ -1,11 +1,12 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
 import { createSecret, hashSecret, type SecretHash, validUntil } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { authored, nameToId, openProject, type ProjectSession } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 
 /** Whose secret to replace, and how. */
 export interface SecretRotation extends ClientRef {
@@ -57,7 +58,7 @@ async function planRotation(
   const key = { type: 'ClientApplication', id };
   // Past the guard, which hides the secret so far.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
-  if (found?.status !== 'found') throw new FhirError('not-found', `ClientApplication/${id} was not found`);
+  if (found?.status !== 'found') throw notFound(key);
   const { secret: previous, retiringSecret: _, ...rest } = found.resource as ClientApplication;
   const keepsOld = keepOldFor > 0 && previous !== undefined;
   const retiring = keepsOld ? { retiringSecret: validUntil(previous, Date.now() + keepOldFor) } : {};

@@ -6,6 +6,7 @@ import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fiel
 import { secretFields } from '../../access/fields/administrative-types.js';
 import { isSwitchedOff } from '../../access/sign-in/member-people.js';
 import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import { membershipsWithProfiles } from '../people/find-people.js';
@@ -20,7 +21,7 @@ import {
   type ProjectSession,
   targetOf,
 } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { Stored } from '../../fhir/stored.js';
 
@@ -127,7 +128,7 @@ async function planUpdate(
   const key = { type, id };
   // Past the guard, which hides the secrets that stay.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
-  if (found?.status !== 'found') throw new FhirError('not-found', `${type}/${id} was not found`);
+  if (found?.status !== 'found') throw notFound(key);
   const program = changedProgram(session, type, found.resource, body);
   // A secret that is given is written even if it is the stored one: the answer must not tell whether it is.
   const isSame = isDeepStrictEqual(program, found.resource) && !givesSecret(type, body);

@@ -9,7 +9,7 @@ import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
-import { commitPlanned } from '../session/retry-conflicts.js';
+import { commitPlanned } from '../session/commit-planned.js';
 import type { Stored } from '../../fhir/stored.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */

@@ -15,7 +15,7 @@ import { assertNoWayAround } from '../session/own-membership.js';
 import { assertNamedExist, type NamedResource, policiesStillThere } from '../body/named-resources.js';
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
 import { authored, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
-import type { PlannedWrites } from '../session/retry-conflicts.js';
+import type { PlannedWrites } from '../session/commit-planned.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceExists } from '../session/reference-exists.js';
 

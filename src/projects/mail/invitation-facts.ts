@@ -1,5 +1,5 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
-import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
 import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference } from '../session/inviter.js';
 import type { InvitationFacts } from './invitation.js';
@@ -22,7 +22,7 @@ export async function invitationFacts(
 ): Promise<Omit<InvitationFacts, 'date'>> {
   const { user, profile, membership, isNewUser } = person;
   const [project] = await session.guard.read([{ type: 'Project', id: session.project }]);
-  if (project?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
+  if (project?.status !== 'found') throw notFound({ type: 'Project', id: session.project });
   return {
     to,
     project: project.resource as Stored<Project>,

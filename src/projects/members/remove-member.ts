@@ -2,7 +2,7 @@ import { audited } from '../../access/audited.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 
 /**
  * Removes a member from its project. The profile and the User stay; inviting the person again finds both.

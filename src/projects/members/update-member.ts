@@ -24,7 +24,7 @@ import {
   readMembership,
   targetOf,
 } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/retry-conflicts.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { Stored } from '../../fhir/stored.js';
 

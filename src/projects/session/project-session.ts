@@ -6,6 +6,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { type GuardedStore } from '../../access/contract.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
 import { idOf, parseReference } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type WriteResult } from '../../store/store.js';
@@ -84,7 +85,7 @@ export async function openProjectOfMember(
   // Before it is told where a membership lies, or that it does not exist.
   if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
-  if (project === undefined) throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
+  if (project === undefined) throw notFound({ type: 'ProjectMembership', id });
   return { session: await openProject(project, context, interaction), id };
 }
 
@@ -93,7 +94,7 @@ export async function readProject(
   session: ProjectSession,
 ): Promise<{ readonly project: Stored<Project>; readonly versionId: string }> {
   const [found] = await session.guard.read([{ type: 'Project', id: session.project }], session.options);
-  if (found?.status !== 'found') throw new FhirError('not-found', `Project/${session.project} was not found`);
+  if (found?.status !== 'found') throw notFound({ type: 'Project', id: session.project });
   return { project: found.resource as Stored<Project>, versionId: found.versionId };
 }
 
@@ -103,7 +104,7 @@ export async function readMembership(
   id: string,
 ): Promise<{ readonly membership: Stored<ProjectMembership>; readonly versionId: string }> {
   const [found] = await session.guard.read([{ type: 'ProjectMembership', id }], session.options);
-  if (found?.status !== 'found') throw new FhirError('not-found', `ProjectMembership/${id} was not found`);
+  if (found?.status !== 'found') throw notFound({ type: 'ProjectMembership', id });
   return { membership: found.resource as Stored<ProjectMembership>, versionId: found.versionId };
 }
 

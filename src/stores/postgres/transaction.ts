@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { assertNotAborted } from '../../store/guards.js';
+import { Overtaken, withRetries } from '../../store/with-retries.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
 import { isRetryable } from './errors.js';
@@ -24,27 +23,19 @@ export async function inTransaction<Result>(
   options: TransactionOptions,
   action: (transaction: Transaction, attempt: number) => Promise<Result>,
 ): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
+  const { attempts, serializable, signal } = options;
+  return withRetries({ attempts, signal, pauses: true }, async ({ number }) => {
     try {
       return await connections.use(
         (connection) =>
-          runOnce(new Transaction(connection, options.serializable), (transaction) => action(transaction, attempt)),
-        options.signal,
+          runOnce(new Transaction(connection, serializable), (transaction) => action(transaction, number)),
+        signal,
       );
     } catch (error) {
-      if (!isRetryable(error) || attempt >= options.attempts) throw error;
-      await pause(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS), options.signal);
+      if (!isRetryable(error)) throw error;
+      return new Overtaken(error);
     }
-  }
-}
-
-/** Milliseconds. */
-const MAX_PAUSE_MS = 250;
-
-async function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
-  // Its rejection is the signal's.
-  await delay(time, undefined, signal && { signal }).catch(() => undefined);
-  assertNotAborted({ signal });
+  });
 }
 
 /** One attempt: begins with the first statement that needs it. */
