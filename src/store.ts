@@ -13,6 +13,7 @@ export type {
 export type { FhirModel } from './fhir/model/fhir-model.js';
 export { R4 } from './fhir/r4.js';
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
+export { parametersOf, type TypeParameter } from './search/criteria/parameters-of.js';
 export { collationKey, fold } from './search/index/fold.js';
 export { indexEntries } from './search/index/index-resource.js';
 export { matches } from './search/evaluate/match.js';

@@ -8,3 +8,5 @@ export declare const targets: DefinitionTexts['targets'];
 export declare const codes: DefinitionTexts['codes'];
 export declare const parameters: DefinitionTexts['parameters'];
 export declare const patientCompartment: DefinitionTexts['patientCompartment'];
+/** Of all the others. */
+export declare const fingerprint: string;

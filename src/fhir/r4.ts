@@ -7,4 +7,4 @@ import { FhirModel } from './model/fhir-model.js';
  * Only public entries and the stores' constructors may fall back on it. Everything inside is given its model, so that
  * nothing can forget it; `test/frame/default-model.test.ts` lists who imports this file.
  */
-export const R4 = new FhirModel(texts);
+export const R4 = new FhirModel(texts, texts.fingerprint);

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { Criteria, SortKey } from '../search/criteria/criteria.js';
+import type { TypeParameter } from '../search/criteria/parameters-of.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
 
 /**
@@ -68,6 +69,15 @@ export interface ResourceStore {
    * Optional: a store without it cannot be looked into.
    */
   explain?(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]>;
+
+  /**
+   * The search parameters by which a project cannot be searched yet, as their index is being made again after a change of
+   * definitions. Searches, counts, `unmatched` checks and sorts that use one of them, in chains and `_has` too, reject with
+   * `unavailable`; they never answer from a part of an index.
+   *
+   * Optional: a store without it never has any.
+   */
+  pendingParameters?(project: string, options?: CallOptions): Promise<readonly TypeParameter[]>;
 
   /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;

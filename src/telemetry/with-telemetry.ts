@@ -32,7 +32,9 @@ export function withTelemetry(store: ResourceStore, telemetry: Telemetry): Resou
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
   // What a store cannot do, it does not seem to do.
-  if (store.explain === undefined) Object.defineProperty(observed, 'explain', { value: undefined });
+  for (const name of ['explain', 'pendingParameters'] as const) {
+    if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
+  }
   OBSERVERS.set(observed, observer);
   return observed;
 }
@@ -104,6 +106,12 @@ class ObservedStore implements ResourceStore {
 
   explain(call: StoreCall, options?: CallOptions): ReturnType<NonNullable<ResourceStore['explain']>> {
     return this.store.explain!(call, options);
+  }
+
+  pendingParameters(
+    ...call: Parameters<NonNullable<ResourceStore['pendingParameters']>>
+  ): ReturnType<NonNullable<ResourceStore['pendingParameters']>> {
+    return this.store.pendingParameters!(...call);
   }
 
   close(): Promise<void> {

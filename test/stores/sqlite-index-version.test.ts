@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { resourceTypes, searchParameters } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { INDEX_TABLES } from '../../src/stores/sql/index-tables.js';
-import { INDEX_VERSION } from '../../src/stores/sqlite/schema.js';
+import { INDEX_VERSION } from '../../src/search/index/index-version.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
 

@@ -62,6 +62,8 @@ export function copyAsSchema1(file: string, copy: string): void {
       const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).pluck().all().join(', ');
       database.exec(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM present.${table}`);
     }
+    // Nobody noted definitions then.
+    database.exec("DELETE FROM meta WHERE name <> 'index_version'");
   })();
   database.pragma('user_version = 1');
   database.pragma(`application_id = ${0x66686972}`);

@@ -1,5 +1,5 @@
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
-import { INDEX_VERSION } from '../../src/stores/postgres/schema.js';
+import { INDEX_VERSION } from '../../src/search/index/index-version.js';
 
 /** Opens a database of an older version and, where its index is older too, indexes it again, as the documents say. */
 export async function openUpgraded(pool: PostgresPool): Promise<PostgresStore> {

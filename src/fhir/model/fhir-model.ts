@@ -29,12 +29,19 @@ export class FhirModel {
   #targets: readonly (readonly string[])[] | undefined;
   #codes: readonly CodesRow[] | undefined;
   #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
+  #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
+  #typesFingerprint: string | undefined;
 
-  /** @internal Definitions of hosts' own come through functions that check them. */
-  constructor(texts: DefinitionTexts) {
+  /**
+   * @internal Definitions of hosts' own come through functions that check them.
+   *
+   * @param contentFingerprint of these very texts, where it is known
+   */
+  constructor(texts: DefinitionTexts, contentFingerprint?: string) {
     this.version = texts.version;
     this.#texts = texts;
+    this.#contentFingerprint = contentFingerprint;
   }
 
   /** Names of all concrete resource types, sorted: FHIR's and Medplum's. */
@@ -101,18 +108,33 @@ export class FhirModel {
 
   /**
    * A text that is equal for models of equal content, in every process, and differs as soon as a type, a search parameter
-   * or a compartment does. It reads all definitions once, which takes a few milliseconds.
+   * or a compartment does. It reads all definitions once, which takes a few milliseconds; those of R4 bring it along.
    */
   get fingerprint(): string {
-    return (this.#fingerprint ??= createHash('sha256')
-      .update(JSON.stringify([this.#inOrder(), OWN_PARAMETERS]))
-      .digest('base64url'));
+    return (this.#fingerprint ??= digest([this.#contentOf(), OWN_PARAMETERS]));
   }
 
-  #inOrder(): unknown {
+  /**
+   * The same for the types alone: what values of any element are like. It differs with their human texts too. It reads all
+   * types once, which takes a few milliseconds.
+   */
+  get typesFingerprint(): string {
+    const { version, types, targets, codes } = this.#texts;
+    return (this.#typesFingerprint ??= digest([version, Object.entries(types).sort(), targets, codes]));
+  }
+
+  #contentOf(): string {
     const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
     const sorted = (texts: { readonly [name: string]: string }): unknown => Object.entries(texts).sort();
-    return [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];
+    return (this.#contentFingerprint ??= digest([
+      version,
+      resources,
+      sorted(types),
+      targets,
+      codes,
+      sorted(parameters),
+      patientCompartment,
+    ]));
   }
 
   #materialiseType(name: string): TypeDefinition | undefined {
@@ -163,6 +185,10 @@ export class FhirModel {
   #targetList(number: number): readonly string[] {
     return (this.#targets ??= parseText(this.#texts.targets))[number]!;
   }
+}
+
+function digest(content: unknown): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
 const REPEATS = 1;

@@ -8,7 +8,7 @@ import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { resourceKeyIn } from './keys.js';
 import type { Connection } from './lent-connection.js';
-import { INDEX_VERSION } from './schema.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /** What a look at the whole database found. */

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
 import { sqlState } from './errors.js';
@@ -104,12 +105,6 @@ const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables];
 
 /** The form of the tables, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;
-
-/**
- * What is extracted from resources into the index tables, kept in `fhirgraph_meta`. Raised when `indexEntries` changes for
- * the same resource.
- */
-export const INDEX_VERSION = 4;
 
 /**
  * Brings the tables into the form that this version needs. Processes that start at once wait for each other; those of an

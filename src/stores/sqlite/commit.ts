@@ -1,3 +1,4 @@
+import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
@@ -15,6 +16,7 @@ import { assertExpected, changeOf, type Committed, putResult } from '../sql/comm
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
+import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
 import type { Searches } from './search.js';
@@ -28,6 +30,7 @@ export class Commits {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #searches: Searches;
+  readonly #status: IndexStatus;
   readonly #versions: Versions;
   readonly #index: IndexWriter;
   readonly #clock: () => Date;
@@ -37,12 +40,14 @@ export class Commits {
     statements: Statements,
     dictionaries: Dictionaries,
     searches: Searches,
+    status: IndexStatus,
     clock: () => Date,
   ) {
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
     this.#searches = searches;
+    this.#status = status;
     this.#versions = new Versions(statements, dictionaries);
     this.#index = new IndexWriter(statements, dictionaries);
     this.#clock = clock;
@@ -57,7 +62,7 @@ export class Commits {
     });
     const changes: Change[] = [];
     const apply = (): readonly WriteResult[] => {
-      assertNotOvertaken(this.#statements);
+      assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());
       const results = writes.map((write, index) => this.#apply(write, index, entries[index]!, changes));
       this.#index.flush();
@@ -110,7 +115,12 @@ export class Commits {
 
   #check({ query }: UnmatchedCheck, index: number): WriteResult {
     this.#index.flush();
-    const holder = this.#searches.firstMatch(query);
+    const { project, type, criteria } = query;
+    const holder = this.#status.whileSearchable(
+      project,
+      () => parametersOf(type, criteria),
+      () => this.#searches.firstMatch(query),
+    );
     if (holder !== undefined) throw unmatchedFound(index, holder);
     return { kind: 'unmatched' };
   }

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
+import { type ReindexMode, reindexMode } from '../sql/reindex.js';
 
 /** How a `SqliteStore` behaves. */
 export interface SqliteStoreOptions {
@@ -16,6 +17,13 @@ export interface SqliteStoreOptions {
   readonly busyTimeout?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
   readonly cacheBytes?: number | undefined;
+  /**
+   * Who makes index rows again after other definitions or an older version of the library wrote the file. Default
+   * `background`: the store itself, in batches of a few milliseconds; where no more than 2,000 resources are concerned, when
+   * it is opened. `manual`: the host, by `reindex({ pendingOnly: true })`. Until it is done, searches by what is concerned
+   * reject with `unavailable`.
+   */
+  readonly reindex?: ReindexMode | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -26,6 +34,7 @@ export interface SqliteStoreConfig {
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
   readonly cacheBytes: number;
+  readonly reindex: ReindexMode;
   readonly clock: () => Date;
 }
 
@@ -36,6 +45,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,
     cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
+    reindex: reindexMode(options.reindex),
     clock: options.clock ?? (() => new Date()),
   };
   if (!['full', 'normal', 'off'].includes(config.synchronous)) {

@@ -39,6 +39,15 @@ export class IndexWriter {
     for (const table of INDEX_TABLES) this.#statements.write(REMOVE[table]).run(resource);
   }
 
+  /** Takes the values of some parameters of a resource out of every index. */
+  removeParameters(resource: number, parameters: readonly number[]): void {
+    if (parameters.length === 0) return;
+    this.flush();
+    for (const table of INDEX_TABLES) {
+      this.#statements.write(REMOVE_PARAMETERS[table]).run(resource, JSON.stringify(parameters));
+    }
+  }
+
   /** Writes everything that was added: before anything is looked up in the index, and at the end. */
   flush(): void {
     for (const buffer of Object.values(this.#rows)) buffer.flush();
@@ -58,3 +67,10 @@ const REMOVE: { readonly [Table in ValueTable]: string } = {
   reference: 'DELETE FROM reference WHERE resource = ?',
   uri: 'DELETE FROM uri WHERE resource = ?',
 };
+
+const REMOVE_PARAMETERS = Object.fromEntries(
+  INDEX_TABLES.map((table) => [
+    table,
+    `DELETE FROM ${table} WHERE resource = ? AND parameter IN (SELECT value FROM json_each(?))`,
+  ]),
+) as { readonly [Table in ValueTable]: string };

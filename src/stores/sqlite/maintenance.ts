@@ -6,8 +6,10 @@ import type { SqliteDatabase } from './driver.js';
 import { INDEX_TABLES } from '../sql/index-tables.js';
 import { IndexWriter } from './index-writer.js';
 import { parseKept } from './kept-text.js';
-import { assertNotOvertaken, indexVersion } from './prepare-schema.js';
-import { INDEX_VERSION } from './schema.js';
+import type { ReindexProgress } from '../sql/reindex.js';
+import type { IndexStatus } from './index-status.js';
+import { endAllWork } from './index-takeover.js';
+import { assertNotOvertaken } from './prepare-schema.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 import { type Verification, verifyDatabase } from './verify.js';
@@ -17,46 +19,43 @@ export class Maintenance {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
+  readonly #status: IndexStatus;
 
-  constructor(database: SqliteDatabase, statements: Statements, dictionaries: Dictionaries) {
+  constructor(database: SqliteDatabase, statements: Statements, dictionaries: Dictionaries, status: IndexStatus) {
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
+    this.#status = status;
   }
 
-  /** Indexes everything anew if the file was written by an older extraction. @throws FhirError `unavailable` - by a newer */
-  reindexIfOld(): void {
-    if (indexVersion(this.#statements) < INDEX_VERSION) this.reindex();
-  }
-
-  /** Makes all index rows and SQLite's indexes anew, in one transaction. @returns how many resources were indexed */
-  reindex(): number {
-    const count = inTransaction(this.#database, () => this.#reindex());
+  /** Makes all index rows and SQLite's indexes again, in one transaction. @returns what was indexed, by project and type */
+  reindex(): readonly ReindexProgress[] {
+    const counts = new Map<string, ReindexProgress>();
+    inTransaction(this.#database, () => this.#reindex(counts));
     // Numbers of names may have changed where their tables were damaged.
     forgetAll(this.#dictionaries);
-    return count;
+    this.#status.forget();
+    return [...counts.values()];
   }
 
   verify(): Verification {
-    return verifyDatabase(this.#database, this.#statements);
+    return verifyDatabase(this.#database, this.#statements, this.#status);
   }
 
-  #reindex(): number {
-    assertNotOvertaken(this.#statements);
+  #reindex(counts: Map<string, ReindexProgress>): void {
+    assertNotOvertaken(this.#statements, this.#status);
     // Without a condition SQLite drops the pages of a table and of its indexes, whatever is in them.
     for (const table of INDEX_TABLES) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
     const index = new IndexWriter(this.#statements, createDictionaries(this.#database, this.#statements));
-    let count = 0;
-    for (const { project, collection, key, kept } of currentResources(this.#statements)) {
+    for (const { project, type, collection, key, kept } of currentResources(this.#statements)) {
       index.add({ project, collection, resource: key }, indexEntries(parseKept(kept).resource));
-      count++;
+      const name = `${project}/${type}`;
+      const done = (counts.get(name)?.done ?? 0) + 1;
+      counts.set(name, { project, type, done, total: done });
     }
     index.flush();
-    this.#statements
-      .write("INSERT OR REPLACE INTO meta (name, value) VALUES ('index_version', ?)")
-      .run(String(INDEX_VERSION));
-    return count;
+    endAllWork(this.#statements);
   }
 
   #remakeIndexes(): void {

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './driver.js';
 type Migration = (database: SqliteDatabase) => void;
 
 /** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWork];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -17,4 +17,13 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE resource SET sum = fhirgraph_name_sum(collection, '', id);
     UPDATE collection SET sum = fhirgraph_name_sum(0, project, type);
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
+}
+
+/** 3: index rows to be made again. */
+function addIndexWork(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE index_work (
+      collection INTEGER PRIMARY KEY, rank INTEGER NOT NULL, parameters TEXT NOT NULL, cursor TEXT NOT NULL DEFAULT '',
+      done INTEGER NOT NULL DEFAULT 0, total INTEGER);
+    CREATE INDEX index_work_by_rank ON index_work (rank);`);
 }

@@ -1,7 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import type { SqliteDatabase } from './driver.js';
 import { MIGRATIONS } from './migrations.js';
-import { APPLICATION_ID, INDEX_VERSION, SCHEMA } from './schema.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { IndexStatus } from './index-status.js';
+import { noteDefinitions } from './index-takeover.js';
+import { APPLICATION_ID, SCHEMA } from './schema.js';
 import type { Statements } from './statements.js';
 
 /** The form of the tables, kept in `PRAGMA user_version`. */
@@ -14,13 +17,13 @@ export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
  * @throws FhirError `conflict` - the file belongs to another application.
  * @throws FhirError `corrupt` - a store was there, and its tables are not.
  */
-export function prepareSchema(database: SqliteDatabase): void {
+export function prepareSchema(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   if (checkedVersion(database) === SCHEMA_VERSION) return;
   // Another process may be at the same point: whoever gets the lock first does the work.
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = checkedVersion(database);
-    if (version === 0) create(database);
+    if (version === 0) create(database, statements, model);
     else for (const migrate of MIGRATIONS.slice(version - 1)) migrate(database);
     database.pragma(`user_version = ${SCHEMA_VERSION}`);
     database.exec('COMMIT');
@@ -39,29 +42,21 @@ export function assertOwnDatabase(database: SqliteDatabase): void {
   checkedVersion(database);
 }
 
-/** The extraction that indexed the file. @throws FhirError `unavailable` - a newer one than ours */
-export function indexVersion(statements: Statements): number {
-  const row = statements.read(READ_INDEX_VERSION).get() as [string] | undefined;
-  const version = Number(row?.[0] ?? 0);
-  if (version > INDEX_VERSION) throw newer('index', version, INDEX_VERSION);
-  return version;
-}
-
 /**
- * Ends a write to a file that a newer version of this library has taken over since it was opened: rows in the old form
- * would be missed by its searches.
+ * Ends a write to a file that a newer version of this library, or a process with other definitions, has taken over since it
+ * was opened: rows in the old form would be missed by its searches.
  *
  * @throws FhirError `unavailable`
  */
-export function assertNotOvertaken(statements: Statements): void {
+export function assertNotOvertaken(statements: Statements, status: IndexStatus): void {
   const [version] = statements.read('PRAGMA user_version').get() as [number];
-  if (version !== SCHEMA_VERSION) throw newer('schema', version, SCHEMA_VERSION);
-  indexVersion(statements);
+  if (version !== SCHEMA_VERSION) throw newer(version);
+  status.assertOurs();
 }
 
-function create(database: SqliteDatabase): void {
+function create(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   database.exec(SCHEMA);
-  database.prepare("INSERT INTO meta (name, value) VALUES ('index_version', ?)").run(String(INDEX_VERSION));
+  noteDefinitions(statements, model);
   database.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
@@ -77,14 +72,13 @@ function checkedVersion(database: SqliteDatabase): number {
   if (application !== APPLICATION_ID || version < 1) {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
   }
-  if (version > SCHEMA_VERSION) throw newer('schema', version, SCHEMA_VERSION);
+  if (version > SCHEMA_VERSION) throw newer(version);
   return version;
 }
 
-function newer(what: 'schema' | 'index', version: number, known: number): FhirError {
-  const message = `The database has ${what} version ${version}, written by a newer fhirgraph; this one knows up to ${known}`;
+function newer(version: number): FhirError {
+  const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
   return new FhirError('unavailable', message);
 }
 
 const COUNT_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
-const READ_INDEX_VERSION = "SELECT value FROM meta WHERE name = 'index_version'";

@@ -15,6 +15,11 @@
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
  *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
  * unique_key    (project, text)              held by a current resource
+ * index_work    (collection)                 index rows to be made again, one row per type of a project: see index-work.ts
+ *               rank                         whose turn it is
+ *               parameters                   JSON list of codes; ["*"]: all
+ *               cursor                       id of the last resource that is done
+ *               done, total                  number of resources; total null: not counted yet
  *
  * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.
  * ```
@@ -74,13 +79,11 @@ CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
   PRIMARY KEY (project, text)) WITHOUT ROWID;
 CREATE INDEX unique_key_by_resource ON unique_key (resource);
+CREATE TABLE index_work (
+  collection INTEGER PRIMARY KEY, rank INTEGER NOT NULL, parameters TEXT NOT NULL, cursor TEXT NOT NULL DEFAULT '',
+  done INTEGER NOT NULL DEFAULT 0, total INTEGER);
+CREATE INDEX index_work_by_rank ON index_work (rank);
 `;
-
-/**
- * What is extracted from resources into the index tables, kept in `meta`. Raised when the rows made for the same resource
- * change, which a test over fixed resources finds out; a file with a lower number is indexed anew when it is opened.
- */
-export const INDEX_VERSION = 4;
 
 /** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
 export const APPLICATION_ID = 0x66686972;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   CallOptions,
   Change,
@@ -15,6 +16,7 @@ import type {
 } from '../../store/store.js';
 import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { registerChecksums } from './checksum.js';
@@ -26,10 +28,15 @@ import { createDictionaries } from './dictionary.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
+import { IndexStatus } from './index-status.js';
+import { takeOver } from './index-takeover.js';
+import { IndexWork } from './index-work.js';
 import { Maintenance } from './maintenance.js';
 import { Reads } from './reads.js';
 import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
 import { type KeyPage, Searches } from './search.js';
+import type { ReindexOptions } from '../sql/reindex.js';
+import { Reindexing } from './reindexing.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
 import { asOfNow } from './transaction.js';
@@ -55,6 +62,8 @@ export class SqliteStore implements ResourceStore {
   readonly #commits: Commits;
   readonly #maintenance: Maintenance;
   readonly #statements: Statements;
+  readonly #status: IndexStatus;
+  readonly #reindexing: Reindexing;
   #closed = false;
 
   /**
@@ -83,15 +92,29 @@ export class SqliteStore implements ResourceStore {
     this.#contents = new Contents(this.#statements, config.cacheBytes);
     this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
     this.#searches = new Searches(this.#statements, dictionaries);
-    this.#commits = new Commits(this.#database, this.#statements, dictionaries, this.#searches, config.clock);
-    this.#maintenance = new Maintenance(this.#database, this.#statements, dictionaries);
+    this.#status = new IndexStatus(this.#statements, this.model);
+    this.#commits = new Commits(
+      this.#database,
+      this.#statements,
+      dictionaries,
+      this.#searches,
+      this.#status,
+      config.clock,
+    );
+    this.#maintenance = new Maintenance(this.#database, this.#statements, dictionaries, this.#status);
+    this.#reindexing = new Reindexing(
+      this.#database,
+      new IndexWork(this.#database, this.#statements, dictionaries, this.#status),
+      config.busyTimeout,
+    );
     try {
       assertOwnDatabase(this.#database);
       configureConnection(this.#database, config);
       registerTextTest(this.#database);
       registerChecksums(this.#database);
-      prepareSchema(this.#database);
-      this.#maintenance.reindexIfOld();
+      prepareSchema(this.#database, this.#statements, this.model);
+      takeOver(this.#database, this.#statements, this.model);
+      if (config.reindex === 'background') this.#reindexing.begin();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
       throw fault(error);
@@ -105,7 +128,9 @@ export class SqliteStore implements ResourceStore {
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     // A page and a count are two statements.
     const find = (): KeyPage => this.#searches.search(query);
-    return this.#answer(options, () => this.#fill(query.total === true ? asOfNow(this.#database, find) : find()));
+    return this.#answer(options, () =>
+      this.#fill(this.#searched(query, [], () => (query.total === true ? asOfNow(this.#database, find) : find()))),
+    );
   }
 
   async searchByReference(
@@ -114,9 +139,8 @@ export class SqliteStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    return this.#answer(options, () =>
-      this.#searches.searchByReference(query, parameter, targets).map((page) => this.#fill(page)),
-    );
+    const find = (): readonly KeyPage[] => this.#searches.searchByReference(query, parameter, targets);
+    return this.#answer(options, () => this.#searched(query, [parameter], find).map((page) => this.#fill(page)));
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
@@ -140,6 +164,7 @@ export class SqliteStore implements ResourceStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#reindexing.stop();
     if (this.#ownsDatabase) this.#database.close();
   }
 
@@ -154,19 +179,53 @@ export class SqliteStore implements ResourceStore {
   }
 
   /**
-   * Makes everything that is derived anew, all or nothing: the index rows of every current resource, and SQLite's own
-   * indexes. Opening a file does so by itself when it must. Other processes that have the file open should open it again.
+   * Makes index rows again, from what the resources say.
+   *
+   * Without options, and as the repair of what {@link SqliteStore.verify} finds, everything that is derived is made again in
+   * one transaction: the index rows of every current resource, and SQLite's own indexes. This process does nothing else
+   * meanwhile. With `pendingOnly` or `project` it goes in batches of about 10 ms, each a transaction, between which this and
+   * other processes read and write; when the process ends, the next call goes on where it was.
    *
    * @returns how many resources were indexed
-   * @throws FhirError `corrupt` - a resource itself is damaged; nothing is changed then
+   * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
+   * @throws FhirError `aborted` - by the signal; what was done stays
    */
-  async reindex(options?: CallOptions): Promise<number> {
-    return this.#answer(options, () => this.#maintenance.reindex());
+  async reindex(options: ReindexOptions = {}): Promise<number> {
+    const { project, pendingOnly = false, onProgress } = options;
+    let count = 0;
+    if (project === undefined && !pendingOnly) {
+      for (const progress of this.#answer(options, () => this.#maintenance.reindex())) {
+        onProgress?.(progress);
+        count += progress.done;
+      }
+      return count;
+    }
+    if (project !== undefined && !pendingOnly) this.#answer(options, () => this.#reindexing.askAgain(project));
+    for (;;) {
+      const batch = this.#answer(options, () => this.#reindexing.step(project));
+      if (batch === undefined) return count;
+      count += batch.resources;
+      onProgress?.(batch.progress);
+      await nextTurn();
+    }
+  }
+
+  async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
+    return this.#answer(options, () => asOfNow(this.#database, () => this.#status.pendingIn(project)));
   }
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const parts = { statements: this.#statements, reads: this.#reads, searches: this.#searches };
     return this.#answer(options, () => explainCall(call, parts));
+  }
+
+  /** What a search finds while all that it uses is searchable. */
+  #searched<Result>(
+    { project, type, criteria, sort }: SearchQuery,
+    beside: readonly string[],
+    find: () => Result,
+  ): Result {
+    return this.#status.whileSearchable(project, () => parametersOf(type, criteria, sort, beside), find);
   }
 
   #fill({ keys, total }: KeyPage): SearchPage {

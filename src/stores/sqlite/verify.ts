@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import type { SqlValue } from '../sql/sql.js';
 import { type CurrentResource, currentResources } from './current-resources.js';
@@ -7,7 +7,10 @@ import { createDictionaries, type Dictionaries } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
+import { type Codes, EVERY, includesCode, parameterOf } from '../sql/index-changes.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names } from './index-rows.js';
+import type { IndexStatus } from './index-status.js';
+import { LIST_PARAMETERS } from './index-work.js';
 import { parseKept } from './kept-text.js';
 import type { Statements } from './statements.js';
 import { inSnapshot } from './transaction.js';
@@ -22,22 +25,27 @@ export interface Verification {
 
 /**
  * Looks for contradictions at every level: SQLite's pages and indexes, the tables against each other, texts against their
- * checksums, index rows against what resources say. It only reads, and others may write meanwhile.
+ * checksums, index rows against what resources say. It only reads, and others may write meanwhile. Parameters whose rows are
+ * being made again are left out.
  *
  * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
  */
-export function verifyDatabase(database: SqliteDatabase, statements: Statements): Verification {
-  return inSnapshot(database, () => new Verifier(database, statements).run());
+export function verifyDatabase(database: SqliteDatabase, statements: Statements, status: IndexStatus): Verification {
+  return inSnapshot(database, () => new Verifier(database, statements, status).run());
 }
 
 class Verifier {
   readonly #statements: Statements;
+  readonly #status: IndexStatus;
+  /** Of each collection: the parameters that are not looked at, and the numbers of those that are. */
+  readonly #pending = new Map<number, Codes>();
   readonly #names: Names;
   readonly #problems: string[] = [];
   #resources = 0;
 
-  constructor(database: SqliteDatabase, statements: Statements) {
+  constructor(database: SqliteDatabase, statements: Statements, status: IndexStatus) {
     this.#statements = statements;
+    this.#status = status;
     // What the store remembers of the dictionaries would hide that they have lost it.
     this.#names = knownNames(createDictionaries(database, statements));
   }
@@ -81,13 +89,31 @@ class Verifier {
     } catch (error) {
       return error instanceof FhirError ? error.message : 'its text cannot be read';
     }
-    const rows = rightRows({ project, collection, resource: key }, resource, this.#names);
-    const same = INDEX_TABLES.every((table) => this.#storedRows(table, key) === JSON.stringify(rows[table]));
+    const pending = this.#pendingOf(collection, project, type);
+    if (pending[0] === EVERY) return undefined;
+    const entries = indexEntries(resource).filter(({ parameter }) => !includesCode(pending, parameterOf(parameter)));
+    const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
+    const left = this.#parametersOf(collection, pending);
+    const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
     return same ? undefined : 'its index rows are not what it says';
   }
 
-  #storedRows(table: ValueTable, resource: number): string {
-    return JSON.stringify(this.#statements.read(ROWS[table]).all(resource));
+  #storedRows(table: ValueTable, resource: number, leftOut: ReadonlySet<SqlValue>): string {
+    const rows = this.#statements.read(ROWS[table]).all(resource) as SqlRow[];
+    return textOf(leftOut.size === 0 ? rows : rows.filter(([, parameter]) => !leftOut.has(parameter!)));
+  }
+
+  #pendingOf(collection: number, project: string, type: string): Codes {
+    let codes = this.#pending.get(collection);
+    if (codes === undefined) this.#pending.set(collection, (codes = this.#status.pendingCodes(project, type)));
+    return codes;
+  }
+
+  /** The numbers of parameters that are not looked at. */
+  #parametersOf(collection: number, codes: Codes): ReadonlySet<SqlValue> {
+    if (codes.length === 0) return NO_PARAMETERS;
+    const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
+    return new Set(rows.filter(([, code]) => includesCode(codes, parameterOf(code))).map(([key]) => key));
   }
 
   /** A part of the file that SQLite cannot read is a finding too. */
@@ -127,7 +153,7 @@ const UNKNOWN = -1;
 /** The rows that a resource should have. */
 function rightRows(
   owner: IndexOwner,
-  resource: AnyResource,
+  entries: readonly IndexEntry[],
   names: Names,
 ): { readonly [Table in ValueTable]: SqlRow[] } {
   const rows: { readonly [Table in ValueTable]: SqlRow[] } = {
@@ -141,7 +167,7 @@ function rightRows(
   const sink = (table: ValueTable): { push(...row: SqlRow): void } => ({
     push: (...row) => void rows[table].push(row.map(asStored)),
   });
-  addIndexRows(owner, indexEntries(resource), names, {
+  addIndexRows(owner, entries, names, {
     token: sink('token'),
     string: sink('string'),
     date: sink('date'),
@@ -154,18 +180,27 @@ function rightRows(
 
 type SqlRow = SqlValue[];
 
+/**
+ * Rows as a text to compare: in order of parameter, group and ordinal, without the ordinal. Where only some parameters were
+ * made again, it counts on from other values.
+ */
+function textOf(rows: readonly SqlRow[]): string {
+  const order = (one: SqlRow, other: SqlRow): number =>
+    Number(one[1]) - Number(other[1]) || Number(one[2]) - Number(other[2]) || Number(one[3]) - Number(other[3]);
+  return JSON.stringify(rows.toSorted(order).map((row) => row.toSpliced(3, 1)));
+}
+
 /** UTF-8 has no halves of surrogate pairs. */
 function asStored(value: SqlValue): SqlValue {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
+const NO_PARAMETERS: ReadonlySet<SqlValue> = new Set();
+
 const MAX_PROBLEMS = 100;
 
 const ROWS = Object.fromEntries(
-  INDEX_TABLES.map((table) => [
-    table,
-    `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ? ORDER BY ordinal, parameter, grp`,
-  ]),
+  INDEX_TABLES.map((table) => [table, `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ?`]),
 ) as { readonly [Table in ValueTable]: string };
 
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';

@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
+import { isHeldApart } from '../criteria/parameters-of.js';
+import { INDEX_VERSION } from './index-version.js';
+
+/** Resource type, code of a search parameter, fingerprint: what the index rows of each parameter are made with. */
+export interface ParameterFingerprints {
+  readonly [type: string]: { readonly [code: string]: string };
+}
+
+/**
+ * A short text per search parameter that is equal in every process in which the parameter has the same index rows, and
+ * differs as soon as the parameter, any type or the extraction changes.
+ *
+ * All types count for every parameter, because an expression can lead through any of them (extensions, contained resources,
+ * `Bundle.entry.resource`), and because they change with releases of FHIR and of Medplum's types only.
+ *
+ * It reads all definitions, once per model and process, which takes about 20 ms.
+ */
+export const parameterFingerprints = perModel((model): ParameterFingerprints => {
+  const shared = `${INDEX_VERSION} ${model.typesFingerprint}`;
+  return Object.fromEntries(
+    model.resourceTypes.map((type) => [
+      type,
+      Object.fromEntries(
+        [...model.searchParameters(type).values()]
+          .filter(({ code }) => !isHeldApart(code))
+          .map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '' })]),
+      ),
+    ]),
+  );
+});
+
+/**
+ * One text for all parameters, found without reading them one by one. Where it is equal, so are the fingerprints of all
+ * parameters; models that differ in human texts alone have different ones.
+ */
+export function indexFingerprint(model: FhirModel): string {
+  return `${INDEX_VERSION}.${model.fingerprint}`;
+}
+
+/** 72 bits. */
+function digest(shared: string, parameter: object): string {
+  return hash('sha256', `${shared} ${JSON.stringify(parameter)}`, 'base64url').slice(0, 12);
+}

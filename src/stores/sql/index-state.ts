@@ -1,0 +1,69 @@
+import type { TypeParameter } from '../../search/criteria/parameters-of.js';
+import type { ParameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import {
+  changedParameters,
+  codesOf,
+  type CodesByType,
+  includesCode,
+  jsonOf,
+  readCodesByType,
+} from './index-changes.js';
+
+/**
+ * What a process knows of the index of a database. It holds as long as the database has the same epoch, which rises when a
+ * process with other definitions takes the database over, and when a type is indexed in all projects.
+ */
+export interface IndexState {
+  readonly epoch: string;
+  /** The rows that are written are made with the definitions of this process. */
+  readonly isOurs: boolean;
+  /** Parameters that the database has by other definitions than this process. Empty where it is ours. */
+  readonly foreign: CodesByType;
+  /** Parameters whose rows are not complete in some project. */
+  readonly pending: CodesByType;
+}
+
+/** What the database says of its index. */
+export interface StoredIndexState {
+  readonly epoch: string;
+  /** The `indexFingerprint` of the definitions that the rows are made with. */
+  readonly definitions: string;
+  /** The fingerprints of all parameters, as JSON; asked for only where the definitions differ. */
+  readonly parameters: () => string | undefined;
+  /** {@link CodesByType}, as JSON. */
+  readonly pending: string;
+}
+
+/** @param own definitions of this process, and the fingerprints of its parameters */
+export function indexState(
+  { epoch, definitions, parameters, pending }: StoredIndexState,
+  own: { readonly definitions: string; readonly parameters: () => ParameterFingerprints },
+): IndexState {
+  const foreign =
+    definitions === own.definitions ? {} : changedParameters(readFingerprints(parameters()), own.parameters());
+  return {
+    epoch,
+    foreign,
+    isOurs: Object.keys(foreign).length === 0,
+    pending: readCodesByType(pending),
+  };
+}
+
+/** Nothing can be wrong with any search. */
+export function isComplete({ isOurs, pending }: IndexState): boolean {
+  return isOurs && Object.keys(pending).length === 0;
+}
+
+export function isForeign({ foreign }: IndexState, { type, parameter }: TypeParameter): boolean {
+  return includesCode(codesOf(foreign, type), parameter);
+}
+
+/** The parameter's rows may be incomplete in a project; only a look at the project tells. */
+export function mayBePending({ pending }: IndexState, { type, parameter }: TypeParameter): boolean {
+  return includesCode(codesOf(pending, type), parameter);
+}
+
+/** Undefined where nobody knows what the rows are made with. */
+export function readFingerprints(text: string | undefined): ParameterFingerprints | undefined {
+  return text === undefined ? undefined : jsonOf<ParameterFingerprints>(text);
+}

@@ -1,0 +1,149 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { TypeParameter } from '../../search/criteria/parameters-of.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
+import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../store/index-state.js';
+import { type Codes, includesCode, readCodes } from '../sql/index-changes.js';
+import { type IndexState, indexState, isComplete, isForeign, mayBePending } from '../sql/index-state.js';
+import type { Statements } from './statements.js';
+
+/**
+ * Says what can be searched: which index rows are complete, and made with the definitions of this process.
+ *
+ * Others may change that at any time. What this process knows of it is compared with the file after each search and in
+ * each write, which is one look-up.
+ */
+export class IndexStatus {
+  readonly #statements: Statements;
+  readonly #model: FhirModel;
+  #known: IndexState | undefined;
+
+  constructor(statements: Statements, model: FhirModel) {
+    this.#statements = statements;
+    this.#model = model;
+  }
+
+  /**
+   * Runs a search whose parameters are searchable before and after it, and so while it ran: the epoch only rises, and within
+   * one epoch parameters only become searchable.
+   *
+   * @throws FhirError `unavailable` - a parameter is not searchable
+   */
+  whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const state = this.#state();
+      if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
+      const result = search();
+      if (this.#epoch() === state.epoch) return result;
+      this.#known = undefined;
+    }
+    throw indexChanging();
+  }
+
+  /** Those of the parameters that are not searchable in a project; left out: every one. */
+  pendingIn(project: string): readonly TypeParameter[] {
+    this.refresh();
+    const state = this.#state();
+    if (isComplete(state)) return [];
+    return this.#model.resourceTypes.flatMap((type) =>
+      Object.keys(parameterFingerprints(this.#model)[type] ?? {})
+        .map((parameter) => ({ type, parameter }))
+        .filter((one) => isForeign(state, one) || this.#workOn(state, project, one) !== undefined),
+    );
+  }
+
+  /** Which parameters of a type are not complete in a project; none where all are. */
+  pendingCodes(project: string, type: string): Codes {
+    const row = this.#statements.read(READ_WORK).get(project, type) as [string] | undefined;
+    return row === undefined ? [] : readCodes(row[0]);
+  }
+
+  /**
+   * Lets a transaction that writes go on.
+   *
+   * @throws FhirError `unavailable` - another process has taken the file over, and this one would write other rows
+   */
+  assertOurs(): void {
+    const [version, epoch] = this.#statements.read(READ_VERSION).get() as [string | null, string | null];
+    assertNotNewer(Number(version ?? 0));
+    if (this.#known?.epoch !== epoch) this.#known = undefined;
+    if (!this.#state().isOurs) throw indexTakenOver();
+  }
+
+  /** Looks at the file the next time if it has changed. */
+  refresh(): void {
+    if (this.#known !== undefined && this.#known.epoch !== this.#epoch()) this.#known = undefined;
+  }
+
+  /** Looks at the file the next time: after a change of this process's own that may be taken back. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  #assertSearchable(state: IndexState, project: string, parameters: readonly TypeParameter[]): void {
+    for (const parameter of parameters) {
+      if (isForeign(state, parameter)) throw indexForeign(parameter);
+      const work = this.#workOn(state, project, parameter);
+      if (work !== undefined) throw indexIncomplete(parameter, { done: work.done, total: work.total ?? 0 });
+    }
+  }
+
+  #workOn(state: IndexState, project: string, parameter: TypeParameter): WorkState | undefined {
+    if (!mayBePending(state, parameter)) return undefined;
+    const row = this.#statements.read(READ_WORK).get(project, parameter.type);
+    if (row === undefined) return undefined;
+    const [codes, done, total] = row as [string, number, number | null];
+    return includesCode(readCodes(codes), parameter.parameter) ? { done, total } : undefined;
+  }
+
+  #state(): IndexState {
+    return (this.#known ??= this.#read());
+  }
+
+  #read(): IndexState {
+    const row = this.#statements.read(READ_STATE).get() as [string | null, string | null, string | null];
+    const [epoch, definitions, pending] = row;
+    return indexState(
+      {
+        epoch: epoch ?? '',
+        definitions: definitions ?? '',
+        pending: pending ?? '{}',
+        parameters: () => (this.#statements.read(READ_PARAMETERS).get() as [string] | undefined)?.[0],
+      },
+      { definitions: indexFingerprint(this.#model), parameters: () => parameterFingerprints(this.#model) },
+    );
+  }
+
+  #epoch(): string {
+    const row = this.#statements.read(READ_EPOCH).get() as [string] | undefined;
+    return row?.[0] ?? '';
+  }
+}
+
+/** Of a collection that is being indexed again. */
+interface WorkState {
+  readonly done: number;
+  /** Null where nobody has counted yet. */
+  readonly total: number | null;
+}
+
+/** @throws FhirError `unavailable` - the rows were made by a newer extraction than ours */
+export function assertNotNewer(version: number): void {
+  if (version <= INDEX_VERSION) return;
+  throw new FhirError(
+    'unavailable',
+    `The database has index version ${version}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
+  );
+}
+
+/** Searches that run while the state of the index changes are run again. */
+const MAX_ATTEMPTS = 5;
+
+const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
+const READ_EPOCH = "SELECT value FROM meta WHERE name = 'index_epoch'";
+const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}`;
+const READ_STATE = `SELECT ${ofMeta('index_epoch')}, ${ofMeta('index_definitions')}, ${ofMeta('index_pending')}`;
+export const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
+const READ_WORK = `SELECT w.parameters, w.done, w.total FROM collection c CROSS JOIN index_work w ON w.collection = c.key
+  WHERE c.project = ? AND c.type = ?`;

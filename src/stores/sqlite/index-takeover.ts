@@ -1,0 +1,139 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
+import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import {
+  changedParameters,
+  type Codes,
+  codesOf,
+  type CodesByType,
+  FIRST_TYPES,
+  readCodes,
+  readCodesByType,
+  REMAKE,
+  union,
+} from '../sql/index-changes.js';
+import { readFingerprints } from '../sql/index-state.js';
+import type { SqliteDatabase } from './driver.js';
+import { assertNotNewer, READ_PARAMETERS } from './index-status.js';
+import type { Statements } from './statements.js';
+import { inTransaction } from './transaction.js';
+
+/** Notes with what the rows of a new file will be made. */
+export function noteDefinitions(statements: Statements, model: FhirModel): void {
+  setMeta(statements, {
+    index_version: String(INDEX_VERSION),
+    index_epoch: '1',
+    index_definitions: indexFingerprint(model),
+    index_parameters: JSON.stringify(parameterFingerprints(model)),
+    index_pending: '{}',
+  });
+}
+
+/**
+ * Makes a file one of these definitions: from now on rows are written with them, and what was written with others before is
+ * noted as work. Where nothing differs, nothing is written.
+ *
+ * @throws FhirError `unavailable` - a newer version of this library has the file
+ */
+export function takeOver(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
+  if (isMadeWith(statements, model)) return;
+  inTransaction(database, () => {
+    // Another process may have been here.
+    if (isMadeWith(statements, model)) return;
+    const now = parameterFingerprints(model);
+    const changes = changedParameters(
+      readFingerprints(isOfThisVersion(statements) ? readParameters(statements) : undefined),
+      now,
+    );
+    const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
+    setMeta(statements, {
+      index_version: String(INDEX_VERSION),
+      index_definitions: indexFingerprint(model),
+      index_parameters: JSON.stringify(now),
+      ...(Object.keys(changes).length === 0
+        ? {}
+        : { index_epoch: String(epoch + 1), index_pending: JSON.stringify(addWork(statements, changes)) }),
+    });
+  });
+}
+
+/** Adds the remaking of all rows of a project to what is left to do. */
+export function askAgain(statements: Statements, project: string): void {
+  const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
+  rows.forEach(([collection, , before, ofProject], rank) => {
+    if (ofProject !== project) return;
+    const left = before === null ? [] : readCodes(before);
+    statements.write(SET_WORK).run(collection, rank, JSON.stringify(union([REMAKE], left)));
+  });
+}
+
+/** Ends the work on a collection. Where it was the last one of its type, all processes hear that the type is complete. */
+export function endWork(statements: Statements, collection: number, type: string): void {
+  statements.write('DELETE FROM index_work WHERE collection = ?').run(collection);
+  if (statements.read(OTHER_WORK).get(type) !== undefined) return;
+  const pending = readCodesByType(readMeta(statements, 'index_pending') ?? '{}');
+  if (codesOf(pending, type).length === 0) return;
+  const { [type]: _, ...others } = pending;
+  setPending(statements, others);
+}
+
+/** Ends all work: every row has been made again. */
+export function endAllWork(statements: Statements): void {
+  statements.write('DELETE FROM index_work').run();
+  if ((readMeta(statements, 'index_pending') ?? '{}') !== '{}') setPending(statements, {});
+}
+
+/** Adds the changes to what is left of earlier ones. @returns all that is pending now */
+function addWork(statements: Statements, changes: CodesByType): CodesByType {
+  const pending: { [type: string]: Codes } = {};
+  const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
+  rows.forEach(([collection, type, before], rank) => {
+    const changed = codesOf(changes, type);
+    const left = before === null ? [] : readCodes(before);
+    if (changed.length > 0) {
+      statements.write(SET_WORK).run(collection, rank, JSON.stringify(union(changed, left)));
+    }
+    if (changed.length > 0 || left.length > 0) pending[type] = union(union(changed, left), pending[type] ?? []);
+  });
+  return pending;
+}
+
+function setPending(statements: Statements, pending: CodesByType): void {
+  const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
+  setMeta(statements, { index_epoch: String(epoch + 1), index_pending: JSON.stringify(pending) });
+}
+
+/** @throws FhirError `unavailable` - the rows were made by a newer extraction than ours */
+function isMadeWith(statements: Statements, model: FhirModel): boolean {
+  return isOfThisVersion(statements) && readMeta(statements, 'index_definitions') === indexFingerprint(model);
+}
+
+/** An older version of this library knows nothing of the other entries, and leaves them as they are. */
+function isOfThisVersion(statements: Statements): boolean {
+  const version = Number(readMeta(statements, 'index_version') ?? 0);
+  assertNotNewer(version);
+  return version === INDEX_VERSION;
+}
+
+function readParameters(statements: Statements): string | undefined {
+  return (statements.read(READ_PARAMETERS).get() as [string] | undefined)?.[0];
+}
+
+function readMeta(statements: Statements, name: string): string | undefined {
+  return (statements.read('SELECT value FROM meta WHERE name = ?').get(name) as [string] | undefined)?.[0];
+}
+
+function setMeta(statements: Statements, values: { readonly [name: string]: string }): void {
+  const write = statements.write('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)');
+  for (const [name, value] of Object.entries(values)) write.run(name, value);
+}
+
+type CollectionRow = readonly [collection: number, type: string, parameters: string | null, project: string];
+
+/** Every collection that has a resource, in the order in which they are to be indexed. */
+const LIST_COLLECTIONS = `SELECT c.key, c.type, w.parameters, c.project FROM collection c LEFT JOIN index_work w ON w.collection = c.key
+  WHERE EXISTS (SELECT 1 FROM resource r WHERE r.collection = c.key AND r.content IS NOT NULL)
+  ORDER BY c.type NOT IN (SELECT value FROM json_each(?)), c.project, c.type`;
+/** What was done is done with other rows in mind, so it begins from the start. */
+const SET_WORK = `INSERT OR REPLACE INTO index_work (collection, rank, parameters) VALUES (?, ?, ?)`;
+const OTHER_WORK = `SELECT 1 FROM index_work w CROSS JOIN collection c ON c.key = w.collection WHERE c.type = ? LIMIT 1`;

@@ -1,0 +1,177 @@
+import { indexEntries } from '../../search/index/index-resource.js';
+import { type Codes, includesCode, isWhole, parameterOf, readCodes } from '../sql/index-changes.js';
+import type { ReindexProgress } from '../sql/reindex.js';
+import { type Dictionaries, settleAll } from './dictionary.js';
+import type { SqliteDatabase } from './driver.js';
+import type { IndexStatus } from './index-status.js';
+import { askAgain, endWork } from './index-takeover.js';
+import { IndexWriter } from './index-writer.js';
+import { parseKept } from './kept-text.js';
+import { assertNotOvertaken } from './prepare-schema.js';
+import type { Statements } from './statements.js';
+import { inTransaction } from './transaction.js';
+
+/**
+ * Makes index rows again that were made with other definitions, a batch at a time.
+ *
+ * The rows of a batch and the place that it came to are written in one transaction, so nothing is lost when the process
+ * ends, and no two processes do the same. What others write meanwhile has its rows by the new definitions already, and loses
+ * nothing when it is done once more.
+ */
+export class IndexWork {
+  readonly #database: SqliteDatabase;
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  readonly #status: IndexStatus;
+  readonly #index: IndexWriter;
+
+  constructor(database: SqliteDatabase, statements: Statements, dictionaries: Dictionaries, status: IndexStatus) {
+    this.#database = database;
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+    this.#status = status;
+    this.#index = new IndexWriter(statements, dictionaries);
+  }
+
+  /** The number of resources to be indexed again, as far as it is not more than this. */
+  countUpTo(limit: number): number {
+    return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
+  }
+
+  /** Notes as work that all rows of a project be made again. */
+  askAgain(project: string): void {
+    inTransaction(this.#database, () => {
+      assertNotOvertaken(this.#statements, this.#status);
+      askAgain(this.#statements, project);
+    });
+  }
+
+  /**
+   * Does the next batch, of one type in one project.
+   *
+   * @param goesOn asked after each resource
+   * @returns what was done, undefined where nothing is left to do
+   * @throws FhirError `unavailable` - another process writes, or has taken the file over
+   * @throws FhirError `corrupt` - the text of a resource is damaged
+   */
+  step(goesOn: (resources: number) => boolean, project?: string): BatchResult | undefined {
+    try {
+      return inTransaction(
+        this.#database,
+        () => this.#step(goesOn, project),
+        (committed) => this.#settle(committed),
+      );
+    } finally {
+      this.#status.forget();
+    }
+  }
+
+  #step(goesOn: (resources: number) => boolean, project?: string): BatchResult | undefined {
+    assertNotOvertaken(this.#statements, this.#status);
+    const work = this.#nextWork(project);
+    if (work === undefined) return undefined;
+    const { collection, type } = work;
+    const total = work.total ?? (this.#statements.read(COUNT_RESOURCES).get(collection) as [number])[0];
+    // No resource has values of a parameter that gets its number from here on.
+    const keys = this.#parameterKeys(collection, work.parameters);
+    let { cursor } = work;
+    let resources = 0;
+    for (;;) {
+      const rows = this.#statements.read(NEXT_RESOURCES).all(collection, cursor) as readonly ResourceRow[];
+      for (const row of rows) {
+        this.#indexAgain(work, keys, row);
+        cursor = row[1];
+        if (goesOn(++resources)) continue;
+        const done = work.done + resources;
+        this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
+        this.#index.flush();
+        return { resources, progress: { project: work.project, type, done: Math.min(done, total), total } };
+      }
+      if (rows.length > 0) continue;
+      this.#index.flush();
+      endWork(this.#statements, collection, type);
+      return { resources, progress: { project: work.project, type, done: total, total } };
+    }
+  }
+
+  #nextWork(project: string | undefined): Work | undefined {
+    const row =
+      project === undefined
+        ? this.#statements.read(NEXT_WORK).get()
+        : this.#statements.read(NEXT_WORK_OF_PROJECT).get(project);
+    if (row === undefined) return undefined;
+    const [collection, ofProject, type, codes, cursor, done, total] = row as WorkRow;
+    const parameters = readCodes(codes);
+    return { collection, project: ofProject, type, parameters, cursor, done, total };
+  }
+
+  #indexAgain(
+    { project, collection, parameters }: Work,
+    parameterKeys: readonly number[],
+    [key, , version, updated, text, sum]: ResourceRow,
+  ): void {
+    const { resource } = parseKept({ resource: key, version, updated, text, sum });
+    const entries = indexEntries(resource);
+    if (isWhole(parameters)) {
+      this.#index.remove(key);
+      this.#index.add({ project, collection, resource: key }, entries);
+      return;
+    }
+    this.#index.removeParameters(key, parameterKeys);
+    const again = entries.filter(({ parameter }) => includesCode(parameters, parameterOf(parameter)));
+    this.#index.add({ project, collection, resource: key }, again);
+  }
+
+  /** Parameters that have rows, those of older definitions included. */
+  #parameterKeys(collection: number, parameters: Codes): readonly number[] {
+    const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
+    return rows.filter(([, code]) => includesCode(parameters, parameterOf(code))).map(([key]) => key);
+  }
+
+  #settle(committed: boolean): void {
+    settleAll(this.#dictionaries, committed);
+    if (!committed) this.#index.clear();
+  }
+}
+
+/** What a batch did. */
+export interface BatchResult {
+  readonly resources: number;
+  readonly progress: ReindexProgress;
+}
+
+interface Work {
+  readonly collection: number;
+  readonly project: string;
+  readonly type: string;
+  readonly parameters: Codes;
+  readonly cursor: string;
+  readonly done: number;
+  readonly total: number | null;
+}
+
+type WorkRow = readonly [number, string, string, string, string, number, number | null];
+
+type ResourceRow = readonly [
+  key: number,
+  id: string,
+  version: number,
+  updated: number,
+  text: string | null,
+  sum: number | null,
+];
+
+const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
+  FROM index_work w CROSS JOIN collection c ON c.key = w.collection`;
+const NEXT_WORK = `${WORK} ORDER BY w.rank LIMIT 1`;
+const NEXT_WORK_OF_PROJECT = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
+  FROM collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ? ORDER BY w.rank LIMIT 1`;
+const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum
+  FROM resource r LEFT JOIN version v ON v.key = r.content
+  WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT 50`;
+const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';
+/** Number and code of the parameters of a collection. */
+export const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ?';
+const COUNT_RESOURCES = 'SELECT count(*) FROM resource WHERE collection = ? AND content IS NOT NULL';
+const COUNT_WORK = `SELECT count(*) FROM (SELECT 1 FROM index_work w CROSS JOIN resource r ON r.collection = w.collection
+  WHERE r.content IS NOT NULL LIMIT ?)`;

@@ -1,0 +1,70 @@
+import { BackgroundWork, type StepResult } from '../sql/background-work.js';
+import { AT_ONCE } from '../sql/reindex.js';
+import type { SqliteDatabase } from './driver.js';
+import { storeError } from './errors.js';
+import type { BatchResult, IndexWork } from './index-work.js';
+
+/** Does the work on the index: at once where it is little, otherwise beside the calls of the store, or when asked. */
+export class Reindexing {
+  readonly #database: SqliteDatabase;
+  readonly #work: IndexWork;
+  readonly #busyTimeout: number;
+  readonly #background: BackgroundWork;
+
+  constructor(database: SqliteDatabase, work: IndexWork, busyTimeout: number) {
+    this.#database = database;
+    this.#work = work;
+    this.#busyTimeout = busyTimeout;
+    this.#background = new BackgroundWork('The index is not made again', () => this.#stepBeside());
+  }
+
+  /** Begins with what is left to do, if anything is. */
+  begin(): void {
+    const count = this.#work.countUpTo(AT_ONCE + 1);
+    if (count > AT_ONCE) this.#background.start();
+    else while (this.#work.step(() => true) !== undefined);
+  }
+
+  /** Asks for all rows of a project to be made again. They are complete all the while. */
+  askAgain(project: string): void {
+    this.#work.askAgain(project);
+  }
+
+  /** Does the next batch. @returns undefined where nothing is left to do */
+  step(project: string | undefined): BatchResult | undefined {
+    return this.#work.step(forSomeTime(), project);
+  }
+
+  async stop(): Promise<void> {
+    await this.#background.stop();
+  }
+
+  /** Never waits for another process's lock: everything else in this one would wait too. */
+  #stepBeside(): StepResult {
+    // The connection is the host's, or has been closed by it.
+    if (!this.#database.open) return 'done';
+    if (this.#database.inTransaction) return 'later';
+    this.#database.pragma('busy_timeout = 0');
+    try {
+      return this.#work.step(forSomeTime()) === undefined ? 'done' : 'more';
+    } catch (error) {
+      if (isBusy(error)) return 'later';
+      throw storeError(error);
+    } finally {
+      this.#database.pragma(`busy_timeout = ${this.#busyTimeout}`);
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
+}
+
+/** Resources after which the clock is looked at, and how long a batch lasts. */
+const LOOK_EVERY = 5;
+const BATCH_MS = 8;
+
+function forSomeTime(): (resources: number) => boolean {
+  const end = performance.now() + BATCH_MS;
+  return (resources) => resources % LOOK_EVERY !== 0 || performance.now() < end;
+}
