@@ -5,6 +5,13 @@ import { NO_OVERLAY, overlaidWith, type Overlay } from '../../src/access/evaluat
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { matches } from '../../src/search/evaluate/match.js';
+import { putAll } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { RandomQueries } from '../../src/testing/random-queries.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { ReferenceSearch } from '../../src/testing/reference-search.js';
+import { SEED } from '../support/chance.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { storeWith } from '../support/store-with.js';
 import { countCalls, type CountingStore } from '../graphql/counting-store.js';
@@ -258,5 +265,48 @@ describe('what a commit writes', () => {
       [''],
       [''],
     ]);
+  });
+});
+
+describe('criteria decided before a write', () => {
+  test('enter contained resources, and leave them for those that are stored', async () => {
+    const inside = {
+      resourceType: 'Observation',
+      contained: [
+        { resourceType: 'Patient', id: 'p', gender: 'male', link: [{ other: { reference: 'Patient/girl' } }] },
+      ],
+      subject: { reference: '#p' },
+    } as never;
+    const linked = (of: Criteria): Criteria => ({ kind: 'chain', parameter: 'link', type: 'Patient', of });
+    const subject = (of: Criteria, reach = {}): Criteria => ({ ...ofMale, ...reach, of }) as Criteria;
+    expect(await holds(ofMale, inside)).toBe(true);
+    expect(await holds(subject(female), inside)).toBe(false);
+    expect(await holds(subject(linked(female)), inside)).toBe(true);
+    expect(await holds(subject(linked(male)), inside)).toBe(false);
+    expect(await holds(subject(male, { reach: 'outside' }), inside)).toBe(false);
+    expect(await holds(subject(male, { reach: 'inside' }), inside)).toBe(true);
+    expect(await holds(subject(male, { reach: 'inside' }), observation('o', 'Patient/boy'))).toBe(false);
+    expect(await holds(subject(hasFinal), inside)).toBe(false);
+  });
+
+  test('mean what they mean to a search, resources inside included', async () => {
+    const random = createRandom(SEED);
+    const store = new MemoryStore();
+    const written = await putAll(store, ...randomResources(random));
+    const resources = written.flatMap((result) => (result.kind === 'put' ? [result.resource] : []));
+    const reference = new ReferenceSearch(resources);
+    const queries = new RandomQueries('clinic', reference, random);
+    const decided = (criteria: Criteria, resource: AnyResource): Promise<boolean> => {
+      const scope = { project: 'clinic', overlay: NO_OVERLAY, now: NOW };
+      return answeredBy(store, evaluateCriteria(criteria, resource, scope));
+    };
+    for (let run = 0; run < 60; run++) {
+      const { type, criteria } = queries.search();
+      for (const resource of resources.filter(({ resourceType }) => resourceType === type)) {
+        const expected = matches(criteria, reference.find(type, resource.id!)!, reference);
+        const told = `seed ${SEED}: ${JSON.stringify(criteria)} of ${type}/${resource.id!}`;
+        expect([told, await decided(criteria, resource)]).toEqual([told, expected]);
+      }
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
-import { and, refersTo, type Criteria } from '../../search/criteria/criteria.js';
+import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
+import { insideSubjects } from '../../search/evaluate/inside-subject.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { Deciding } from './deciding.js';
@@ -34,18 +35,11 @@ function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): 
       return false;
     case 'not':
       return !(yield* holds(criteria.of, subject, scope));
-    case 'chain': {
-      const stored: string[] = [];
-      for (const { value } of subject.entries.get(criteria.parameter) ?? []) {
-        if (value.kind !== 'reference' || !('id' in value) || value.type !== criteria.type) continue;
-        const written = overlay.find(value.type, value.id);
-        if (written === undefined) stored.push(value.id);
-        else if (written !== null && (yield* holds(criteria.of, written, scope))) return true;
-      }
-      if (stored.length === 0) return false;
-      return yield { project, type: criteria.type, criteria: and([{ kind: 'id', ids: stored }, criteria.of]) };
-    }
+    case 'chain':
+      return (yield* holdsInside(criteria, subject, scope)) || (yield* holdsOutside(criteria, subject, scope));
     case 'has': {
+      // Nothing points to a resource inside another.
+      if (subject.container !== undefined) return false;
       for (const source of overlay.subjects(criteria.type)) {
         if (pointsTo(source, criteria.parameter, subject) && (yield* holds(criteria.of, source, scope))) return true;
       }
@@ -55,6 +49,50 @@ function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): 
     }
     default:
       return matches(criteria, subject, EMPTY_WORLD);
+  }
+}
+
+function* holdsInside(
+  { parameter, type, of, reach }: ChainCriteria,
+  subject: SearchSubject,
+  scope: ChainScope,
+): Deciding<boolean> {
+  if (reach === 'outside') return false;
+  for (const inside of insideSubjects(subject, parameter, type)) if (yield* holds(of, inside, scope)) return true;
+  return false;
+}
+
+function* holdsOutside(
+  { parameter, type, of: asked, reach }: ChainCriteria,
+  subject: SearchSubject,
+  scope: ChainScope,
+): Deciding<boolean> {
+  if (reach === 'inside') return false;
+  // Out of a resource inside another, chains enter no other.
+  const of = subject.container === undefined ? asked : outsideOnly(asked);
+  const stored: string[] = [];
+  for (const { value } of subject.entries.get(parameter) ?? []) {
+    if (value.kind !== 'reference' || !('id' in value) || value.type !== type) continue;
+    const written = scope.overlay.find(value.type, value.id);
+    if (written === undefined) stored.push(value.id);
+    else if (written !== null && (yield* holds(of, written, scope))) return true;
+  }
+  if (stored.length === 0) return false;
+  return yield { project: scope.project, type, criteria: and([{ kind: 'id', ids: stored }, of]) };
+}
+
+/** Criteria whose chains stay outside, up to the next `_has`. */
+function outsideOnly(criteria: Criteria): Criteria {
+  switch (criteria.kind) {
+    case 'and':
+    case 'or':
+      return { ...criteria, of: criteria.of.map(outsideOnly) };
+    case 'not':
+      return { ...criteria, of: outsideOnly(criteria.of) };
+    case 'chain':
+      return criteria.reach === 'inside' ? NONE : { ...criteria, of: outsideOnly(criteria.of), reach: 'outside' };
+    default:
+      return criteria;
   }
 }
 
