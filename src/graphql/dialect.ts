@@ -10,6 +10,8 @@
  * | unresolvable `resource` | `null` and an error | the request fails, unless `optional: true` |
  * | resource not visible, or not found by id | `null` and an error | the request fails |
  * | choice element by its base name (`value`) | no | yes |
+ * | field directly on `resource` on which the possible types differ | refused | from the types that it fits |
+ * | `pagesize` without `_count` | `null` | the most that a page may hold |
  *
  * `standard` is what GraphQL's own tools expect, `hl7` what HL7's test cases show.
  */

@@ -8,6 +8,7 @@ export { GraphQLError } from 'graphql/error/GraphQLError.js';
 export { locatedError } from 'graphql/error/locatedError.js';
 export { Kind } from 'graphql/language/kinds.js';
 export { parse } from 'graphql/language/parser.js';
+export { visit } from 'graphql/language/visitor.js';
 export { print } from 'graphql/language/printer.js';
 export { Source } from 'graphql/language/source.js';
 export { getLocation } from 'graphql/language/location.js';
@@ -16,6 +17,7 @@ export type {
   DocumentNode,
   FieldNode,
   FragmentDefinitionNode,
+  InlineFragmentNode,
   ObjectValueNode,
   OperationDefinitionNode,
   SelectionNode,
@@ -57,6 +59,7 @@ export { SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef } from 'grap
 export { GraphQLSchema } from 'graphql/type/schema.js';
 export { sortValueNode } from 'graphql/utilities/sortValueNode.js';
 export { printSchema } from 'graphql/utilities/printSchema.js';
+export { TypeInfo, visitWithTypeInfo } from 'graphql/utilities/TypeInfo.js';
 export { typeFromAST } from 'graphql/utilities/typeFromAST.js';
 export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';
 export { validate } from 'graphql/validation/validate.js';

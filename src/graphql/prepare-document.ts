@@ -20,6 +20,7 @@ import { QUERY } from './schema/fields.js';
 import { schemaFor } from './schema/schema-for.js';
 import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
+import { withTypedReferences } from './validation/typed-references.js';
 
 /** A document that was parsed and found valid. */
 export interface PreparedDocument {
@@ -134,9 +135,10 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
   }
 }
 
-function checkDocument(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
-  const tokens = assertDocumentSize(document, limits);
+function checkDocument(written: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
+  const tokens = assertDocumentSize(written, limits);
   const schema = schemaFor(dialect, root);
+  const document = withTypedReferences(written, schema);
   const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
   const fragments = fragmentsOf(document);

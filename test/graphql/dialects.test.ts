@@ -144,6 +144,18 @@ const ROWS: readonly {
     standard: { codes: ['invalid', 'invalid'] },
     hl7: { data: { kg: { value: { value: 60, unit: 'kg' } }, text: { value: 'well' } } },
   },
+  {
+    row: 'field directly on resource on which the possible types differ',
+    query: '{ Observation(id: weight) { subject { resource { name { family } } } } }',
+    standard: { codes: ['invalid'] },
+    hl7: { data: { Observation: { subject: { resource: { name: [{ family: 'Lee' }, {}, { family: 'Fox' }] } } } } },
+  },
+  {
+    row: 'pagesize of a connection without _count',
+    query: '{ PatientConnection { pagesize } }',
+    standard: { data: { PatientConnection: { pagesize: null } } },
+    hl7: { data: { PatientConnection: { pagesize: 10_000 } } },
+  },
 ];
 
 describe.each(['standard', 'hl7'] as const)('dialect %s', (dialect) => {

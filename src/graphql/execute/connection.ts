@@ -58,13 +58,18 @@ export function answerConnection(
         out[field.key] = request.offset;
         break;
       case 'pagesize':
-        out[field.key] = request.count ?? null;
+        out[field.key] = request.count ?? defaultPageSize(run);
         break;
       default:
         out[field.key] = cursorTo(field.part, page, run);
     }
   }
   return out;
+}
+
+/** Without `_count` all matches are one page. Dialect `hl7` says how many it may hold, since pagesize is a number there. */
+function defaultPageSize({ options: { dialect, limits } }: Run): number | null {
+  return dialect === 'hl7' ? limits.listSize : null;
 }
 
 function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResource, run: Run): Output {

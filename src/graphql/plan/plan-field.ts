@@ -9,6 +9,7 @@ import { planConnection } from './plan-connection.js';
 import { planSearch } from './plan-search.js';
 import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
 import type {
+  AbsentField,
   ChoiceField,
   ElementFilter,
   IntrospectionField,
@@ -113,9 +114,10 @@ function planElement(
   const { element } = field;
   const definition = typeDefinition(element.type);
   const named = { ...base, name: element.name, array: element.array };
-  if (definition === undefined || definition.kind === 'primitive') {
-    return { kind: 'primitive', ...named, type: element.type };
-  }
+  const primitive = definition === undefined || definition.kind === 'primitive';
+  // Selected for the sake of another type, in whose element a selection fits.
+  if (primitive !== (sets.length === 0)) return { kind: 'absent', ...base };
+  if (primitive) return { kind: 'primitive', ...named, type: element.type };
   const filter = elementFilter(element, args);
   if (definition.kind === 'resource') {
     return { kind: 'inline-resource', ...named, filter, selections: planning.selectAnyType(sets, inner) };
@@ -137,7 +139,8 @@ function planSibling(
   sets: readonly SelectionSetNode[],
   inner: Scope,
   planning: Planning,
-): ObjectField {
+): ObjectField | AbsentField {
+  if (sets.length === 0) return { kind: 'absent', ...base };
   const canonical = element.type === 'canonical';
   const selection = canonical
     ? planning.select(CANONICAL, sets, { ...inner, targets: element.targets })

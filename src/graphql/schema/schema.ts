@@ -129,7 +129,8 @@ export class FhirSchema extends GraphQLSchema {
 
   /**
    * The interface behind a reference that allows `targets`. Beside the elements all resources share it has those of the
-   * targets, so that they can be selected without a fragment, as FHIR GraphQL allows.
+   * targets, so that they can be selected without a fragment, as FHIR GraphQL allows: in dialect `standard` those on which
+   * the targets agree.
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
@@ -139,9 +140,9 @@ export class FhirSchema extends GraphQLSchema {
         if (typeof name !== 'string') return undefined;
         const common = fields[name];
         if (common !== undefined) return common;
-        const field = sharedField(name, targets ?? resourceTypes());
-        if (field === undefined || !this.#offers(field)) return undefined;
-        return (fields[name] = this.#createField(type, field));
+        const candidates = (targets ?? resourceTypes()).flatMap((target) => fieldsOf(target)?.get(name) ?? []);
+        const field = this.#createMerged(type, candidates);
+        return field === undefined ? undefined : (fields[name] = field);
       },
     });
     return type;
@@ -168,11 +169,34 @@ export class FhirSchema extends GraphQLSchema {
     return kind !== 'choice' || this.dialect === 'hl7';
   }
 
-  /** What a choice may be selected with: the fields of any of its complex forms; without selection it is a primitive. */
-  #createChoice(elements: readonly ElementDefinition[]): GraphQLObjectType {
+  /**
+   * The field of one name that objects of several types have.
+   *
+   * @returns undefined where none has it, or where they differ and only fragments can tell them apart (dialect `standard`)
+   */
+  #createMerged(
+    parent: GraphQLObjectType | GraphQLInterfaceType,
+    candidates: readonly FieldDescriptor[],
+  ): GraphQLField<unknown, unknown> | undefined {
+    const different = new Map(candidates.map((field) => [signature(field), field]));
+    const [first, second] = different.values();
+    if (first === undefined) return undefined;
+    if (second === undefined) return this.#offers(first) ? this.#createField(parent, first) : undefined;
+    if (this.dialect !== 'hl7') return undefined;
+    const fields = [...different.values()];
+    const args = fields.map((field) => argumentsOf(field, (name) => this.#input(name)));
+    return createField(parent.name, first, this.#createChoice(fields), Object.assign({}, ...args));
+  }
+
+  /**
+   * What fields of different types may be selected with: the fields of any of the complex ones; without selection it is a
+   * primitive. What of it an object has is known when its type is.
+   */
+  #createChoice(forms: readonly FieldDescriptor[]): GraphQLObjectType {
     const type = new LazyObjectType({ name: CHOICE, fields: {} });
-    const forms = elements.flatMap(({ type }) => [...(fieldsOf(type)?.values() ?? [])]);
-    type.fieldMap = lazyFields(forms, (field) => this.#createField(type, field));
+    const inner = Map.groupBy(forms.flatMap(fieldsInside), ({ name }) => name);
+    const named = Array.from(inner, ([name, candidates]) => ({ name, candidates }));
+    type.fieldMap = lazyFields(named, ({ candidates }) => this.#createMerged(type, candidates)!);
     return type;
   }
 
@@ -192,7 +216,7 @@ export class FhirSchema extends GraphQLSchema {
       case 'sibling':
         return listIf(field.element.array, this.#output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
       case 'choice':
-        return this.#createChoice(field.elements);
+        return this.#createChoice([field]);
       case 'resource-type':
         return GraphQLString;
       case 'resolve':
@@ -275,16 +299,18 @@ class LazyInputObjectType extends GraphQLInputObjectType {
   }
 }
 
-/** @returns the field that all of the types which have it agree on; undefined when there is none or they differ. */
-function sharedField(name: string, types: readonly string[]): FieldDescriptor | undefined {
-  let shared: FieldDescriptor | undefined;
-  for (const type of types) {
-    const field = fieldsOf(type)?.get(name);
-    if (field === undefined) continue;
-    if (shared !== undefined && signature(shared) !== signature(field)) return undefined;
-    shared ??= field;
+/** The fields that can be selected inside a field. */
+function fieldsInside(field: FieldDescriptor): readonly FieldDescriptor[] {
+  switch (field.kind) {
+    case 'element':
+      return [...(fieldsOf(field.element.type)?.values() ?? [])];
+    case 'sibling':
+      return [...fieldsOf(field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
+    case 'choice':
+      return field.elements.flatMap(({ type }) => [...(fieldsOf(type)?.values() ?? [])]);
+    default:
+      return [];
   }
-  return shared;
 }
 
 function signature(field: FieldDescriptor): string {

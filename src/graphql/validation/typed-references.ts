@@ -1,0 +1,92 @@
+import { isResourceType } from '../../fhir/definitions.js';
+import {
+  getNamedType,
+  Kind,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLSchema,
+  type InlineFragmentNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from '../graphql-js.js';
+import { RESOURCE } from '../schema/fields.js';
+
+/**
+ * A document in which `resource(type: X) { … }` selects from X, as FHIR GraphQL means it: the fields that stand directly on
+ * `resource` are put into a fragment on the type that is asked for. Without it they could only be those that all possible
+ * types share. See https://hl7.org/fhir/R4/graphql.html#references.
+ *
+ * Types that a variable names are known too late; there the fields stay as they are.
+ *
+ * @returns the same document where no field names a type
+ */
+export function withTypedReferences(document: DocumentNode, schema: GraphQLSchema): DocumentNode {
+  const sets = document.definitions.flatMap((definition) =>
+    'selectionSet' in definition ? (definition.selectionSet ?? []) : [],
+  );
+  // PERF: most documents name no type, and the walk that knows types takes as long as a rule of validation.
+  if (!sets.some(hasTypedReference)) return document;
+  const types = new TypeInfo(schema);
+  return visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field(node) {
+        const type = typeAskedFor(node);
+        if (type === undefined || node.selectionSet === undefined) return undefined;
+        if (getNamedType(types.getType())?.name !== RESOURCE) return undefined;
+        return { ...node, selectionSet: within(type, node.selectionSet) };
+      },
+    }),
+  );
+}
+
+function hasTypedReference(set: SelectionSetNode): boolean {
+  return set.selections.some(
+    (selection) =>
+      (selection.kind === Kind.FIELD && typeAskedFor(selection) !== undefined) ||
+      (selection.kind !== Kind.FRAGMENT_SPREAD &&
+        selection.selectionSet !== undefined &&
+        hasTypedReference(selection.selectionSet)),
+  );
+}
+
+/** The resource type in `resource(type: X)`; undefined for any other field, and for a type that is none. */
+function typeAskedFor(node: FieldNode): string | undefined {
+  if (node.name.value !== 'resource') return undefined;
+  const value = node.arguments?.find(({ name }) => name.value === 'type')?.value;
+  if (value?.kind !== Kind.ENUM && value?.kind !== Kind.STRING) return undefined;
+  return isResourceType(value.value) ? value.value : undefined;
+}
+
+/** The same selections, with each run of fields inside a fragment on the type. Other fragments say themselves what they are on. */
+function within(type: string, set: SelectionSetNode): SelectionSetNode {
+  const selections: SelectionNode[] = [];
+  let run: FieldNode[] = [];
+  const close = (): void => {
+    if (run.length > 0) selections.push(fragmentOn(type, run));
+    run = [];
+  };
+  for (const selection of set.selections) {
+    if (selection.kind === Kind.FIELD) {
+      run.push(selection);
+      continue;
+    }
+    close();
+    const untyped = selection.kind === Kind.INLINE_FRAGMENT && selection.typeCondition === undefined;
+    selections.push(untyped ? { ...selection, selectionSet: within(type, selection.selectionSet) } : selection);
+  }
+  close();
+  return { ...set, selections };
+}
+
+function fragmentOn(type: string, selections: readonly FieldNode[]): InlineFragmentNode {
+  return {
+    kind: Kind.INLINE_FRAGMENT,
+    typeCondition: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: type } },
+    directives: [],
+    selectionSet: { kind: Kind.SELECTION_SET, selections },
+  };
+}
