@@ -10,6 +10,7 @@ export default defineConfig({
     store: 'src/store.ts',
     telemetry: 'src/telemetry.ts',
     testing: 'src/testing.ts',
+    types: 'src/types.ts',
   },
   format: 'esm',
   target: 'node22',

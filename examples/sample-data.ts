@@ -1,4 +1,4 @@
-import type { Bundle } from '@medplum/fhirtypes';
+import type { Bundle } from 'fhirgraph/types';
 import { transaction } from './sample/bundle.js';
 import { createFacilities } from './sample/facilities.js';
 import { createRandom } from './sample/random.js';

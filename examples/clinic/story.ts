@@ -1,4 +1,4 @@
-import type { Bundle, ProjectMembership } from '@medplum/fhirtypes';
+import type { Bundle, ProjectMembership } from 'fhirgraph/types';
 import {
   type Caller,
   createClient,

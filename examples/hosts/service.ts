@@ -1,4 +1,4 @@
-import type { Bundle, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { Bundle, Resource, ResourceType } from 'fhirgraph/types';
 import {
   type Caller,
   createProject,

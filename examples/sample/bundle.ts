@@ -1,4 +1,4 @@
-import type { Bundle, Reference, Resource } from '@medplum/fhirtypes';
+import type { Bundle, Reference, Resource } from 'fhirgraph/types';
 
 /** A resource of one type that has its id. */
 export type Identified<Kind extends Resource> = Kind & { readonly id: string };

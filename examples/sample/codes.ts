@@ -1,4 +1,4 @@
-import type { CodeableConcept, Coding, Quantity } from '@medplum/fhirtypes';
+import type { CodeableConcept, Coding, Quantity } from 'fhirgraph/types';
 
 export const LOINC = 'http://loinc.org';
 export const SNOMED = 'http://snomed.info/sct';

@@ -1,12 +1,4 @@
-import type {
-  Location,
-  Organization,
-  Practitioner,
-  PractitionerRole,
-  Resource,
-  Schedule,
-  Slot,
-} from '@medplum/fhirtypes';
+import type { Location, Organization, Practitioner, PractitionerRole, Resource, Schedule, Slot } from 'fhirgraph/types';
 import { type Identified, within } from './bundle.js';
 import { type Code, coding, concept, hl7, SNOMED } from './codes.js';
 import { address, email, type Gender, officialName, phone } from './person.js';

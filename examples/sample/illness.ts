@@ -1,4 +1,4 @@
-import type { Condition, MedicationRequest, Procedure } from '@medplum/fhirtypes';
+import type { Condition, MedicationRequest, Procedure } from 'fhirgraph/types';
 import { earlier, type Identified, within } from './bundle.js';
 import { type Code, concept, hl7, type Illness, RXNORM, SNOMED } from './codes.js';
 import type { Facilities } from './facilities.js';

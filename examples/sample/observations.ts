@@ -1,4 +1,4 @@
-import type { DiagnosticReport, Observation, Quantity } from '@medplum/fhirtypes';
+import type { DiagnosticReport, Observation, Quantity } from 'fhirgraph/types';
 import { earlier, type Identified, within } from './bundle.js';
 import { type Code, concept, hl7, type LabPanel, type LabTest, LOINC, quantity, SNOMED } from './codes.js';
 import type { Facilities } from './facilities.js';

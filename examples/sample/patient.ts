@@ -1,4 +1,4 @@
-import type { Element, Extension, Patient, RelatedPerson } from '@medplum/fhirtypes';
+import type { Element, Extension, Patient, RelatedPerson } from 'fhirgraph/types';
 import { earlier, type Identified, within } from './bundle.js';
 import { type Code, coding, hl7 } from './codes.js';
 import type { Facilities } from './facilities.js';

@@ -1,4 +1,4 @@
-import type { Address, ContactPoint, HumanName } from '@medplum/fhirtypes';
+import type { Address, ContactPoint, HumanName } from 'fhirgraph/types';
 import type { Random } from './random.js';
 import { FAMILY_NAMES, FEMALE_NAMES, MALE_NAMES, STREETS, TOWNS } from './words.js';
 

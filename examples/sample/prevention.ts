@@ -1,4 +1,4 @@
-import type { AllergyIntolerance, Appointment, Immunization, Slot } from '@medplum/fhirtypes';
+import type { AllergyIntolerance, Appointment, Immunization, Slot } from 'fhirgraph/types';
 import { earlier, type Identified, within } from './bundle.js';
 import { ALLERGIES, type Code, concept, CVX, hl7, REACTIONS, SNOMED } from './codes.js';
 import type { Facilities } from './facilities.js';

@@ -1,4 +1,4 @@
-import type { Resource } from '@medplum/fhirtypes';
+import type { Resource } from 'fhirgraph/types';
 import type { Identified } from './bundle.js';
 import { ILLNESSES, LAB_PANELS, VACCINES } from './codes.js';
 import type { Facilities } from './facilities.js';

@@ -1,4 +1,4 @@
-import type { Encounter } from '@medplum/fhirtypes';
+import type { Encounter } from 'fhirgraph/types';
 import { earlier, type Identified, within } from './bundle.js';
 import { type Code, concept, hl7, SNOMED } from './codes.js';
 import type { Facilities } from './facilities.js';

@@ -1,11 +1,11 @@
 // Compiled against the installed package's declarations, and against src by `npm run typecheck`.
-import type { Patient } from '@medplum/fhirtypes';
 import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { createSubject, matches } from 'fhirgraph/store';
 import { createCounters, withTelemetry } from 'fhirgraph/telemetry';
 import { storeConformance } from 'fhirgraph/testing';
+import type { Patient } from 'fhirgraph/types';
 
 const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
 declare const pool: PostgresPool;

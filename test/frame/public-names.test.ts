@@ -14,9 +14,14 @@ function publicNames(entry: string): string {
   const file = `${root}/src/${entry}.ts`;
   const { statements } = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
   const names = statements.flatMap((statement) => {
-    if (!ts.isExportDeclaration(statement) || statement.exportClause === undefined) {
+    if (!ts.isExportDeclaration(statement)) {
       throw new Error(`${entry}.ts only gathers names: export { … } from '…'`);
     }
+    // FHIR's types, which another package names.
+    const from = (statement.moduleSpecifier as ts.StringLiteral).text;
+    if (statement.exportClause === undefined && statement.isTypeOnly && !from.startsWith('.'))
+      return [`type * of ${from}`];
+    if (statement.exportClause === undefined) throw new Error(`${entry}.ts names what it exports`);
     if (!ts.isNamedExports(statement.exportClause)) throw new Error(`${entry}.ts names what it exports`);
     return statement.exportClause.elements.map(
       ({ name, isTypeOnly }) => `${statement.isTypeOnly || isTypeOnly ? 'type' : 'value'} ${name.text}`,
