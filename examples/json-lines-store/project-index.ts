@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { SearchQuery } from '../../src/store.js';
 import {
   compareSubjects,
@@ -32,7 +33,7 @@ export class ProjectIndex implements SearchWorld {
     const before = held.subject;
     this.#held.set(key, held);
     held.versions.push(deepFreeze(version));
-    held.subject = resource && createSubject(resource, updated);
+    held.subject = resource && createSubject(R4, resource, updated);
     return () => {
       held.versions.pop();
       held.subject = before;

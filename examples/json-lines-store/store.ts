@@ -164,7 +164,9 @@ export class JsonLinesStore implements ResourceStore {
 
   #page(query: SearchQuery, matching: readonly SearchSubject[]): SearchPage {
     const project = this.#project(query.project);
-    const matches = cutPage(matching, query).map(({ type, id }) => storedOf(project.get(type, id)!.versions.at(-1)!));
+    const matches = cutPage(R4, matching, query).map(({ type, id }) =>
+      storedOf(project.get(type, id)!.versions.at(-1)!),
+    );
     return query.total === true ? { matches, total: matching.length } : { matches };
   }
 

@@ -30,7 +30,7 @@ export const LAYERS = {
 export const ROOMS = {
   fhir: [
     ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'in-doubt.ts'],
-    ...['resource.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'definitions.ts', 'date.ts', 'reference.ts'],
+    ...['resource.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
   search: ['criteria/', 'index/', 'evaluate/', 'parse/'],

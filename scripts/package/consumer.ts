@@ -2,7 +2,7 @@
 import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
 import { SqliteStore } from 'fhirgraph/sqlite';
-import { createSubject, matches } from 'fhirgraph/store';
+import { createSubject, matches, R4 } from 'fhirgraph/store';
 import { createCounters, withTelemetry } from 'fhirgraph/telemetry';
 import { storeConformance } from 'fhirgraph/testing';
 import type { Patient } from 'fhirgraph/types';
@@ -29,7 +29,7 @@ for (const store of stores) {
 }
 
 const world = { find: () => undefined, referencing: () => [] };
-console.log(matches({ kind: 'all' }, createSubject(patient, 0), world));
+console.log(matches({ kind: 'all' }, createSubject(R4, patient, 0), world));
 
 storeConformance({ test: (name, run) => void [name, run] }, () => new MemoryStore());
 

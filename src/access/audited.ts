@@ -36,7 +36,7 @@ export function audited<Result>(
     facts,
     audit === undefined
       ? carryOut
-      : () => recordInteraction(audit, auditedCaller(caller), interaction, facts, carryOut),
+      : () => recordInteraction(context.store.model, audit, auditedCaller(caller), interaction, facts, carryOut),
   );
 }
 

@@ -1,8 +1,8 @@
 import { SERVER_SCOPE } from '../store/store.js';
 import type { Caller, ServerCaller, SystemCaller } from './caller.js';
 import { isAboveProjects, isProgram, isProtected, secretFields } from './fields/administrative-types.js';
-import { administratorRules } from './policy/default-rules.js';
-import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type AccessRules, type Interaction } from './rule.js';
+import { administratorRulesFor } from './policy/default-rules.js';
+import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './rule.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,
@@ -35,11 +35,15 @@ function trustedRules(
   if (!isAboveProjects(type)) return caller.project === SERVER_SCOPE ? null : everything(type);
   if (caller.kind === 'server') return everything(type);
   // What it needs above its project is what an administrator of the project has there.
-  let own = OWN_RULES.get(caller);
-  if (own === undefined) OWN_RULES.set(caller, (own = administratorRules(caller.project)));
-  return own.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
+  let byType = OWN_RULES.get(caller);
+  if (byType === undefined) OWN_RULES.set(caller, (byType = new Map<string, readonly AccessRule[]>()));
+  let own = byType.get(type);
+  if (own === undefined) byType.set(type, (own = administratorRulesFor(type, caller.project)));
+  return own.filter(({ interactions }) => interactions.has(interaction));
 }
-const OWN_RULES = new WeakMap<SystemCaller, AccessRules>();
+
+/** By type, of which only those above projects are asked for. */
+const OWN_RULES = new WeakMap<SystemCaller, Map<string, readonly AccessRule[]>>();
 
 function everything(type: string): readonly AccessRule[] {
   const secrets = secretFields(type);

@@ -93,7 +93,14 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
-    const restricted = restrictQuery(this.caller, query, rules, (type) => this.#rules(type, 'search'), reference);
+    const restricted = restrictQuery(
+      this.store.model,
+      this.caller,
+      query,
+      rules,
+      (type) => this.#rules(type, 'search'),
+      reference,
+    );
     const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
     return criteria.kind === 'none' ? null : { ...restricted, criteria };
   }

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { ALL, type Criteria } from '../search/criteria/criteria.js';
 
 /** What can be done to a resource. See https://hl7.org/fhir/R4/http.html. */
@@ -53,6 +54,8 @@ export interface AccessRule {
 
 /** The rules of one caller, by type. */
 export interface AccessRules {
+  /** The definitions that the rules were made with. */
+  readonly model: FhirModel;
   /** Every rule that applies to resources of the type; empty where nothing is allowed. */
   rulesFor(type: string): readonly AccessRule[];
 }

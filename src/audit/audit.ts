@@ -1,4 +1,4 @@
-import { isResourceType } from '../fhir/definitions.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { maskError, type ErrorCode } from '../fhir/error.js';
 import { isInDoubt } from '../fhir/in-doubt.js';
 import { isResourceId } from '../fhir/resource.js';
@@ -104,6 +104,7 @@ export type AuditFacts = {
  * @param facts filled in by the work while it runs, so that the record of a failure holds what was known by then
  */
 export async function recordInteraction<Result>(
+  model: FhirModel,
   audit: AuditHook,
   who: AuditedCaller,
   interaction: AuditInteraction,
@@ -129,7 +130,7 @@ export async function recordInteraction<Result>(
       interaction,
       who,
       ...known,
-      targets: targets.map(safeTarget),
+      targets: targets.map((target) => safeTarget(model, target)),
       outcome:
         failure === undefined ? { success: true } : { success: false, code: failure, ...(unknown ? { unknown } : {}) },
       started,
@@ -139,8 +140,8 @@ export async function recordInteraction<Result>(
 }
 
 /** What names no type or cannot be an id was made up by a client, and could hold anything. */
-function safeTarget({ type, id, versionId, interaction }: AuditTarget): AuditTarget {
-  if (!isResourceType(type)) return { type: 'unknown' };
+function safeTarget(model: FhirModel, { type, id, versionId, interaction }: AuditTarget): AuditTarget {
+  if (!model.isResourceType(type)) return { type: 'unknown' };
   return {
     type,
     ...(isResourceId(id) ? { id } : {}),

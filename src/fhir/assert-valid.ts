@@ -1,3 +1,4 @@
+import type { FhirModel } from './model/fhir-model.js';
 import { FhirError } from './error.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
@@ -16,13 +17,14 @@ export interface AssertOptions extends ValidationOptions {
  * @throws FhirError `unprocessable` - with `strict`: it breaks the definitions; `issues` has every finding, warnings too.
  */
 export function assertValidResource(
+  model: FhirModel,
   resource: unknown,
   { except, ...options }: AssertOptions = {},
 ): asserts resource is AnyResource {
-  refuse('invalid', 'The resource cannot be stored', validateResource(resource, { ...options, strict: false }));
+  refuse('invalid', 'The resource cannot be stored', validateResource(model, resource, { ...options, strict: false }));
   if (options.strict !== true) return;
   // Findings that are left out must not push others over the limit.
-  const issues = validateResource(resource, except === undefined ? options : { maxIssues: 10_000, ...options });
+  const issues = validateResource(model, resource, except === undefined ? options : { maxIssues: 10_000, ...options });
   const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
   refuse('unprocessable', 'The resource breaks the R4 definitions', counted);
 }

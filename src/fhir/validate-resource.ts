@@ -1,4 +1,4 @@
-import { isResourceType } from './definitions.js';
+import type { FhirModel } from './model/fhir-model.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import { isJsonObject, type JsonObject } from './resource.js';
 import { checkResource } from './validation/check-resource.js';
@@ -41,20 +41,21 @@ const MAX_DEPTH = 100;
  * validateResource({ resourceType: 'Patient', gender: 'x' }, { strict: true });
  * // [{ code: 'code-invalid', diagnostics: 'gender must be one of male, …', expression: ['Patient.gender'] }]
  */
-export function validateResource(resource: unknown, options: ValidationOptions = {}): OutcomeIssue[] {
+export function validateResource(model: FhirModel, resource: unknown, options: ValidationOptions = {}): OutcomeIssue[] {
   const { strict = false, maxIssues = MAX_ISSUES, maxBytes = MAX_BYTES } = options;
   const findings = new Findings(Math.max(1, maxIssues));
-  if (!hasKnownType(resource, findings)) return findings.issues;
+  if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);
   checkJsonSafety(resource, { maxBytes, maxDepth: MAX_DEPTH }, findings);
   // What is not plain JSON cannot be looked into safely.
   if (findings.any) return findings.issues;
-  if (strict) checkResource(resource, findings);
+  if (strict) checkResource(model, resource, findings);
   else checkStorableShape(resource, findings);
   return findings.issues;
 }
 
 function hasKnownType(
+  model: FhirModel,
   resource: unknown,
   findings: Findings,
 ): resource is JsonObject & { readonly resourceType: string } {
@@ -63,7 +64,7 @@ function hasKnownType(
     return false;
   }
   const { resourceType } = resource;
-  if (typeof resourceType === 'string' && isResourceType(resourceType)) return true;
+  if (typeof resourceType === 'string' && model.isResourceType(resourceType)) return true;
   findings.error('structure', 'resourceType must be the name of a concrete FHIR R4 resource type');
   return false;
 }

@@ -1,4 +1,4 @@
-import { typeDefinition } from '../fhir/definitions.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
@@ -18,29 +18,29 @@ export interface ExpressionNeeds {
  * @throws FhirError `invalid` - an unknown function, type or element, a wrong number of parameters.
  * @throws FhirError `unsupported` - a function or variable that would reach outside.
  */
-export function checkExpression(root: SyntaxNode): ExpressionNeeds {
+export function checkExpression(model: FhirModel, root: SyntaxNode): ExpressionNeeds {
   const used = new Set<string>();
   const defined = new Set<string>();
   let hasUnion = false;
   const pending = [root];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    checkNode(node, used, defined);
+    checkNode(model, node, used, defined);
     hasUnion ||= node.type === 'UnionExpression';
     for (const child of node.children ?? []) pending.push(child);
   }
   return { variables: new Set([...used].filter((name) => !defined.has(name))), hasUnion };
 }
 
-function checkNode(node: SyntaxNode, used: Set<string>, defined: Set<string>): void {
+function checkNode(model: FhirModel, node: SyntaxNode, used: Set<string>, defined: Set<string>): void {
   switch (node.type) {
     case 'FunctionInvocation':
-      checkFunction(node, defined);
+      checkFunction(model, node, defined);
       break;
     case 'MemberInvocation':
       checkElementName(unquote(node.text ?? ''));
       break;
     case 'TypeSpecifier':
-      checkTypeName(node.text ?? '');
+      checkTypeName(model, node.text ?? '');
       break;
     case 'ExternalConstantTerm':
       used.add(checkVariable(unquote(node.delimitedText ?? node.text ?? '')));
@@ -51,7 +51,7 @@ function checkNode(node: SyntaxNode, used: Set<string>, defined: Set<string>): v
   }
 }
 
-function checkFunction(node: SyntaxNode, defined: Set<string>): void {
+function checkFunction(model: FhirModel, node: SyntaxNode, defined: Set<string>): void {
   const name = unquote(node.text ?? '');
   const reason = REFUSED_FUNCTIONS.get(name);
   if (reason !== undefined) {
@@ -68,7 +68,7 @@ function checkFunction(node: SyntaxNode, defined: Set<string>): void {
       `The FHIRPath function ${name}() takes ${expected} parameters, not ${parameters.length}`,
     );
   }
-  if (name === 'is' || name === 'as' || name === 'ofType') checkTypeName(typeNameOf(parameters[0]!));
+  if (name === 'is' || name === 'as' || name === 'ofType') checkTypeName(model, typeNameOf(parameters[0]!));
   if (name === 'defineVariable') defined.add(variableName(parameters[0]!));
 }
 
@@ -79,11 +79,12 @@ function checkElementName(name: string): void {
 }
 
 /** `Patient`, `FHIR.Patient` or `System.String`. */
-function checkTypeName(text: string): void {
+function checkTypeName(model: FhirModel, text: string): void {
   const parts = text.split('.').map(unquote);
   const [name, namespace] = [parts.pop() ?? '', parts.join('.')];
   const isKnown =
-    (namespace !== 'FHIR' && SYSTEM_TYPES.has(name)) || (namespace !== 'System' && typeDefinition(name) !== undefined);
+    (namespace !== 'FHIR' && SYSTEM_TYPES.has(name)) ||
+    (namespace !== 'System' && model.typeDefinition(name) !== undefined);
   if (!isKnown || !['', 'FHIR', 'System'].includes(namespace)) {
     throw new FhirError('invalid', `Unknown type in a FHIRPath expression: ${shorten(text)}`);
   }

@@ -53,12 +53,12 @@ function isMet(context: EvaluationContext, item: unknown, index: number, criteri
   const result = criteria(item);
   if (result.length > 1) throw new Error('criteria gave several items');
   if (result.length === 0) return false;
-  const value: unknown = fhirPathLibrary().library.util.valData(result[0]);
+  const value: unknown = fhirPathLibrary().util.valData(result[0]);
   return value !== false && value !== null && value !== undefined;
 }
 
 function resolved(context: EvaluationContext, item: unknown): unknown[] {
-  const value: unknown = fhirPathLibrary().library.util.valData(item);
+  const value: unknown = fhirPathLibrary().util.valData(item);
   const stub = isJsonObject(value) ? referenceStub(value) : undefined;
   if (stub === undefined) return [];
   const node = (item as ResourceNode).constructor.makeResNode?.(context, stub, null, null, null, null);

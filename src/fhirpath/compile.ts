@@ -1,11 +1,12 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { perModel } from '../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import type { Options } from 'fhirpath';
-import { isResourceType, typeDefinition } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { checkExpression, type ExpressionNeeds } from './check-expression.js';
 import { COLLECTION_FUNCTIONS } from './collection-functions.js';
-import { fhirPathLibrary } from './library.js';
+import { fhirPathLibrary, fhirPathModel } from './library.js';
 import { compileNative } from './native/compile-native.js';
 import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
 import { parseFhirPath, type SyntaxNode } from './syntax-tree.js';
@@ -38,8 +39,8 @@ export interface TypedValue {
  * @example
  * compileFhirPath("name.where(use = 'official').given.first()", 'Patient')(patient) // ['Ann']
  */
-export function compileFhirPath(expression: string, baseType?: string): CompiledFhirPath {
-  return compiled(expression, baseType).values;
+export function compileFhirPath(model: FhirModel, expression: string, baseType?: string): CompiledFhirPath {
+  return compiled(model, expression, baseType).values;
 }
 
 /**
@@ -48,17 +49,18 @@ export function compileFhirPath(expression: string, baseType?: string): Compiled
  * @param variables names that the environment will have, besides `resource`, `rootResource` and those that FHIR fixes
  * @throws FhirError as {@link compileFhirPath}; also `invalid` for any other variable
  */
-export function assertFhirPath(expression: string, variables: readonly string[]): void {
+export function assertFhirPath(model: FhirModel, expression: string, variables: readonly string[]): void {
   const environment = Object.fromEntries(variables.map((name) => [name, []]));
-  variablesFor(checkExpression(parseFhirPath(expression)), { resourceType: '' }, environment);
+  variablesFor(checkExpression(model, parseFhirPath(expression)), { resourceType: '' }, environment);
 }
 
 /** As {@link compileFhirPath}, with the type of each item. */
 export function compileTypedFhirPath(
+  model: FhirModel,
   expression: string,
   baseType?: string,
 ): (input: unknown, environment?: FhirPathEnvironment) => TypedValue[] {
-  return compiled(expression, baseType).typedValues;
+  return compiled(model, expression, baseType).typedValues;
 }
 
 interface Compiled {
@@ -66,27 +68,28 @@ interface Compiled {
   readonly typedValues: (input: unknown, environment?: FhirPathEnvironment) => TypedValue[];
 }
 
-// A cache of pure results, shared by all callers.
-const cache = new LRUCache<string, Compiled>({ max: 500 });
+// Pure results, shared by all callers.
+const COMPILED = perModel(() => new LRUCache<string, Compiled>({ max: 500 }));
 
-function compiled(expression: string, baseType: string | undefined): Compiled {
+function compiled(model: FhirModel, expression: string, baseType: string | undefined): Compiled {
   const key = `${baseType ?? ''} ${expression}`;
+  const cache = COMPILED(model);
   let found = cache.get(key);
   if (found === undefined) {
-    found = compile(expression, baseType);
+    found = compile(model, expression, baseType);
     cache.set(key, found);
   }
   return found;
 }
 
-function compile(expression: string, baseType: string | undefined): Compiled {
+function compile(model: FhirModel, expression: string, baseType: string | undefined): Compiled {
   const tree = parseFhirPath(expression);
-  const needs = checkExpression(tree);
-  const native = baseType === undefined ? undefined : compileNative(tree, baseType);
+  const needs = checkExpression(model, tree);
+  const native = baseType === undefined ? undefined : compileNative(model, tree, baseType);
   // The library parses it once more, which is most of the work and mostly not needed where there is a native form.
-  let byLibrary = native === undefined ? compileByLibrary(expression, baseType, needs) : undefined;
+  let byLibrary = native === undefined ? compileByLibrary(model, expression, baseType, needs) : undefined;
   const evaluate: LibraryEvaluation = (...given) =>
-    (byLibrary ??= compileByLibrary(expression, baseType, needs))(...given);
+    (byLibrary ??= compileByLibrary(model, expression, baseType, needs))(...given);
   const nodes = native === undefined ? 0 : countNodes(tree);
   return {
     values: (input, environment, meter) => {
@@ -108,10 +111,18 @@ const OPTIONS = {
   userInvocationTable: { ...TEXT_FUNCTIONS, ...COLLECTION_FUNCTIONS },
 } as unknown as Options & { async?: false };
 
-function compileByLibrary(expression: string, baseType: string | undefined, needs: ExpressionNeeds): LibraryEvaluation {
-  const { library, model } = fhirPathLibrary();
-  const base = baseType === undefined ? undefined : libraryBase(baseType);
-  const run = library.compile(base === undefined ? expression : { base, expression }, model, OPTIONS);
+function compileByLibrary(
+  model: FhirModel,
+  expression: string,
+  baseType: string | undefined,
+  needs: ExpressionNeeds,
+): LibraryEvaluation {
+  const base = baseType === undefined ? undefined : libraryBase(model, baseType);
+  const run = fhirPathLibrary().compile(
+    base === undefined ? expression : { base, expression },
+    fhirPathModel(model),
+    OPTIONS,
+  );
   return (input, environment, meter) => {
     const variables = variablesFor(needs, input, environment);
     const budget = new StepBudget(needs.hasUnion);
@@ -132,9 +143,9 @@ function countNodes({ children = [] }: SyntaxNode): number {
 }
 
 /** How the library names the type of an input; undefined for resources, which tell it themselves. */
-function libraryBase(type: string): string | undefined {
-  if (isResourceType(type)) return undefined;
-  const definition = typeDefinition(type);
+function libraryBase(model: FhirModel, type: string): string | undefined {
+  if (model.isResourceType(type)) return undefined;
+  const definition = model.typeDefinition(type);
   if (definition === undefined)
     throw new FhirError('invalid', `Unknown type of a FHIRPath input: ${type.slice(0, 60)}`);
   return definition.path ?? type;
@@ -186,7 +197,7 @@ function evaluationError(error: unknown): FhirError {
 
 /** The JSON value of a result item; nothing for an element that has extensions only. */
 function plainValue(item: unknown): unknown[] {
-  const value: unknown = fhirPathLibrary().library.util.valData(item);
+  const value: unknown = fhirPathLibrary().util.valData(item);
   if (value === null || value === undefined) return [];
   if (typeof value === 'bigint') return [Number(value)];
   const isLibraryType = typeof value === 'object' && typeof (value as { toJSON?: unknown }).toJSON === 'function';
@@ -194,7 +205,7 @@ function plainValue(item: unknown): unknown[] {
 }
 
 function typedValue(item: unknown): TypedValue[] {
-  const [type = ''] = fhirPathLibrary().library.types([item]);
+  const [type = ''] = fhirPathLibrary().types([item]);
   const name = type.slice(type.indexOf('.') + 1);
   return plainValue(item).map((value) => ({
     type: type.startsWith('System.') ? name[0]!.toLowerCase() + name.slice(1) : name,

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { compileFhirPath } from './compile.js';
 import type { StepMeter } from './step-budget.js';
 
@@ -19,8 +20,8 @@ export type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
  * @param type FHIR type of the items.
  * @throws FhirError as {@link compileFhirPath}; so does the filter.
  */
-export function fhirpathFilter(expression: string, type: string): FhirPathFilter {
-  const evaluate = compileFhirPath(expression, type);
+export function fhirpathFilter(model: FhirModel, expression: string, type: string): FhirPathFilter {
+  const evaluate = compileFhirPath(model, expression, type);
   return (item, { resource, meter }) => {
     const result = evaluate(item, { resource, rootResource: resource }, meter);
     return result.length === 1 && result[0] === true;

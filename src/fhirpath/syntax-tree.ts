@@ -35,7 +35,7 @@ export function parseFhirPath(expression: string): SyntaxNode {
     throw new FhirError('too-costly', message, { details: { max: MAX_NESTING } });
   }
   try {
-    return fhirPathLibrary().library.parse(expression) as SyntaxNode;
+    return fhirPathLibrary().parse(expression) as SyntaxNode;
   } catch (error) {
     // The error itself holds on to the whole parser: too much for a log, or for one who prints it, to walk through.
     const problems = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,6 @@
-import { coerceVariables, GraphQLError, Kind, type GraphQLSchema, type VariableDefinitionNode } from './graphql-js.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import type { FhirSchema } from './schema/schema.js';
+import { coerceVariables, GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
 import type { CoercedVariables } from './graphql-js.js';
 import { readInput } from './execute/read-input.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
@@ -9,13 +11,13 @@ import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputPlace } from './sc
  * errors tell the place of what is wrong and never the value, which may be clinical.
  */
 export function coerceRequestVariables(
-  schema: GraphQLSchema,
+  schema: FhirSchema,
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },
 ): CoercedVariables {
   const own = new Map<VariableDefinitionNode, InputPlace>();
   for (const definition of definitions) {
-    const place = placeOf(definition);
+    const place = placeOf(schema.model, definition);
     if (place !== undefined) own.set(definition, place);
   }
   const others = definitions.filter((definition) => !own.has(definition));
@@ -25,7 +27,7 @@ export function coerceRequestVariables(
   const errors: GraphQLError[] = [];
   for (const [definition, place] of own) {
     const name = definition.variable.name.value;
-    const { value, faults } = readVariable(definition, place, inputs);
+    const { value, faults } = readVariable(schema.model, definition, place, inputs);
     for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
     if (value !== undefined) values[name] = value;
   }
@@ -33,7 +35,7 @@ export function coerceRequestVariables(
 }
 
 /** What a variable is for, where its values are ours to read. */
-function placeOf({ type }: VariableDefinitionNode): InputPlace | undefined {
+function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | undefined {
   let array = false;
   let node = type;
   while (node.kind !== Kind.NAMED_TYPE) {
@@ -41,11 +43,12 @@ function placeOf({ type }: VariableDefinitionNode): InputPlace | undefined {
     node = node.type;
   }
   const name = node.name.value;
-  const isOwn = name === JSON_VALUE || name === RESOURCE_INPUT || inputFieldsOf(name) !== undefined;
+  const isOwn = name === JSON_VALUE || name === RESOURCE_INPUT || inputFieldsOf(model, name) !== undefined;
   return isOwn ? { type: name, array } : undefined;
 }
 
 function readVariable(
+  model: FhirModel,
   { variable, type, defaultValue }: VariableDefinitionNode,
   place: InputPlace,
   inputs: Variables,
@@ -59,7 +62,7 @@ function readVariable(
       ? { faults: [`${name} must be given and not be null.`] }
       : { value, faults: [] };
   }
-  const read = readInput(place, value);
+  const read = readInput(model, place, value);
   const faults = read.faults.map(
     ({ path, reason }) => `${name}${path === '' ? '' : ` at "${path.replace(/^\./, '')}"`}: ${reason}`,
   );

@@ -82,10 +82,11 @@ export function makePlan(
 
 /** What planning and introspection read of a document. */
 export function partsOf(
-  { dialect, fragments, conditions }: PreparedDocument,
+  { model, dialect, fragments, conditions }: PreparedDocument,
   variables: { readonly [name: string]: unknown },
 ): DocumentParts {
   return {
+    model,
     merge: dialect === 'standard',
     fragments,
     conditions: new Set(conditions.filter((name) => variables[name] === true)),

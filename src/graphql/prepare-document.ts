@@ -1,3 +1,5 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { perModel } from '../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
 import { inSpan, type Observer } from '../telemetry/observer.js';
@@ -26,6 +28,7 @@ import { withTypedReferences } from './validation/typed-references.js';
 export interface PreparedDocument {
   /** Tells it from all others; its plans are kept by it. */
   readonly number: number;
+  readonly model: FhirModel;
   readonly tokens: number;
   readonly root: string;
   readonly dialect: Dialect;
@@ -45,12 +48,15 @@ export class DocumentErrors extends Error {
 }
 
 /** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
-const BY_TEXT = new LRUCache<string, PreparedDocument>({
-  max: 1000,
-  maxSize: 100_000,
-  sizeCalculation: ({ tokens }, key) => tokens + Math.ceil(key.length / 430),
-});
-const BY_DOCUMENT = new WeakMap<DocumentNode, Map<string, PreparedDocument>>();
+const BY_TEXT = perModel(
+  () =>
+    new LRUCache<string, PreparedDocument>({
+      max: 1000,
+      maxSize: 100_000,
+      sizeCalculation: ({ tokens }, key) => tokens + Math.ceil(key.length / 430),
+    }),
+);
+const BY_DOCUMENT = perModel(() => new WeakMap<DocumentNode, Map<string, PreparedDocument>>());
 
 let documents = 0;
 
@@ -63,21 +69,23 @@ let documents = 0;
  * @throws LimitError `queryLength`, `tokens`, `depth`
  */
 export function prepareDocument(
+  model: FhirModel,
   query: string | DocumentNode,
   limits: Limits,
   dialect: Dialect = DEFAULT_DIALECT,
   root: string = QUERY,
   observer?: Observer,
 ): PreparedDocument {
-  if (typeof query !== 'string') return prepareParsed(query, limits, dialect, root, observer);
+  if (typeof query !== 'string') return prepareParsed(model, query, limits, dialect, root, observer);
   assertQueryLength(query, limits);
   const key = `${dialect} ${root}\n${query}`;
-  let prepared = BY_TEXT.get(key);
+  const byText = BY_TEXT(model);
+  let prepared = byText.get(key);
   countLookup(observer, 'documents', prepared !== undefined);
   if (prepared === undefined) {
     const parsed = inSpan(observer, 'fhirgraph.parse', () => parseQuery(query, limits));
-    prepared = inSpan(observer, 'fhirgraph.validate', () => checkDocument(parsed, limits, dialect, root));
-    BY_TEXT.set(key, prepared);
+    prepared = inSpan(observer, 'fhirgraph.validate', () => checkDocument(model, parsed, limits, dialect, root));
+    byText.set(key, prepared);
   }
   // Another caller may have been allowed more.
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
@@ -85,6 +93,7 @@ export function prepareDocument(
 }
 
 function prepareParsed(
+  model: FhirModel,
   document: DocumentNode,
   limits: Limits,
   dialect: Dialect,
@@ -92,13 +101,14 @@ function prepareParsed(
   observer: Observer | undefined,
 ): PreparedDocument {
   assertDocument(document, limits);
-  let byRoot = BY_DOCUMENT.get(document);
-  if (byRoot === undefined) BY_DOCUMENT.set(document, (byRoot = new Map<string, PreparedDocument>()));
+  const byDocument = BY_DOCUMENT(model);
+  let byRoot = byDocument.get(document);
+  if (byRoot === undefined) byDocument.set(document, (byRoot = new Map<string, PreparedDocument>()));
   const key = `${dialect} ${root}`;
   let prepared = byRoot.get(key);
   countLookup(observer, 'documents', prepared !== undefined);
   if (prepared === undefined) {
-    prepared = inSpan(observer, 'fhirgraph.validate', () => checkForeign(document, limits, dialect, root));
+    prepared = inSpan(observer, 'fhirgraph.validate', () => checkForeign(model, document, limits, dialect, root));
     byRoot.set(key, prepared);
   }
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
@@ -106,9 +116,15 @@ function prepareParsed(
 }
 
 /** Checks a document that somebody else has made, be it of the nodes that a parser makes or not. */
-function checkForeign(document: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
+function checkForeign(
+  model: FhirModel,
+  document: DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+): PreparedDocument {
   try {
-    return checkDocument(document, limits, dialect, root);
+    return checkDocument(model, document, limits, dialect, root);
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof TypeError)) throw error;
@@ -135,9 +151,15 @@ function parseQuery(query: string, limits: Limits): DocumentNode {
   }
 }
 
-function checkDocument(written: DocumentNode, limits: Limits, dialect: Dialect, root: string): PreparedDocument {
+function checkDocument(
+  model: FhirModel,
+  written: DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+): PreparedDocument {
   const tokens = assertDocumentSize(written, limits);
-  const schema = schemaFor(dialect, root);
+  const schema = schemaFor(model, dialect, root);
   const document = withTypedReferences(written, schema);
   const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
@@ -149,6 +171,7 @@ function checkDocument(written: DocumentNode, limits: Limits, dialect: Dialect, 
   documents += 1;
   return {
     number: documents,
+    model,
     tokens,
     root,
     dialect,

@@ -1,6 +1,6 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { assertCaller } from '../access/caller.js';
 import type { GuardedStore } from '../access/contract.js';
-import { isResourceType } from '../fhir/definitions.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget } from '../store/store.js';
@@ -46,14 +46,21 @@ export async function prepareRequest(
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
-  const focus = parseFocus(context.focus);
+  const focus = parseFocus(context.store.model, context.focus);
   const found = await findDocument(query, context.documents, limits, { signal: context.signal });
-  const document = prepareDocument(found.document, limits, dialect, focus?.type ?? QUERY, observer);
+  const document = prepareDocument(
+    context.store.model,
+    found.document,
+    limits,
+    dialect,
+    focus?.type ?? QUERY,
+    observer,
+  );
   await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
   assertCarriedOut(operation, focus, context);
   const variables = coerceRequestVariables(
-    schemaFor(dialect, document.root),
+    schemaFor(document.model, dialect, document.root),
     operation.variableDefinitions ?? [],
     assertVariables(context.variables, limits),
   );
@@ -99,10 +106,10 @@ function parseDialect(dialect: unknown): Dialect {
   throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
 }
 
-function parseFocus(focus: string | undefined): ReferenceTarget | undefined {
+function parseFocus(model: FhirModel, focus: string | undefined): ReferenceTarget | undefined {
   if (focus === undefined) return undefined;
   const reference = parseReference(focus);
-  if (reference?.kind === 'local' && isResourceType(reference.type)) return reference;
+  if (reference?.kind === 'local' && model.isResourceType(reference.type)) return reference;
   throw new FhirError('invalid', 'The focus must be Type/id, such as Patient/123');
 }
 

@@ -1,4 +1,4 @@
-import { isResourceType } from '../fhir/definitions.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { quote } from '../fhir/messages/quote.js';
@@ -8,9 +8,9 @@ import { quote } from '../fhir/messages/quote.js';
  *
  * @throws FhirError `invalid` - no JSON object, or of no known type
  */
-export function assertResource(resource: unknown): asserts resource is AnyResource {
+export function assertResource(model: FhirModel, resource: unknown): asserts resource is AnyResource {
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'A resource must be a JSON object');
   const type = Object.hasOwn(resource, 'resourceType') ? resource['resourceType'] : undefined;
   if (typeof type !== 'string') throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
-  if (!isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
+  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
 }

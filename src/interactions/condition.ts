@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch } from '../search/parse/parse-search.js';
@@ -11,12 +12,12 @@ import type { GuardedKey } from '../access/contract.js';
  * @throws FhirError `invalid`, `unsupported` - the text is no search, or one that names no parameter and so means
  * every resource of the type
  */
-export function parseCondition(type: string, text: unknown, { baseUrl }: GuardedSession): Criteria {
+export function parseCondition(model: FhirModel, type: string, text: unknown, { baseUrl }: GuardedSession): Criteria {
   if (typeof text !== 'string') {
     throw new FhirError('invalid', `The condition of a request on ${type} must be the text of a search`);
   }
   const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
-  const { criteria } = parseSearch(type, query, baseUrl === undefined ? {} : { baseUrl });
+  const { criteria } = parseSearch(model, type, query, baseUrl === undefined ? {} : { baseUrl });
   if (criteria.kind !== 'all') return criteria;
   throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);
 }

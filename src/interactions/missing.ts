@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { gone, notFound } from '../fhir/not-found.js';
 import { isResourceId } from '../fhir/resource.js';
@@ -11,8 +12,8 @@ import type { GuardedKey } from '../access/contract.js';
  * @throws FhirError `invalid` - no resource type
  * @throws FhirError `not-found` - no id
  */
-export function assertReadable({ type, id, version }: GuardedKey): void {
-  requireResourceType(type);
+export function assertReadable(model: FhirModel, { type, id, version }: GuardedKey): void {
+  requireResourceType(model, type);
   if (!isResourceId(id)) throw new FhirError('not-found', `No ${type} has an id like the one given`);
   if (version !== undefined && !isResourceId(version)) throw notFound({ type, id });
 }

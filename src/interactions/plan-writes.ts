@@ -107,10 +107,10 @@ class Planner {
 
   /** See https://hl7.org/fhir/R4/http.html#create and #ccreate. */
   async #create({ resource, ifNoneExist }: WriteRequest & { interaction: 'create' }, from: number): Promise<void> {
-    assertResource(resource);
+    assertResource(this.session.store.model, resource);
     const type = resource.resourceType;
     if (ifNoneExist !== undefined) {
-      const criteria = parseCondition(type, ifNoneExist, this.session);
+      const criteria = parseCondition(this.session.store.model, type, ifNoneExist, this.session);
       if (await this.#isMet(type, criteria, from)) return;
       this.#check({ type, criteria, from, role: 'no-match-expected' });
     }
@@ -142,7 +142,7 @@ class Planner {
 
   /** See https://hl7.org/fhir/R4/http.html#update. */
   #update({ resource, ifMatch }: WriteRequest & { interaction: 'update' }, from: number): void {
-    assertResource(resource);
+    assertResource(this.session.store.model, resource);
     const { resourceType: type, id } = resource;
     if (!isResourceId(id)) {
       throw new FhirError('invalid', `An update needs the id of the ${type}: 1 to 64 letters, digits, "-" or "."`);
@@ -153,7 +153,7 @@ class Planner {
   /** What the caller does not see stays as it is. See https://hl7.org/fhir/R4/http.html#patch. */
   async #patch({ key, operations, ifMatch }: WriteRequest & { interaction: 'patch' }, from: number): Promise<void> {
     const stated = expectationOf(ifMatch);
-    assertReadable(key);
+    assertReadable(this.session.store.model, key);
     const made = this.state.get(keyText(key));
     if (made === null) throw gone(key);
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
@@ -167,7 +167,7 @@ class Planner {
 
   /** See https://hl7.org/fhir/R4/http.html#delete. */
   #delete({ key, ifMatch }: WriteRequest & { interaction: 'delete' }, from: number): void {
-    assertReadable(key);
+    assertReadable(this.session.store.model, key);
     const write = { kind: 'delete', key, expect: expectationOf(ifMatch), mustExist: true } as const;
     this.writes.push({ write, from, role: 'write' });
     this.state.set(keyText(key), null);

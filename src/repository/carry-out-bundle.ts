@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
 import type { AuditTarget, RestInteraction } from '../audit/audit.js';
 import { parseReference } from '../fhir/reference.js';
@@ -18,6 +19,7 @@ export async function carryOutBundle(bundle: Bundle, context: RepositoryContext)
  * @param response undefined before the Bundle is carried out, and when that failed
  */
 export function bundleTargets(
+  model: FhirModel,
   request: unknown,
   response: Bundle | undefined,
   baseUrl: string | undefined,
@@ -25,7 +27,7 @@ export function bundleTargets(
   const entries = isJsonObject(request) && Array.isArray(request['entry']) ? (request['entry'] as unknown[]) : [];
   return entries.flatMap((entry, index) => {
     const asked = isJsonObject(entry) && isJsonObject(entry['request']) ? entry['request'] : {};
-    const parsed = attempt(() => parseEntryRequest(asked['method'], asked['url'], baseUrl));
+    const parsed = attempt(() => parseEntryRequest(model, asked['method'], asked['url'], baseUrl));
     return parsed === undefined ? [] : [targetOf(parsed, response?.entry?.[index])];
   });
 }

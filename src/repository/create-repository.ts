@@ -77,7 +77,7 @@ export function createRepository(context: RepositoryContext): Repository {
       }),
     search: (type, query = {}) =>
       interact('search', { type }, async (facts) => {
-        facts.parameters = auditedParameters(type, query);
+        facts.parameters = auditedParameters(context.store.model, type, query);
         const page = await searchBundle(type, query, session);
         facts.results = page.entry?.length ?? 0;
         return bundle(page);
@@ -90,9 +90,9 @@ export function createRepository(context: RepositoryContext): Repository {
       }),
     transaction: (request) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
-        facts.targets = bundleTargets(request, undefined, session.baseUrl);
+        facts.targets = bundleTargets(context.store.model, request, undefined, session.baseUrl);
         const response = await carryOutBundle(request, context);
-        facts.targets = bundleTargets(request, response, session.baseUrl);
+        facts.targets = bundleTargets(context.store.model, request, response, session.baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
       }),

@@ -28,7 +28,7 @@ export async function historyBundle(
   asked: VersionsPage,
   { store, options, baseUrl }: RepositorySession,
 ): Promise<HistoryBundle> {
-  assertReadable(key);
+  assertReadable(store.model, key);
   const page = pageOf(asked);
   // The version before the oldest of the page tells whether that one is an update.
   const { entries, total } = await store.history(key, { offset: page.offset, limit: page.count + 1 }, options);

@@ -5,7 +5,7 @@ import type { RepositorySession } from './repository-context.js';
 
 /** @throws FhirError `not-found`, `gone` */
 export async function readResource(key: GuardedKey, session: RepositorySession): Promise<AnyResource> {
-  assertReadable(key);
+  assertReadable(session.store.model, key);
   const [found] = await session.store.read([key], session.options);
   return requireFound(found, key).resource;
 }

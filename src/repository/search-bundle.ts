@@ -24,9 +24,9 @@ export async function searchBundle(
   query: RepositorySearch,
   session: RepositorySession,
 ): Promise<SearchBundle> {
-  requireResourceType(type);
+  requireResourceType(session.store.model, type);
   const { baseUrl, store, options } = session;
-  const search = readSearch(type, query, baseUrl);
+  const search = readSearch(session.store.model, type, query, baseUrl);
   const { criteria, sort, total: totalMode = 'none', summaryCount = false } = search.request;
   const page = pageOf(search.request);
   const countOnly = summaryCount || page.count === 0;

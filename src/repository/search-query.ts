@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { Criteria } from '../search/criteria/criteria.js';
@@ -46,20 +47,25 @@ export interface ReadSearch {
 }
 
 /** @throws FhirError `invalid`, `unsupported`, `too-costly` */
-export function readSearch(type: string, query: RepositorySearch, baseUrl: string | undefined): ReadSearch {
+export function readSearch(
+  model: FhirModel,
+  type: string,
+  query: RepositorySearch,
+  baseUrl: string | undefined,
+): ReadSearch {
   if (isMade(query)) return { request: query, pairs: undefined };
   const pairs = searchPairs(query, createSearchHint);
-  return { request: parseSearch(type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
+  return { request: parseSearch(model, type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
 }
 
 /** The names of the parameters of a search, for audit records; see `parameterNames`. Never throws. */
-export function auditedParameters(type: string, query: RepositorySearch): readonly string[] {
+export function auditedParameters(model: FhirModel, type: string, query: RepositorySearch): readonly string[] {
   const names = isMade(query)
     ? parametersIn(query.criteria)
     : isStated(query)
       ? searchPairs(query).map(([name]) => name)
       : [];
-  return parameterNames(type, names);
+  return parameterNames(model, type, names);
 }
 
 const CRITERIA_KINDS: ReadonlySet<unknown> = new Set<Criteria['kind']>([

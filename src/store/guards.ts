@@ -1,4 +1,4 @@
-import { searchParameter } from '../fhir/definitions.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { SortKey } from '../search/criteria/criteria.js';
@@ -43,7 +43,10 @@ export interface PageEdge {
  *
  * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the sort
  */
-export function pageEdgeOf({ type, sort = [], offset, after, before }: SearchQuery): PageEdge | undefined {
+export function pageEdgeOf(
+  model: FhirModel,
+  { type, sort = [], offset, after, before }: SearchQuery,
+): PageEdge | undefined {
   const position = after ?? before;
   if (position === undefined) return undefined;
   if (after !== undefined && before !== undefined)
@@ -56,7 +59,7 @@ export function pageEdgeOf({ type, sort = [], offset, after, before }: SearchQue
     typeof id !== 'string' ||
     !Array.isArray(values) ||
     values.length !== sort.length ||
-    !values.every((value, index) => isSortValue(type, sort[index]!, value))
+    !values.every((value, index) => isSortValue(model, type, sort[index]!, value))
   ) {
     throw new FhirError('invalid', 'A position holds an id, and for each key of the sort a value of its kind or null');
   }
@@ -64,9 +67,9 @@ export function pageEdgeOf({ type, sort = [], offset, after, before }: SearchQue
 }
 
 /** Texts and numbers have no order among each other that every store shares, so a value must be of its key's kind. */
-function isSortValue(type: string, { parameter }: SortKey, value: unknown): boolean {
+function isSortValue(model: FhirModel, type: string, { parameter }: SortKey, value: unknown): boolean {
   if (value === null) return true;
-  const kind = searchParameter(type, parameter)?.type;
+  const kind = model.searchParameter(type, parameter)?.type;
   const numeric = parameter === '_lastUpdated' || kind === 'date' || kind === 'number' || kind === 'quantity';
   return numeric ? Number.isFinite(value) : typeof value === 'string';
 }

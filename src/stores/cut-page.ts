@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { compareToPosition } from '../search/evaluate/sort.js';
 import { pageEdgeOf, pageOf } from '../store/guards.js';
@@ -9,9 +10,13 @@ import type { SearchQuery } from '../store/store.js';
  * @param matching all matches, in the order of `compareSubjects(query.sort)`
  * @throws FhirError `invalid` - the page is none
  */
-export function cutPage(matching: readonly SearchSubject[], query: SearchQuery): readonly SearchSubject[] {
+export function cutPage(
+  model: FhirModel,
+  matching: readonly SearchSubject[],
+  query: SearchQuery,
+): readonly SearchSubject[] {
   const { offset, limit } = pageOf(query);
-  const edge = pageEdgeOf(query);
+  const edge = pageEdgeOf(model, query);
   const order = edge === undefined ? undefined : compareToPosition(query.sort, edge.position);
   if (edge?.before === true) {
     const earlier = matching.filter((subject) => order!(subject) < 0);

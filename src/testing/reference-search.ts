@@ -1,3 +1,4 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { matches } from '../search/evaluate/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/evaluate/search-subject.js';
@@ -15,9 +16,9 @@ export class ReferenceSearch implements SearchWorld {
   readonly #byType = new Map<string, Map<string, SearchSubject>>();
 
   /** @param resources as a store returned them, with `meta.lastUpdated`; one per key. */
-  constructor(resources: readonly AnyResource[]) {
+  constructor(model: FhirModel, resources: readonly AnyResource[]) {
     for (const resource of resources) {
-      const subject = createSubject(resource, resource.meta?.lastUpdated ?? '');
+      const subject = createSubject(model, resource, resource.meta?.lastUpdated ?? '');
       const ofType = this.#byType.get(subject.type) ?? new Map<string, SearchSubject>();
       this.#byType.set(subject.type, ofType.set(subject.id, subject));
     }

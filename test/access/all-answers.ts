@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { MemberCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { type GuardedWrite } from '../../src/access/contract.js';
@@ -29,11 +30,13 @@ export async function allAnswers(
       repository.history(key.type, key.id),
     ]),
     ...questions.flatMap(({ type, rest }) => [
-      guard.search({ type, criteria: parseSearch(type, rest).criteria, total: true }),
+      guard.search({ type, criteria: parseSearch(R4, type, rest).criteria, total: true }),
       repository.search(type, `${rest}&_total=accurate&_count=2`),
     ]),
     ...SAMPLE_TYPES.flatMap((type) =>
-      SORTS[type].map((sort) => guard.search({ type, ...parseSearch(type, `_sort=${sort}`), limit: 2, total: true })),
+      SORTS[type].map((sort) =>
+        guard.search({ type, ...parseSearch(R4, type, `_sort=${sort}`), limit: 2, total: true }),
+      ),
     ),
     executeFhirGraphql(document(questions), { store, caller }),
     ...ALL_KEYS.map(({ type, id }) =>
@@ -72,7 +75,7 @@ export async function writeAnswers(
       .map(
         ({ type, rest }) =>
           () =>
-            guard.commit([{ kind: 'unmatched', query: { type, criteria: parseSearch(type, rest).criteria } }]),
+            guard.commit([{ kind: 'unmatched', query: { type, criteria: parseSearch(R4, type, rest).criteria } }]),
       ),
   ];
   const outcomes: unknown[] = [];

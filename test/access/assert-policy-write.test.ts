@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite, parametersUsed, withSampleOwners } from '../../src/access/policy/assert-policy-write.js';
 import { FhirError } from '../../src/fhir/error.js';
@@ -9,7 +10,7 @@ function policy(elements: object): AnyResource {
 
 function faultOf(resource: AnyResource): FhirError {
   try {
-    assertPolicyWrite(resource);
+    assertPolicyWrite(R4, resource);
   } catch (error) {
     if (error instanceof FhirError) return error;
     throw error;
@@ -68,7 +69,7 @@ describe('a policy that is understood is accepted', () => {
       },
     ],
   ])('%s', (_, elements) => {
-    expect(() => assertPolicyWrite(policy(elements))).not.toThrow();
+    expect(() => assertPolicyWrite(R4, policy(elements))).not.toThrow();
   });
 });
 
@@ -202,7 +203,7 @@ describe('the size of a policy', () => {
   const rule = { resourceType: 'Patient' };
 
   test('is 500 rules at most', () => {
-    expect(() => assertPolicyWrite(policy({ resource: Array(500).fill(rule) }))).not.toThrow();
+    expect(() => assertPolicyWrite(R4, policy({ resource: Array(500).fill(rule) }))).not.toThrow();
     const many = 'resource: at most 500 rules are allowed, not 501; name several policies instead';
     expect(problems({ resource: Array(501).fill(rule), colour: 'red' })).toEqual([many]);
   });
@@ -212,7 +213,7 @@ describe('the size of a policy', () => {
       const empty = JSON.stringify(policy({ name: '' })).length;
       return { name: 'n'.repeat(length - empty) };
     };
-    expect(() => assertPolicyWrite(policy(sized(100_000)))).not.toThrow();
+    expect(() => assertPolicyWrite(R4, policy(sized(100_000)))).not.toThrow();
     expect(problems(sized(100_001))).toEqual([
       'resource: at most 100000 characters are allowed, not 100001; shorten the criteria',
     ]);
@@ -223,6 +224,7 @@ describe('a write constraint', () => {
   test('may look at the resource before and after, and nothing else', () => {
     expect(() =>
       assertPolicyWrite(
+        R4,
         policy({
           resource: [{ resourceType: 'Patient', writeConstraint: [fhirPath('%before.active = %after.active')] }],
         }),
@@ -260,7 +262,7 @@ describe('parameters', () => {
     'may stand for the value of %s, whatever its type',
     (criteria) => {
       const resourceType = criteria.split('?')[0];
-      expect(() => assertPolicyWrite(policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
+      expect(() => assertPolicyWrite(R4, policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
     },
   );
 
@@ -270,7 +272,7 @@ describe('parameters', () => {
       { compartment: { reference: '%x' }, resource: [rule] },
       { resource: [{ ...rule, compartment: { reference: '%x' } }] },
     ]) {
-      expect(() => assertPolicyWrite(policy(elements))).not.toThrow();
+      expect(() => assertPolicyWrite(R4, policy(elements))).not.toThrow();
     }
   });
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy, Bundle, Observation, Organization, Patient, Task, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
@@ -366,7 +367,7 @@ overStores('what leads to a resource', (open) => {
     };
     expect(await told('unseen')).toBe(await told('absent'));
     const guard = guardStore(store, caller);
-    const { criteria } = parseSearch('Patient', 'family=Adams');
+    const { criteria } = parseSearch(R4, 'Patient', 'family=Adams');
     expect(await guard.search({ type: 'Patient', criteria, limit: 0, total: true })).toEqual({ matches: [], total: 0 });
   });
 });

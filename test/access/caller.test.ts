@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { assertCaller, isCaller, memberCaller, serverCaller, systemCaller } from '../../src/access/caller.js';
 import { unrestrictedRule } from '../../src/access/rule.js';
@@ -57,7 +58,10 @@ test('a member is what sign-in found, with rules that stay within the contexts o
     bound: true,
   };
   const rule = unrestrictedRule('all');
-  const caller = memberCaller({ ...facts, rules: { rulesFor: (type) => (type === 'Device' ? [] : [rule]) } });
+  const caller = memberCaller({
+    ...facts,
+    rules: { model: R4, rulesFor: (type) => (type === 'Device' ? [] : [rule]) },
+  });
   const { rules, ...others } = caller;
   expect(others).toEqual({ kind: 'member', ...facts });
   expect(rules.rulesFor('Patient')).toEqual([rule]);

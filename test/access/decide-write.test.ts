@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
@@ -28,7 +29,7 @@ function caller(rules: { readonly [type: string]: readonly Criteria[] }): Member
     superAdmin: false,
     powers: undefined,
     bound: true,
-    rules: { rulesFor: rulesByType(rules) },
+    rules: { model: R4, rulesFor: rulesByType(rules) },
   });
 }
 
@@ -44,7 +45,7 @@ function stateOf(who: MemberCaller, ...stored: readonly AnyResource[]): CommitSt
     return [`${resource.resourceType}/${resource.id!}`, { row, rules: new Set(who.rules.rulesFor(resource.resourceType)) }] as const; // prettier-ignore
   });
   const loaded = { deleted: new Set<string>(), granted: new Map(granted), memberUsers: undefined, now: NOW };
-  return { caller: who, strictness: () => false, stored: loaded, written: WrittenResources.none(NOW) };
+  return { caller: who, strictness: () => false, stored: loaded, written: WrittenResources.none(R4, NOW) };
 }
 
 const put = (resource: AnyResource): GuardedWrite => ({

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import {
   administratorRules,
@@ -8,7 +9,6 @@ import {
 } from '../../src/access/policy/default-rules.js';
 import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
-import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 
 /** What rules say of a type, without those for explanations that are empty. */
@@ -24,7 +24,7 @@ const ADMINISTRATIVE = ['AccessPolicy', 'Login', 'Project', 'ProjectMembership',
 
 describe('without a policy', () => {
   test.each(['Practitioner', 'ClientApplication', 'Bot'])('a %s may do everything but administer', (profile) => {
-    const rules = defaultRules(profile, undefined);
+    const rules = defaultRules(R4, profile, undefined);
     const text = `default for ${profile}: the project`;
     const whole = { text, interactions: ALL_INTERACTIONS, criteria: ALL, readonly: [] };
     expect(of(rules, 'Observation')).toEqual([{ ...whole, hidden: [] }]);
@@ -33,7 +33,7 @@ describe('without a policy', () => {
   });
 
   test.each(['Patient', 'RelatedPerson'])('a %s reads the compartment of its patient', (profile) => {
-    const rules = defaultRules(profile, '1');
+    const rules = defaultRules(R4, profile, '1');
     const text = `default for ${profile}: the compartment of Patient/1`;
     const read = { text, interactions: READ_INTERACTIONS, hidden: [], readonly: [] };
     expect(of(rules, 'Patient')).toEqual([{ ...read, criteria: { kind: 'id', ids: ['1'] } }]);
@@ -44,16 +44,16 @@ describe('without a policy', () => {
       },
     ]);
     for (const type of [...ADMINISTRATIVE, 'Organization', 'Nonsense']) expect(of(rules, type), type).toEqual([]);
-    const nobody = defaultRules(profile, undefined);
-    expect(resourceTypes().flatMap((type) => of(nobody, type))).toEqual([]);
+    const nobody = defaultRules(R4, profile, undefined);
+    expect(R4.resourceTypes.flatMap((type) => of(nobody, type))).toEqual([]);
   });
 
   test('rules are made once per type', () => {
-    const rules = defaultRules('Practitioner', undefined);
+    const rules = defaultRules(R4, 'Practitioner', undefined);
     expect(rules.rulesFor('Observation')).toBe(rules.rulesFor('Observation'));
     let made = 0;
-    const source: AccessRules = { rulesFor: (type) => ((made += 1), [unrestrictedRule(type)]) };
-    const joined = joinRules([source, defaultRules('Practitioner', undefined), source]);
+    const source: AccessRules = { model: R4, rulesFor: (type) => ((made += 1), [unrestrictedRule(type)]) };
+    const joined = joinRules(R4, [source, defaultRules(R4, 'Practitioner', undefined), source]);
     expect(joined.rulesFor('Patient').map(({ origin }) => origin.text)).toEqual([
       'Patient',
       'default for Practitioner: the project',
@@ -69,8 +69,8 @@ describe('without a policy', () => {
 describe('the own User', () => {
   test('is seen and changed, but for what others rely on', () => {
     const open = ['contained', 'extension', 'firstName', 'id', 'language', 'lastName', 'meta', 'modifierExtension', 'text']; // prettier-ignore
-    const closed = [...typeDefinition('User')!.elements.keys()].filter((name) => !open.includes(name));
-    expect(of(ownUserRules('User/1'), 'User')).toEqual([
+    const closed = [...R4.typeDefinition('User')!.elements.keys()].filter((name) => !open.includes(name));
+    expect(of(ownUserRules(R4, 'User/1'), 'User')).toEqual([
       {
         text: 'the own User',
         interactions: [...READ_INTERACTIONS, 'update'],
@@ -82,9 +82,9 @@ describe('the own User', () => {
   });
 
   test('is no other resource, and none of a program', () => {
-    expect(of(ownUserRules('User/1'), 'Patient')).toEqual([]);
-    expect(of(ownUserRules('ClientApplication/1'), 'User')).toEqual([]);
-    expect(of(ownUserRules('ClientApplication/1'), 'ClientApplication')).toEqual([]);
+    expect(of(ownUserRules(R4, 'User/1'), 'Patient')).toEqual([]);
+    expect(of(ownUserRules(R4, 'ClientApplication/1'), 'User')).toEqual([]);
+    expect(of(ownUserRules(R4, 'ClientApplication/1'), 'ClientApplication')).toEqual([]);
   });
 });
 
@@ -93,7 +93,7 @@ describe.each([
   ['a super administrator whom policies bind', true],
 ])('%s', (_, bound) => {
   // Made inside each test, so that the test itself runs what makes them.
-  const rulesOf = (type: string): unknown[] => of(administratorRules('clinic', bound), type);
+  const rulesOf = (type: string): unknown[] => of(administratorRules(R4, 'clinic', bound), type);
   const reads = { text: 'project administrator', interactions: READ_INTERACTIONS, criteria: ALL, hidden: [], readonly: [] }; // prettier-ignore
   const writes = (...more: string[]): readonly string[] => [...READ_INTERACTIONS, ...(bound ? [] : more)];
 
@@ -127,9 +127,9 @@ describe.each([
   });
 
   test('changes policies and the project unless it is said otherwise', () => {
-    const full = administratorRules('clinic', false);
+    const full = administratorRules(R4, 'clinic', false);
     for (const type of ['AccessPolicy', 'Project']) {
-      expect(of(administratorRules('clinic'), type)).toEqual(of(full, type));
+      expect(of(administratorRules(R4, 'clinic'), type)).toEqual(of(full, type));
     }
   });
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { evaluateCriteria, isLocal } from '../../src/access/evaluate/evaluate-criteria.js';
 import { answeredBy } from '../../src/access/evaluate/deciding.js';
@@ -54,14 +55,14 @@ function holds(
   overlay: Overlay = NO_OVERLAY,
   project = 'clinic',
 ): Promise<boolean> {
-  return answeredBy(counting.store, evaluateCriteria(criteria, resource, { project, overlay, now: NOW }));
+  return answeredBy(counting.store, evaluateCriteria(criteria, resource, { model: R4, project, overlay, now: NOW }));
 }
 
 /** A commit that writes these, over what is stored where `stored` says so. */
 function writing(
   ...written: readonly (readonly [type: string, id: string, AnyResource | null, stored: boolean])[]
 ): WrittenResources {
-  return written.reduce((overlay, one) => overlay.with(...one), WrittenResources.none(NOW));
+  return written.reduce((overlay, one) => overlay.with(...one), WrittenResources.none(R4, NOW));
 }
 
 describe('criteria about one resource', () => {
@@ -91,7 +92,7 @@ describe('criteria about one resource', () => {
     expect(await holds(before2020, patient('boy'))).toBe(false);
     const today = { ...before2020, test: { ...before2020.test, prefix: 'eq', low: NOW, high: NOW + 1 } } as const;
     expect(await holds(today, patient('boy'))).toBe(true);
-    const laid = overlaidWith(writing(['Patient', 'boy', patient('boy'), true]), patient('girl'), NOW);
+    const laid = overlaidWith(R4, writing(['Patient', 'boy', patient('boy'), true]), patient('girl'), NOW);
     expect(['boy', 'girl'].map((id) => laid.find('Patient', id)!.lastUpdated)).toEqual([NOW, NOW]);
   });
 });
@@ -163,7 +164,7 @@ test('each question asks the store for one match, with the options of the call',
   const watched = storeWith(store, {
     search: (query, given) => (asked.push([query.limit, given]), store.search(query, given)),
   });
-  const scope = { project: 'clinic', overlay: NO_OVERLAY, now: NOW };
+  const scope = { model: R4, project: 'clinic', overlay: NO_OVERLAY, now: NOW };
   const both = or([ofMale, not(ofMale)]);
   expect(await answeredBy(watched, evaluateCriteria(both, observation('o', 'Patient/boy'), scope), options)).toBe(true);
   expect(asked).toEqual(Array(2).fill([1, options]));
@@ -244,7 +245,7 @@ describe('what a commit writes', () => {
       ['Patient', 'new', patient('new'), false],
       ['Group', 'boy', null, true],
     );
-    const overlay = overlaidWith(below, patient('boy', 'male'), NOW);
+    const overlay = overlaidWith(R4, below, patient('boy', 'male'), NOW);
     expect(overlay.find('Patient', 'boy')!.entries.has('gender')).toBe(true);
     expect(overlay.find('Patient', 'new')).toBe(below.find('Patient', 'new'));
     expect(overlay.find('Group', 'boy')).toBeNull();
@@ -253,12 +254,17 @@ describe('what a commit writes', () => {
     expect(ids(overlay, 'Group')).toEqual([]);
     expect(overlay.replaced('Patient')).toEqual(['boy', 'boy']);
     expect(overlay.replaced('Group')).toEqual(['boy']);
-    const group = overlaidWith(writing(['Patient', 'g', patient('g'), false]), { resourceType: 'Group', id: 'g' }, NOW);
+    const group = overlaidWith(
+      R4,
+      writing(['Patient', 'g', patient('g'), false]),
+      { resourceType: 'Group', id: 'g' },
+      NOW,
+    );
     expect([ids(group, 'Patient'), ids(group, 'Group'), group.replaced('Group')]).toEqual([['g'], ['g'], ['g']]);
   });
 
   test('a resource without an id can be laid over it', () => {
-    const overlay = overlaidWith(NO_OVERLAY, { resourceType: 'Patient' }, NOW);
+    const overlay = overlaidWith(R4, NO_OVERLAY, { resourceType: 'Patient' }, NOW);
     expect(overlay.find('Patient', '')).toMatchObject({ type: 'Patient', id: '' });
     expect([overlay.find('Patient', 'boy'), ids(overlay, 'Patient'), overlay.replaced('Patient')]).toEqual([
       undefined,
@@ -294,10 +300,10 @@ describe('criteria decided before a write', () => {
     const store = new MemoryStore();
     const written = await putAll(store, ...randomResources(random));
     const resources = written.flatMap((result) => (result.kind === 'put' ? [result.resource] : []));
-    const reference = new ReferenceSearch(resources);
+    const reference = new ReferenceSearch(R4, resources);
     const queries = new RandomQueries('clinic', reference, random);
     const decided = (criteria: Criteria, resource: AnyResource): Promise<boolean> => {
-      const scope = { project: 'clinic', overlay: NO_OVERLAY, now: NOW };
+      const scope = { model: R4, project: 'clinic', overlay: NO_OVERLAY, now: NOW };
       return answeredBy(store, evaluateCriteria(criteria, resource, scope));
     };
     for (let run = 0; run < 60; run++) {

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../src/access/explain/explain-query.js';
@@ -20,7 +21,7 @@ describe('an explained search', () => {
     const store = new MemoryStore();
     await system(store);
     const caller = await signedIn(store, { rules: rules as never });
-    return explainQuery(caller, { type: 'Patient', criteria: ALL, ...asked });
+    return explainQuery(R4, caller, { type: 'Patient', criteria: ALL, ...asked });
   }
   /** For each part of the criteria that a rule brought in, the rules by their numbers. */
   const origins = (found: ReturnType<typeof explainQuery>): (readonly [Criteria, string[]])[] =>
@@ -45,7 +46,10 @@ describe('an explained search', () => {
   });
 
   test('of trusted code is what was asked', () => {
-    const { query, origins, hiddenSort } = explainQuery(systemCaller('clinic'), { type: 'Patient', criteria: male! });
+    const { query, origins, hiddenSort } = explainQuery(R4, systemCaller('clinic'), {
+      type: 'Patient',
+      criteria: male!,
+    });
     expect(query).toMatchObject({ project: 'clinic', type: 'Patient', criteria: male });
     expect([origins.size, hiddenSort]).toEqual([0, []]);
   });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { hasField, withElementsOf, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { hiddenByAll, maskResource, withMasked } from '../../src/access/fields/mask-resource.js';
@@ -132,7 +133,7 @@ describe('masks', () => {
       contained: [{ resourceType: 'Patient', id: 'c', gender: 'male', birthDate: '2001' }],
     };
     const seenBy = (...rules: AccessRule[]): unknown =>
-      (maskResource(outer, [rule([])], { rulesFor: () => rules }) as unknown as typeof outer).contained[0];
+      (maskResource(outer, [rule([])], { model: R4, rulesFor: () => rules }) as unknown as typeof outer).contained[0];
     const {
       contained: [whole],
     } = outer;
@@ -155,11 +156,11 @@ describe('masks', () => {
       { resourceType: 'Patient', id: '2', gender: 'male' },
     ];
     const outer = { resourceType: 'Basic', id: 'b', contained: [first, second] } as unknown as AnyResource;
-    const all = { rulesFor: () => [rule(['gender'])] };
+    const all = { model: R4, rulesFor: () => [rule(['gender'])] };
     const seen = maskResource(outer, [rule([])], all) as unknown as { contained: unknown[] };
     expect(seen.contained).toEqual([first, { resourceType: 'Patient', id: '2' }]);
     expect(seen.contained[0]).toBe(first);
-    expect(maskResource(outer, [rule([])], { rulesFor: () => [rule(['photo'])] })).toBe(outer);
+    expect(maskResource(outer, [rule([])], { model: R4, rulesFor: () => [rule(['photo'])] })).toBe(outer);
   });
 
   test('that change nothing keep the row', () => {
@@ -171,7 +172,7 @@ describe('masks', () => {
 
 describe('a compartment', () => {
   const kinds = (type: string, owner: string): unknown[] => {
-    const criteria = compartmentCriteria(type, { type: owner, id: '1' });
+    const criteria = compartmentCriteria(R4, type, { type: owner, id: '1' });
     return criteria.kind === 'or'
       ? criteria.of.map((one) => ('parameter' in one ? one.parameter : one.kind))
       : [criteria.kind];

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { grantsOf, joinedByFields, maskFound } from '../../src/access/evaluate/granting-rules.js';
@@ -174,7 +175,7 @@ describe('rules that hide the same fields', () => {
 
 describe('what a search found', () => {
   async function masked(rules: readonly AccessRule[], over: ResourceStore = store): Promise<AnyResource[]> {
-    const all = { rulesFor: () => rules };
+    const all = { model: R4, rulesFor: () => rules };
     return (await maskFound(over, 'clinic', 'Patient', rules, all, rows)).map(({ resource }) => resource);
   }
   const fields = (resources: readonly AnyResource[]): string[] =>

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy, Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { fieldPaths } from '../../src/access/fields/field-paths.js';
@@ -42,7 +43,7 @@ describe('a resource without hidden fields', () => {
     ['nothing, where nothing is', 'photo', {}],
   ])('lacks %s', (_, field, difference) => {
     const expected = JSON.parse(JSON.stringify({ ...patient, ...difference })) as AnyResource;
-    expect(withoutFields(patient, fieldPaths('Patient', field))).toEqual(expected);
+    expect(withoutFields(patient, fieldPaths(R4, 'Patient', field))).toEqual(expected);
   });
 
   test('keeps its type and id, and the original as it was', () => {
@@ -84,9 +85,9 @@ describe('a search parameter reads', () => {
     ['Task', 'priority-order', 'priority', true],
     ['Task', 'priority-order', 'status', false],
   ])('%s?%s with %s hidden: %s', (type, code, field, reads) => {
-    const hidden = fieldPaths(type, field);
+    const hidden = fieldPaths(R4, type, field);
     expect(hidden).not.toEqual([]);
-    expect(readsHidden(type, code, hidden)).toBe(reads);
+    expect(readsHidden(R4, type, code, hidden)).toBe(reads);
   });
 });
 
@@ -97,7 +98,7 @@ describe('a question within rules', () => {
     criteria: { kind: 'id', ids: [id] },
   });
   const ask = (query: string, rules: { readonly [type: string]: readonly AccessRule[] }, type = 'Patient'): Criteria =>
-    restrict(parseSearch(type, query).criteria, type, rules[type]!, (reached) => rules[reached] ?? null);
+    restrict(R4, parseSearch(R4, type, query).criteria, type, rules[type]!, (reached) => rules[reached] ?? null);
 
   test('about hidden fields has the answers of fields without values', () => {
     const rules = { Patient: [hide('birthDate')] };
@@ -158,7 +159,7 @@ describe('a question within rules', () => {
   });
 
   test('finds nothing where no rule is', () => {
-    expect(restrict(ALL, 'Patient', [], () => null)).toEqual(NONE);
+    expect(restrict(R4, ALL, 'Patient', [], () => null)).toEqual(NONE);
   });
 });
 

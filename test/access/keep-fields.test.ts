@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { guardedElements, resourcesInside } from '../../src/access/fields/guarded-elements.js';
 import { assertGuarded, keepFields, type FixedFields } from '../../src/access/fields/keep-fields.js';
@@ -11,7 +12,10 @@ function resource(resourceType: string, more: object = {}): AnyResource {
 
 /** One rule per type, which hides these fields. */
 function hiding(fields: { readonly [type: string]: readonly string[] }): AccessRules {
-  return { rulesFor: (type) => (fields[type] === undefined ? [] : [unrestrictedRule('test', fields[type])]) };
+  return {
+    model: R4,
+    rulesFor: (type) => (fields[type] === undefined ? [] : [unrestrictedRule('test', fields[type])]),
+  };
 }
 
 function refusal(type: string, field: string): unknown {
@@ -25,6 +29,7 @@ function refusal(type: string, field: string): unknown {
 describe('guarded elements', () => {
   test('are the heads of hidden fields of every rule, and the secrets of the type', () => {
     const rules: AccessRules = {
+      model: R4,
       rulesFor: () => [unrestrictedRule('one', ['name.given']), unrestrictedRule('two', ['birthDate'])],
     };
     expect([...guardedElements('Patient', rules)]).toEqual(['name', 'birthDate']);
@@ -42,6 +47,7 @@ describe('guarded elements', () => {
   test('are found once per type, and a name that is no type has its own and is not kept', () => {
     let asked = 0;
     const rules: AccessRules = {
+      model: R4,
       rulesFor: () => {
         asked += 1;
         return [unrestrictedRule('test', ['x'])];
@@ -153,7 +159,7 @@ describe('keepFields', () => {
   });
   const keep = (asked: AnyResource, fixed: Partial<FixedFields>, from: AnyResource | null = before): unknown => {
     const given = { kept: new Set<string>(), readonly: [], shown: from, unread: false, ...fixed };
-    const result = keepFields(from, asked, given);
+    const result = keepFields(R4, from, asked, given);
     return result instanceof FhirError ? result : { ...result, kept: [...result.kept] };
   };
 
@@ -173,7 +179,7 @@ describe('keepFields', () => {
 
   test('stores the very resource that was sent where nothing is fixed', () => {
     const asked = resource('Patient', { id: 'p' });
-    const result = keepFields(before, asked, { kept: new Set(), readonly: [], shown: before, unread: false });
+    const result = keepFields(R4, before, asked, { kept: new Set(), readonly: [], shown: before, unread: false });
     expect(result).toHaveProperty('after', asked);
     expect((result as { after: unknown }).after).toBe(asked);
   });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import {
   assertMembershipUnderstood,
@@ -7,12 +8,12 @@ import {
 
 const policy = { reference: 'AccessPolicy/1' };
 const problems = (membership: object): string[] =>
-  readMembershipPolicies({ resourceType: 'ProjectMembership', ...membership }).problems.map(
+  readMembershipPolicies(R4, { resourceType: 'ProjectMembership', ...membership }).problems.map(
     ({ path, message, severity }) => `${severity} ${path}: ${message}`,
   );
 
 test('the policies of a membership are chosen with their parameters, in order', () => {
-  const { chosen, problems: none } = readMembershipPolicies({
+  const { chosen, problems: none } = readMembershipPolicies(R4, {
     resourceType: 'ProjectMembership',
     id: 'm',
     _userName: { id: 'x' },
@@ -48,12 +49,12 @@ test('the policies of a membership are chosen with their parameters, in order', 
     { reference: 'AccessPolicy/1', id: '1', parameters: new Map(), path: 'access[1]' },
   ]);
   expect(distinctPolicies(chosen).map(({ path }) => path)).toEqual(['access[1]', 'access[0]']);
-  expect(readMembershipPolicies({ resourceType: 'ProjectMembership' })).toMatchObject({ chosen: [], problems: [] });
+  expect(readMembershipPolicies(R4, { resourceType: 'ProjectMembership' })).toMatchObject({ chosen: [], problems: [] });
 });
 
 test('policies with other parameters, or another name of them, are not the same', () => {
   const given = (parameter: object[]) => ({ policy, parameter });
-  const { chosen } = readMembershipPolicies({
+  const { chosen } = readMembershipPolicies(R4, {
     access: [
       given([]),
       given([{ name: 'a', valueString: 'x' }]),
@@ -110,7 +111,7 @@ describe('a membership is not understood', () => {
 });
 
 test('what is not understood is refused, with all that is wrong', () => {
-  const broken = readMembershipPolicies({ accessPolicy: policy, access: [7, {}] });
+  const broken = readMembershipPolicies(R4, { accessPolicy: policy, access: [7, {}] });
   expect(broken.chosen.map(({ id }) => id)).toEqual(['1']);
   const text = 'access[0]: must be an object with a policy, not a number';
   expect(() => assertMembershipUnderstood('m', broken)).toThrow(
@@ -128,5 +129,5 @@ test('what is not understood is refused, with all that is wrong', () => {
       ],
     }),
   );
-  expect(() => assertMembershipUnderstood('m', readMembershipPolicies({ accessPolicy: policy }))).not.toThrow();
+  expect(() => assertMembershipUnderstood('m', readMembershipPolicies(R4, { accessPolicy: policy }))).not.toThrow();
 });

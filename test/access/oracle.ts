@@ -1,4 +1,4 @@
-import { patientCompartment, searchParameters } from '../../src/fhir/definitions.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import { matches } from '../../src/search/evaluate/match.js';
@@ -266,7 +266,7 @@ function substitute(name: string, value: string, parameters: readonly Parameter[
 
 function isSearch(type: string, text: string): boolean {
   try {
-    parseSearch(type, text);
+    parseSearch(R4, type, text);
     return true;
   } catch {
     return false;
@@ -275,7 +275,7 @@ function isSearch(type: string, text: string): boolean {
 
 function subjectOf(resource: AnyResource): SearchSubject {
   let subject = SUBJECTS.get(resource);
-  if (subject === undefined) SUBJECTS.set(resource, (subject = createSubject(resource, 0)));
+  if (subject === undefined) SUBJECTS.set(resource, (subject = createSubject(R4, resource, 0)));
   return subject;
 }
 const SUBJECTS = new WeakMap<AnyResource, SearchSubject>();
@@ -285,7 +285,7 @@ function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<st
   if (rule.never || rule.type !== resource.resourceType) return false;
   const subject = subjectOf(resource);
   return (
-    rule.searches.every((text) => matches(parseSearch(rule.type, text).criteria, subject, wholeWorld(world))) &&
+    rule.searches.every((text) => matches(parseSearch(R4, rule.type, text).criteria, subject, wholeWorld(world))) &&
     rule.compartments.every((owners) => owners.some((owner) => inCompartment(resource, subject, owner)))
   );
 }
@@ -294,7 +294,7 @@ function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<st
 function inCompartment(resource: AnyResource, subject: SearchSubject, owner: string): boolean {
   if (`${resource.resourceType}/${resource.id!}` === owner) return true;
   if (resource.resourceType === 'Patient') return false;
-  return patientCompartment(resource.resourceType).some((code) => localReferences(subject, code).includes(owner));
+  return R4.patientCompartment(resource.resourceType).some((code) => localReferences(subject, code).includes(owner));
 }
 
 function wholeWorld(world: ReadonlyMap<string, AnyResource>): SearchWorld {
@@ -345,7 +345,7 @@ function barredBy(type: string, field: string): ReadonlySet<string> {
         JSON.stringify(
           [...entries].filter(([code]) => code.replace(/[:$].*/, '') === parameter).map(([, values]) => values),
         );
-      return [...searchParameters(type).keys()].filter((one) => given(whole, one) !== given(rest, one));
+      return [...R4.searchParameters(type).keys()].filter((one) => given(whole, one) !== given(rest, one));
     });
     BARRED.set(key, (codes = new Set(found)));
   }

@@ -1,6 +1,6 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { typeDefinition } from '../../src/fhir/definitions.js';
 import { serverCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
@@ -31,7 +31,7 @@ overStores('the own User', (open) => {
     const caller = await signedIn(store);
     const mine = repositoryOf(store, caller);
     const user = await mine.read('User', caller.user.slice('User/'.length));
-    const names = [...typeDefinition('User')!.elements.keys()].filter((name) => !HARMLESS.has(name));
+    const names = [...R4.typeDefinition('User')!.elements.keys()].filter((name) => !HARMLESS.has(name));
     expect(names.filter((name) => name !== 'id' && name !== 'meta').sort()).toEqual(Object.keys(VALUES).sort());
     for (const [name, value] of [...Object.entries(VALUES), ['status', 'active']]) {
       expect(await codeOf(mine.update({ ...user, [name]: value })), String(name)).toMatch(/forbidden|unprocessable/);

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
 import type { PolicyValue } from '../../src/access/policy/parameters.js';
@@ -17,7 +18,7 @@ function reference(type: string, id: string): PolicyValue {
 
 function criteria(type: string, written: string, values: Values = {}): Criteria {
   const parameters = Object.entries(values).map(([name, value]) => [name, [value].flat()] as const);
-  return policyCriteria(type, written, new Map(parameters as [string, PolicyValue[]][]));
+  return policyCriteria(R4, type, written, new Map(parameters as [string, PolicyValue[]][]));
 }
 
 function token(code: string, system?: string): object {
@@ -79,7 +80,7 @@ describe('criteria of a policy', () => {
 
   test('are told apart by parameter, each with the placeholders that have no value', () => {
     const parameters = new Map([['b', [text('B')]]]);
-    const conditions = criteriaConditions('Patient', 'Patient?gender=%a,%b&family=%b&&_id=%c.id', parameters);
+    const conditions = criteriaConditions(R4, 'Patient', 'Patient?gender=%a,%b&family=%b&&_id=%c.id', parameters);
     expect(conditions.map(({ text: written, missing }) => [written, missing])).toEqual([
       ['gender=%a,%b', ['a']],
       ['family=%b', []],
@@ -333,7 +334,7 @@ describe('writing a policy', () => {
     ['a field of no type at all', { resourceType: '*', hiddenFields: ['nonsense'] }],
   ])('is refused with %s, and says which rule', (_, broken) => {
     const policy = { resourceType: 'AccessPolicy', id: 'p', resource: [rule, broken] };
-    expect(() => assertPolicyWrite(policy as never)).toThrow(
+    expect(() => assertPolicyWrite(R4, policy as never)).toThrow(
       expect.objectContaining({ code: 'policy-invalid', details: { policy: 'AccessPolicy/p', rule: 2 } }),
     );
   });
@@ -344,6 +345,6 @@ describe('writing a policy', () => {
       { resourceType: 'Observation', criteria: 'Observation?_filter=subject eq %patient' },
       { resourceType: '*', compartment: { reference: '%patient' } },
     ];
-    expect(() => assertPolicyWrite({ resourceType: 'AccessPolicy', id: 'p', resource } as never)).not.toThrow();
+    expect(() => assertPolicyWrite(R4, { resourceType: 'AccessPolicy', id: 'p', resource } as never)).not.toThrow();
   });
 });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
@@ -66,8 +67,8 @@ const CHANGES = [{ active: false }, { active: true, identifier: [] }];
 function grantsOf(policy: unknown): ReadonlySet<string> | undefined {
   let rules: AccessRules;
   try {
-    assertPolicyWrite(policy as AnyResource);
-    rules = compilePolicies([{ reference: 'AccessPolicy/p', policy: policy as never, parameters: PARAMETERS }]);
+    assertPolicyWrite(R4, policy as AnyResource);
+    rules = compilePolicies(R4, [{ reference: 'AccessPolicy/p', policy: policy as never, parameters: PARAMETERS }]);
     for (const type of ['Patient', 'Observation', 'Encounter']) rules.rulesFor(type);
   } catch (error) {
     if (error instanceof FhirError && error.code === 'policy-invalid') return undefined;
@@ -77,7 +78,7 @@ function grantsOf(policy: unknown): ReadonlySet<string> | undefined {
   for (const resource of RESOURCES) {
     const name = `${resource.resourceType}/${resource.id!}`;
     for (const rule of rules.rulesFor(resource.resourceType)) {
-      if (!matches(rule.criteria, createSubject(resource, 0), EMPTY_WORLD)) continue;
+      if (!matches(rule.criteria, createSubject(R4, resource, 0), EMPTY_WORLD)) continue;
       const seen = JSON.stringify(withoutFields(resource, rule.hidden));
       for (const leaf of seen.match(/"\w+":/g)!)
         for (const one of rule.interactions) granted.add(`${name} ${one} ${leaf}`);
@@ -86,7 +87,7 @@ function grantsOf(policy: unknown): ReadonlySet<string> | undefined {
         if (Object.keys(change).some((field) => rule.readonlyFields.includes(field))) continue;
         const after = { ...resource, ...change };
         const holds = rule.writeConstraints.every((expression) => {
-          const result = compileFhirPath(expression)(after, { before: resource, after });
+          const result = compileFhirPath(R4, expression)(after, { before: resource, after });
           return result.length === 1 && result[0] === true;
         });
         if (holds) granted.add(`${name} write ${JSON.stringify(change)}`);

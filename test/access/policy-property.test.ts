@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { ResourceType } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -138,7 +139,7 @@ async function readsAreThose({ store, guard, oracle, content, older }: Opened): 
 /** Searches with every kind of question, their order, pages and totals, and searches by reference. */
 async function searchesAreThose({ guard, oracle, questions }: Opened): Promise<void> {
   for (const { type, rest } of questions) {
-    const { criteria } = parseSearch(type, rest);
+    const { criteria } = parseSearch(R4, type, rest);
     const expected = oracle.search(type, criteria);
     const page = await guard.search({ type, criteria, total: true });
     expect([rest, page.matches.map(({ resource }) => resource.id)]).toEqual([rest, expected]);
@@ -151,7 +152,7 @@ async function searchesAreThose({ guard, oracle, questions }: Opened): Promise<v
   }
   for (const type of SAMPLE_TYPES) {
     for (const text of SORTS[type]) {
-      const { criteria, sort } = parseSearch(type, `_sort=${text}`);
+      const { criteria, sort } = parseSearch(R4, type, `_sort=${text}`);
       const page = await guard.search({ type, criteria, sort, offset: 1, limit: 2 });
       expect([text, page.matches.map(({ resource }) => resource.id)]).toEqual([
         text,
@@ -160,10 +161,10 @@ async function searchesAreThose({ guard, oracle, questions }: Opened): Promise<v
     }
   }
   const targets = ['p1', 'p2', 'p3'].map((id) => ({ type: 'Patient', id }));
-  const { criteria } = parseSearch('Observation', 'status:not=amended');
+  const { criteria } = parseSearch(R4, 'Observation', 'status:not=amended');
   const pages = await guard.searchByReference({ type: 'Observation', criteria, total: true }, 'subject', targets);
   const allowed = targets.map(({ id }) =>
-    oracle.search('Observation', parseSearch('Observation', `status:not=amended&subject=Patient/${id}`).criteria),
+    oracle.search('Observation', parseSearch(R4, 'Observation', `status:not=amended&subject=Patient/${id}`).criteria),
   );
   expect(pages.map(({ matches }) => matches.map(({ resource }) => resource.id))).toEqual(allowed);
   expect(pages.map(({ total }) => total)).toEqual(allowed.map(({ length }) => length));
@@ -198,7 +199,7 @@ async function repositoryAgrees({ store, caller, guard, oracle, older, questions
     ).toEqual(versions);
   }
   for (const { type, rest } of questions) {
-    const expected = oracle.search(type, parseSearch(type, rest).criteria);
+    const expected = oracle.search(type, parseSearch(R4, type, rest).criteria);
     const bundle = await repository.search(type, `${rest}&_total=accurate`);
     expect([rest, bundle.total, ...(bundle.entry ?? []).map(({ resource }) => bare(resource!))]).toEqual([
       rest,
@@ -223,7 +224,7 @@ async function graphqlIsThat({ store, caller, oracle, content, older, questions 
   }
   for (const [index, { type, rest, graphql }] of questions.entries()) {
     if (graphql === undefined) continue;
-    const found = oracle.search(type, parseSearch(type, asRest(graphql, rest)).criteria);
+    const found = oracle.search(type, parseSearch(R4, type, asRest(graphql, rest)).criteria);
     const rows = found.map((id) => oracle.see('search', type, id)!);
     fields.push(`l${index}: ${type}List${args(graphql)} { ...${type} }`);
     expected[`l${index}`] = rows.map((seen) => answerOf(oracle, seen));
@@ -243,7 +244,7 @@ async function graphqlIsThat({ store, caller, oracle, content, older, questions 
     .map((id) => ({ id }));
   fields.push('sorted: PatientList(_sort: "-birthdate,family") { id }');
   expected['sorted'] = oracle
-    .search('Patient', { kind: 'all' }, parseSearch('Patient', '_sort=-birthdate,family').sort)
+    .search('Patient', { kind: 'all' }, parseSearch(R4, 'Patient', '_sort=-birthdate,family').sort)
     .map((id) => ({ id }));
   const { data, errors = [] } = await executeFhirGraphql(`{ ${fields.join('\n')} } ${FRAGMENTS}`, { store, caller });
   expect(data).toEqual(expected);

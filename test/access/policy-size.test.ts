@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
@@ -52,13 +53,13 @@ describe('a policy that would take long to compile is refused when it is written
       'resource[0].hiddenFields[0]: names more than 1000 elements; name one form of each choice in it',
     ],
   ])('%s', (_, resource, message) => {
-    expect(() => assertPolicyWrite(policy(resource))).toThrow(
+    expect(() => assertPolicyWrite(R4, policy(resource))).toThrow(
       expect.objectContaining({ code: 'policy-invalid', message: expect.stringContaining(message) as string }) as Error,
     );
   });
 
   test('500 rules pass', () => {
-    expect(() => assertPolicyWrite(policy(rules(500)))).not.toThrow();
+    expect(() => assertPolicyWrite(R4, policy(rules(500)))).not.toThrow();
   });
 });
 
@@ -100,9 +101,9 @@ test('contexts of Binaries that cost too much are refused before they are search
 
 test('a field through choices that leads nowhere is told without a walk through all of them', () => {
   const field = `${'extension.value.'.repeat(20)}nothing`;
-  expect(fieldPaths('Patient', field)).toEqual([]);
-  expect(hasFieldNamed('Patient', field)).toBe(false);
-  expect(hasFieldNamed('Patient', `${'contained.'.repeat(20)}nothing`)).toBe(false);
+  expect(fieldPaths(R4, 'Patient', field)).toEqual([]);
+  expect(hasFieldNamed(R4, 'Patient', field)).toBe(false);
+  expect(hasFieldNamed(R4, 'Patient', `${'contained.'.repeat(20)}nothing`)).toBe(false);
 });
 
 describe('at sign-in', () => {

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import { assertPatientLink, fixedLink, relatedPatient } from '../../src/access/sign-in/related-patient.js';
@@ -55,7 +56,7 @@ describe('the link to the patient', () => {
       superAdmin: false,
       powers: undefined,
       bound: true,
-      rules: { rulesFor: (type) => (type === 'Patient' ? patients : []) },
+      rules: { model: R4, rulesFor: (type) => (type === 'Patient' ? patients : []) },
     });
   const one: AccessRule = { ...unrestrictedRule('one'), criteria: { kind: 'id', ids: ['1'] } };
   const blind: AccessRule = { ...unrestrictedRule('blind'), interactions: new Set(['search', 'vread', 'update']) };

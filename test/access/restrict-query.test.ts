@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { GuardedQuery } from '../../src/access/contract.js';
@@ -25,7 +26,7 @@ describe('a sort', () => {
   const sort = ['birthdate', '_lastUpdated', 'gender'].map((parameter) => ({ parameter, descending: false }));
   const place = { values: ['1970', '2024', 'male'], id: 'p' };
   const asked = (rules: readonly AccessRule[], more: Partial<GuardedQuery> = {}): SearchQuery =>
-    restrictQuery(systemCaller('clinic'), { type: 'Patient', criteria: ALL, ...more }, rules, noRules);
+    restrictQuery(R4, systemCaller('clinic'), { type: 'Patient', criteria: ALL, ...more }, rules, noRules);
 
   test('has no key that some rule hides, and neither have the positions in it', () => {
     const rules = [rule(first), rule(second, 'birthDate', 'name.given')];
@@ -63,13 +64,13 @@ describe('a sort', () => {
 
   test('of what lives above projects is asked there', () => {
     const query = { type: 'User', criteria: ALL };
-    expect(restrictQuery(serverCaller('clinic'), query, [rule(ALL)], noRules).project).toBe('');
-    expect(restrictQuery(serverCaller('clinic'), { ...query, type: 'Patient' }, [rule(ALL)], noRules).project).toBe('clinic'); // prettier-ignore
+    expect(restrictQuery(R4, serverCaller('clinic'), query, [rule(ALL)], noRules).project).toBe('');
+    expect(restrictQuery(R4, serverCaller('clinic'), { ...query, type: 'Patient' }, [rule(ALL)], noRules).project).toBe('clinic'); // prettier-ignore
   });
 });
 
 describe('a question', () => {
-  const of = (asked: Criteria, ...rules: AccessRule[]): Criteria => restrict(asked, 'Observation', rules, noRules);
+  const of = (asked: Criteria, ...rules: AccessRule[]): Criteria => restrict(R4, asked, 'Observation', rules, noRules);
 
   test('is the very same where rules open the type as a whole', () => {
     for (const asked of [and([code, status]), or([code, not(status)]), not(and([code, status])), code, ALL]) {
@@ -120,15 +121,15 @@ describe('a chain', () => {
   const based: Criteria = { kind: 'chain', parameter: 'based-on', type: 'CarePlan', of: status };
 
   test('that leads to what no rule shows matches nothing', () => {
-    expect(restrict(based, 'Procedure', [rule(ALL)], noRules)).toEqual(NONE);
-    expect(restrict(based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'status')])).toEqual(NONE);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], noRules)).toEqual(NONE);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'status')])).toEqual(NONE);
   });
 
   test('is not closed by what hides a reference of the same name at its end', () => {
-    expect(restrict(based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(based);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(based);
     const reverse: Criteria = { kind: 'has', type: 'CarePlan', parameter: 'based-on', of: status };
-    expect(restrict(reverse, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(NONE);
-    expect(restrict(reverse, 'Procedure', [rule(ALL)], () => [rule(ALL)])).toEqual(reverse);
+    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(NONE);
+    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL)])).toEqual(reverse);
   });
 
   test('is followed once for all rules before it', () => {
@@ -138,7 +139,7 @@ describe('a chain', () => {
       return [rule(ALL)];
     };
     const rules = [rule(first, 'code'), rule(second, 'status'), rule(third)];
-    restrict(and([or([based, code]), or([based, status])]), 'Procedure', rules, rulesOf);
+    restrict(R4, and([or([based, code]), or([based, status])]), 'Procedure', rules, rulesOf);
     expect(asked).toEqual(['CarePlan']);
   });
 });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
@@ -52,7 +53,7 @@ describe('rules that hide what a question does not read share it', () => {
   test.each([3, 12, 100])('%i rules and eight chain steps', (count) => {
     const rulesOf = differing(count);
     const asked = chainOf(8, token('code', 'x'));
-    const restricted = restrict(asked, 'Observation', rulesOf('Observation')!, rulesOf);
+    const restricted = restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf);
     // Each of nine resources on the way is asked for its rules once: they are alternatives for one parameter.
     expect(criteriaCost(restricted)).toBeLessThan(criteriaCost(asked) + 9 * (1 + count / 500));
   });
@@ -61,7 +62,7 @@ describe('rules that hide what a question does not read share it', () => {
     const rules = [rule(token('status', 'a'), ['valueQuantity']), rule(token('status', 'b'), ['code'])];
     const value: Criteria = { kind: 'missing', parameter: 'value-quantity', missing: true };
     const date: Criteria = { kind: 'missing', parameter: 'date', missing: false };
-    const restricted = restrict(and([date, value, chainOf(2, ALL)]), 'Observation', rules, () => [rule(ALL)]);
+    const restricted = restrict(R4, and([date, value, chainOf(2, ALL)]), 'Observation', rules, () => [rule(ALL)]);
     expect(restricted).toEqual(
       and([date, chainOf(2, ALL), or([token('status', 'a'), and([value, token('status', 'b')])])]),
     );
@@ -70,10 +71,11 @@ describe('rules that hide what a question does not read share it', () => {
   test('a dozen rules and a chain of three that reads what some of them hide', () => {
     const rulesOf = differing(12);
     const { criteria } = parseSearch(
+      R4,
       'Observation',
       'encounter.subject:Patient._has:Observation:subject:specimen.type=x&performer.identifier=y&code=z',
     );
-    const restricted = restrict(criteria, 'Observation', rulesOf('Observation')!, rulesOf);
+    const restricted = restrict(R4, criteria, 'Observation', rulesOf('Observation')!, rulesOf);
     expect(restricted.kind).toBe('and');
     expect(criteriaCost(restricted)).toBeLessThan(250);
   });
@@ -89,7 +91,7 @@ function plainRestrict(
 ): Criteria {
   return or(
     rules.map(({ hidden, criteria }) =>
-      reference !== undefined && readsHidden(type, reference, hidden)
+      reference !== undefined && readsHidden(R4, type, reference, hidden)
         ? NONE
         : and([plainVisible(asked, type, hidden, rulesOf), criteria]),
     ),
@@ -106,14 +108,14 @@ function plainVisible(asked: Criteria, type: string, hidden: readonly string[], 
       return not(plainVisible(asked.of, type, hidden, rulesOf));
     case 'match':
     case 'composite':
-      return readsHidden(type, asked.parameter, hidden) ? NONE : asked;
+      return readsHidden(R4, type, asked.parameter, hidden) ? NONE : asked;
     case 'missing':
-      return !readsHidden(type, asked.parameter, hidden) ? asked : asked.missing ? ALL : NONE;
+      return !readsHidden(R4, type, asked.parameter, hidden) ? asked : asked.missing ? ALL : NONE;
     case 'last-updated':
       return hidden.includes('meta') ? NONE : asked;
     case 'chain':
     case 'has': {
-      if (asked.kind === 'chain' && readsHidden(type, asked.parameter, hidden)) return NONE;
+      if (asked.kind === 'chain' && readsHidden(R4, type, asked.parameter, hidden)) return NONE;
       const reference = asked.kind === 'has' ? asked.parameter : undefined;
       return { ...asked, of: plainRestrict(asked.of, asked.type, rulesOf(asked.type) ?? [], rulesOf, reference) };
     }
@@ -135,7 +137,7 @@ test(`finds what each rule by itself would find, on random resources (seed ${SEE
     ...resource,
     meta: { ...resource.meta, lastUpdated: '2024-01-01T00:00:00.000Z' },
   }));
-  const data = new ReferenceSearch(resources);
+  const data = new ReferenceSearch(R4, resources);
   const queries = new RandomQueries('clinic', data, random);
   let some = 0;
   for (let n = 0; n < cases(500); n++) {
@@ -156,7 +158,7 @@ test(`finds what each rule by itself would find, on random resources (seed ${SEE
     };
     const rules = rulesOf(type) ?? [];
     const plain = plainRestrict(criteria, type, rules, rulesOf);
-    const restricted = restrict(criteria, type, rules, rulesOf);
+    const restricted = restrict(R4, criteria, type, rules, rulesOf);
     const query = { project: 'clinic', type };
     const expected = data.search({ ...query, criteria: plain });
     expect(data.search({ ...query, criteria: restricted }), JSON.stringify(criteria)).toEqual(expected);
@@ -183,7 +185,7 @@ describe('a search that costs too much is refused before the store is asked', ()
 
   test('by a search of the repository, as text and as criteria', async () => {
     const repository = createRepository({ store, caller });
-    const { criteria } = parseSearch('Patient', { _filter: DIFFERENT });
+    const { criteria } = parseSearch(R4, 'Patient', { _filter: DIFFERENT });
     await expect(repository.search('Patient', { _filter: DIFFERENT })).rejects.toEqual(refusal);
     await expect(repository.search('Patient', createSearch({ criteria }))).rejects.toEqual(refusal);
     expect(takeCalls()).toEqual([]);
@@ -198,7 +200,7 @@ describe('a search that costs too much is refused before the store is asked', ()
 
   test('by reference, and under a write that must find no match', async () => {
     const guard = guardStore(store, caller);
-    const { criteria } = parseSearch('Patient', { _filter: DIFFERENT });
+    const { criteria } = parseSearch(R4, 'Patient', { _filter: DIFFERENT });
     const query = { type: 'Patient', criteria };
     const targets = [{ type: 'Organization', id: '1' }];
     await expect(guard.searchByReference(query, 'organization', targets)).rejects.toEqual(refusal);
@@ -218,7 +220,7 @@ describe('a search that costs too much is refused before the store is asked', ()
       ]);
     }
     const small = chainOf(2, or([token('code', 'x'), token('status', 'y'), token('category', 'z')]));
-    expect(criteriaCost(restrict(small, 'Observation', rulesOf('Observation')!, rulesOf))).toBeLessThan(50);
-    expect(() => restrict(asked, 'Observation', rulesOf('Observation')!, rulesOf)).toThrow(refusal);
+    expect(criteriaCost(restrict(R4, small, 'Observation', rulesOf('Observation')!, rulesOf))).toBeLessThan(50);
+    expect(() => restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf)).toThrow(refusal);
   });
 });

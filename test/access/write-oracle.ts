@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
@@ -28,7 +29,7 @@ export function outcomeOfPut(oracle: Oracle, before: AnyResource | undefined, as
     const after = throughRule(rule, { before, shown, unread: readers.length === 0 }, asked, kept);
     if (after === undefined || !oracle.wouldGrant(rule, after)) continue;
     const holds = rule.constraints.every((expression) =>
-      isDeepStrictEqual(compileFhirPath(expression, type)(after, { before: before ?? [], after }), [true]),
+      isDeepStrictEqual(compileFhirPath(R4, expression, type)(after, { before: before ?? [], after }), [true]),
     );
     if (holds) return { after, rule };
   }

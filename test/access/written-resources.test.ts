@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
@@ -49,7 +50,7 @@ function expected({ resources, replaced }: Model): unknown {
 test('what a commit writes stays as it was for each step, whatever is written after it', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const values = [WrittenResources.none(NOW)];
+      const values = [WrittenResources.none(R4, NOW)];
       const models: Model[] = [{ resources: new Map(), replaced: new Map() }];
       for (const [number, { type, id, isDeleted, replaces, back }] of steps.entries()) {
         const from = Math.max(0, values.length - 1 - back);

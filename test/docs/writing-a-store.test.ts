@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { readFileSync } from 'node:fs';
 import type { Patient } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
@@ -7,7 +8,7 @@ const GUIDE = readFileSync(new URL('../../docs/writing-a-store.md', import.meta.
 
 test('the index entries that the guide shows are those that are made', () => {
   const patient: Patient = { resourceType: 'Patient', birthDate: '1970-05', name: [{ family: 'Müller' }] };
-  const entries = indexEntries(patient);
+  const entries = indexEntries(R4, patient);
   for (const shown of [
     { parameter: 'birthdate', group: 0, value: { kind: 'date', low: 10368000000, high: 13046400000 } },
     { parameter: 'family', group: 0, value: { kind: 'string', text: 'Müller', folded: 'muller' } },

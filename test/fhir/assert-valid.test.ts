@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import { assertValidResource } from '../../src/fhir/assert-valid.js';
 import { FhirError } from '../../src/fhir/error.js';
@@ -5,7 +6,7 @@ import type { ValidationOptions } from '../../src/fhir/validate-resource.js';
 
 function refusal(resource: unknown, options?: ValidationOptions): FhirError | undefined {
   try {
-    assertValidResource(resource, options);
+    assertValidResource(R4, resource, options);
   } catch (error) {
     if (error instanceof FhirError) return error;
     throw error;

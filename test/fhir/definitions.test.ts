@@ -1,21 +1,14 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  isResourceType,
-  patientCompartment,
-  resourceTypes,
-  searchParameter,
-  searchParameters,
-  typeDefinition,
-} from '../../src/fhir/definitions.js';
 
 const typings = dirname(createRequire(import.meta.url).resolve('@medplum/fhirtypes/dist/Patient.d.ts'));
 
 describe('types', () => {
   it('holds the elements of a resource in the order of the specification, inherited ones first', () => {
-    const names = [...typeDefinition('Patient')!.elements.keys()];
+    const names = [...R4.typeDefinition('Patient')!.elements.keys()];
     expect(names.slice(0, 12)).toEqual([
       'id', 'meta', 'implicitRules', 'language', 'text', 'contained', 'extension', 'modifierExtension', 'identifier',
       'active', 'name', 'telecom',
@@ -23,7 +16,7 @@ describe('types', () => {
   });
 
   it('describes an element: type, repetition, cardinality, codes and text', () => {
-    expect(typeDefinition('Patient')!.elements.get('gender')).toEqual({
+    expect(R4.typeDefinition('Patient')!.elements.get('gender')).toEqual({
       name: 'gender',
       type: 'code',
       array: false,
@@ -32,52 +25,56 @@ describe('types', () => {
       codeSystem: 'http://hl7.org/fhir/administrative-gender',
       short: 'male | female | other | unknown',
     });
-    expect(typeDefinition('Observation')!.elements.get('status')).toMatchObject({ required: true, array: false });
-    expect(typeDefinition('Patient')!.elements.get('name')).toMatchObject({ type: 'HumanName', array: true });
+    expect(R4.typeDefinition('Observation')!.elements.get('status')).toMatchObject({ required: true, array: false });
+    expect(R4.typeDefinition('Patient')!.elements.get('name')).toMatchObject({ type: 'HumanName', array: true });
   });
 
   it('expands choices and says of which group they are', () => {
-    const elements = typeDefinition('Observation')!.elements;
+    const elements = R4.typeDefinition('Observation')!.elements;
     expect(elements.get('valueQuantity')).toMatchObject({ type: 'Quantity', choiceOf: 'value', array: false });
     expect(elements.has('value')).toBe(false);
     expect([...elements.values()].filter((element) => element.choiceOf === 'value')).toHaveLength(11);
   });
 
   it('names the targets of references, and leaves them out where any type may follow', () => {
-    expect(typeDefinition('Observation')!.elements.get('encounter')!.targets).toEqual(['Encounter']);
-    expect(typeDefinition('Observation')!.elements.get('focus')!.targets).toBeUndefined();
-    expect(typeDefinition('MedicationRequest')!.elements.get('medicationReference')!.targets).toEqual(['Medication']);
-    expect(typeDefinition('ProjectMembership')!.elements.get('project')!.targets).toEqual(['Project']);
+    expect(R4.typeDefinition('Observation')!.elements.get('encounter')!.targets).toEqual(['Encounter']);
+    expect(R4.typeDefinition('Observation')!.elements.get('focus')!.targets).toBeUndefined();
+    expect(R4.typeDefinition('MedicationRequest')!.elements.get('medicationReference')!.targets).toEqual([
+      'Medication',
+    ]);
+    expect(R4.typeDefinition('ProjectMembership')!.elements.get('project')!.targets).toEqual(['Project']);
   });
 
   it('gives codes to the coded members of a choice only', () => {
-    const elements = typeDefinition('AllergyIntolerance')!.elements;
+    const elements = R4.typeDefinition('AllergyIntolerance')!.elements;
     expect(elements.get('clinicalStatus')!.codes).toEqual(['active', 'inactive', 'resolved']);
     expect(elements.get('code')!.codes).toBeUndefined();
   });
 
   it('resolves content references to the backbone type they mean', () => {
-    expect(typeDefinition('QuestionnaireItem')!.elements.get('item')!.type).toBe('QuestionnaireItem');
-    expect(typeDefinition('BundleEntry')!.elements.get('link')!.type).toBe('BundleLink');
-    expect(typeDefinition('BundleEntry')!.elements.get('resource')!.type).toBe('Resource');
+    expect(R4.typeDefinition('QuestionnaireItem')!.elements.get('item')!.type).toBe('QuestionnaireItem');
+    expect(R4.typeDefinition('BundleEntry')!.elements.get('link')!.type).toBe('BundleLink');
+    expect(R4.typeDefinition('BundleEntry')!.elements.get('resource')!.type).toBe('Resource');
   });
 
   it('tells where a backbone element stands', () => {
-    expect(typeDefinition('PatientContact')!.path).toBe('Patient.contact');
-    expect(typeDefinition('TimingRepeat')!.path).toBe('Timing.repeat');
-    expect(typeDefinition('HumanName')!.path).toBeUndefined();
+    expect(R4.typeDefinition('PatientContact')!.path).toBe('Patient.contact');
+    expect(R4.typeDefinition('TimingRepeat')!.path).toBe('Timing.repeat');
+    expect(R4.typeDefinition('HumanName')!.path).toBeUndefined();
   });
 
   it('maps the system types of FHIRPath and the profiles on types to FHIR types', () => {
-    expect(typeDefinition('Patient')!.elements.get('id')!.type).toBe('id');
-    expect(typeDefinition('HumanName')!.elements.get('id')!.type).toBe('string');
-    expect(typeDefinition('Extension')!.elements.get('url')!.type).toBe('uri');
-    expect(typeDefinition('ObservationReferenceRange')!.elements.get('low')!.type).toBe('Quantity');
+    expect(R4.typeDefinition('Patient')!.elements.get('id')!.type).toBe('id');
+    expect(R4.typeDefinition('HumanName')!.elements.get('id')!.type).toBe('string');
+    expect(R4.typeDefinition('Extension')!.elements.get('url')!.type).toBe('uri');
+    expect(R4.typeDefinition('ObservationReferenceRange')!.elements.get('low')!.type).toBe('Quantity');
   });
 
   it('refers to known types only', () => {
     const unknown = allTypeNames().flatMap((name) =>
-      [...typeDefinition(name)!.elements.values()].filter((element) => typeDefinition(element.type) === undefined),
+      [...R4.typeDefinition(name)!.elements.values()].filter(
+        (element) => R4.typeDefinition(element.type) === undefined,
+      ),
     );
     expect(unknown).toEqual([]);
   });
@@ -87,7 +84,7 @@ describe('types', () => {
       .filter((file) => file.endsWith('.d.ts'))
       .flatMap((file) => [...readFileSync(join(typings, file), 'utf8').matchAll(/^export interface (\w+)/gm)])
       .map((match) => match[1]!);
-    const ours = allTypeNames().filter((name) => typeDefinition(name)!.kind !== 'primitive');
+    const ours = allTypeNames().filter((name) => R4.typeDefinition(name)!.kind !== 'primitive');
     const difference = {
       onlyOurs: ours.filter((name) => !interfaces.includes(name)),
       onlyTheirs: interfaces.filter((name) => !ours.includes(name)),
@@ -111,71 +108,71 @@ describe('types', () => {
   });
 
   it('lists concrete resource types, Medplum ones included, sorted', () => {
-    const names = resourceTypes();
+    const names = R4.resourceTypes;
     expect(names).toEqual([...names].sort());
     expect(names).toEqual(expect.arrayContaining(['Patient', 'ProjectMembership', 'AccessPolicy', 'User', 'Bot']));
     expect(names).not.toContain('DomainResource');
-    expect(isResourceType('Bundle')).toBe(true);
-    expect(isResourceType('HumanName')).toBe(false);
-    expect(isResourceType('Resource')).toBe(false);
+    expect(R4.isResourceType('Bundle')).toBe(true);
+    expect(R4.isResourceType('HumanName')).toBe(false);
+    expect(R4.isResourceType('Resource')).toBe(false);
   });
 
   it('does not know the names of object prototypes', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
-      expect(typeDefinition(name)).toBeUndefined();
-      expect(isResourceType(name)).toBe(false);
-      expect(searchParameters(name).size).toBe(0);
-      expect(searchParameter('Patient', name)).toBeUndefined();
-      expect(patientCompartment(name)).toEqual([]);
+      expect(R4.typeDefinition(name)).toBeUndefined();
+      expect(R4.isResourceType(name)).toBe(false);
+      expect(R4.searchParameters(name).size).toBe(0);
+      expect(R4.searchParameter('Patient', name)).toBeUndefined();
+      expect(R4.patientCompartment(name)).toEqual([]);
     }
   });
 });
 
 describe('search parameters', () => {
   it('keeps only the alternatives that apply to the type', () => {
-    expect(searchParameter('Patient', 'phone')).toEqual({
+    expect(R4.searchParameter('Patient', 'phone')).toEqual({
       code: 'phone',
       type: 'token',
       expression: "Patient.telecom.where(system='phone')",
       path: [['telecom', { path: ['system'], equals: 'phone' }]],
       short: 'A value in a phone contact',
     });
-    expect(searchParameter('Observation', 'patient')).toMatchObject({
+    expect(R4.searchParameter('Observation', 'patient')).toMatchObject({
       path: [['subject', { resolvesTo: 'Patient' }]],
       targets: ['Patient'],
     });
   });
 
   it('adds the parameters of every resource', () => {
-    expect([...searchParameters('Slot').keys()]).toEqual(
+    expect([...R4.searchParameters('Slot').keys()]).toEqual(
       expect.arrayContaining(['_id', '_lastUpdated', '_tag', '_profile', '_security', '_source', 'schedule']),
     );
-    expect(searchParameter('Slot', '_tag')).toMatchObject({ type: 'token', path: [['meta', 'tag']] });
+    expect(R4.searchParameter('Slot', '_tag')).toMatchObject({ type: 'token', path: [['meta', 'tag']] });
   });
 
   it('has no parameter without expression', () => {
-    for (const type of resourceTypes()) {
-      expect(searchParameter(type, '_text')).toBeUndefined();
-      for (const parameter of searchParameters(type).values()) expect(parameter.expression).not.toBe('');
+    for (const type of R4.resourceTypes) {
+      expect(R4.searchParameter(type, '_text')).toBeUndefined();
+      for (const parameter of R4.searchParameters(type).values()) expect(parameter.expression).not.toBe('');
     }
   });
 
   it('tells the parts of a composite', () => {
-    expect(searchParameter('Observation', 'code-value-quantity')).toMatchObject({
+    expect(R4.searchParameter('Observation', 'code-value-quantity')).toMatchObject({
       path: [[]],
       components: [
         { code: 'code', type: 'token', path: [['code']] },
         { code: 'value-quantity', type: 'quantity', path: [['value', { ofType: 'Quantity' }]] },
       ],
     });
-    expect(searchParameter('Observation', 'code-value-date')!.components![1]!.expression).toBe(
+    expect(R4.searchParameter('Observation', 'code-value-date')!.components![1]!.expression).toBe(
       'value.ofType(dateTime) | value.ofType(Period)',
     );
   });
 
   it('leaves uncompiled only what is no plain path', () => {
-    const expressions = resourceTypes()
-      .flatMap((type) => [...searchParameters(type).values()])
+    const expressions = R4.resourceTypes
+      .flatMap((type) => [...R4.searchParameters(type).values()])
       .filter((parameter) => parameter.path === undefined)
       .map((parameter) => parameter.expression);
     expect([...new Set(expressions)].sort()).toEqual([
@@ -188,31 +185,31 @@ describe('search parameters', () => {
   });
 
   it('narrows the targets of a reference to what its elements allow', () => {
-    expect(searchParameter('Observation', 'subject')!.targets).toEqual(['Device', 'Group', 'Location', 'Patient']);
-    expect(searchParameter('Observation', 'focus')!.targets).toBeUndefined();
-    expect(searchParameter('ProjectMembership', 'profile-type')!.targets).toBeUndefined();
-    expect(searchParameter('ResearchStudy', 'eligibility')!.targets).toEqual(['EvidenceVariable', 'Group']);
+    expect(R4.searchParameter('Observation', 'subject')!.targets).toEqual(['Device', 'Group', 'Location', 'Patient']);
+    expect(R4.searchParameter('Observation', 'focus')!.targets).toBeUndefined();
+    expect(R4.searchParameter('ProjectMembership', 'profile-type')!.targets).toBeUndefined();
+    expect(R4.searchParameter('ResearchStudy', 'eligibility')!.targets).toEqual(['EvidenceVariable', 'Group']);
   });
 });
 
 describe('patient compartment', () => {
   it('names the parameters by which a resource belongs to a patient', () => {
-    expect(patientCompartment('Observation')).toEqual(['subject', 'performer']);
-    expect(patientCompartment('Patient')).toEqual(['link']);
-    expect(patientCompartment('Organization')).toEqual([]);
+    expect(R4.patientCompartment('Observation')).toEqual(['subject', 'performer']);
+    expect(R4.patientCompartment('Patient')).toEqual(['link']);
+    expect(R4.patientCompartment('Organization')).toEqual([]);
   });
 
   it('names parameters that exist and are references', () => {
-    for (const type of resourceTypes()) {
-      for (const code of patientCompartment(type)) expect(searchParameter(type, code)?.type).toBe('reference');
+    for (const type of R4.resourceTypes) {
+      for (const code of R4.patientCompartment(type)) expect(R4.searchParameter(type, code)?.type).toBe('reference');
     }
   });
 });
 
 /** Every type reachable from the resources, with the abstract ones and the data types that no element names. */
 function allTypeNames(): string[] {
-  const names = new Set([...resourceTypes(), 'Resource', 'DomainResource', 'Element', 'BackboneElement']);
+  const names = new Set([...R4.resourceTypes, 'Resource', 'DomainResource', 'Element', 'BackboneElement']);
   for (const name of names)
-    for (const element of typeDefinition(name)?.elements.values() ?? []) names.add(element.type);
+    for (const element of R4.typeDefinition(name)?.elements.values() ?? []) names.add(element.type);
   return [...names];
 }

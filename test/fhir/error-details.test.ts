@@ -1,10 +1,11 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 
 test('the details of an error are typed by its code', () => {
-  const unknown = faultOf(() => parseSearch('Patient', 'nmae=x'));
+  const unknown = faultOf(() => parseSearch(R4, 'Patient', 'nmae=x'));
   const parameter: string | undefined = unknown.detailsOf('invalid')?.unknownParameter;
   expect(parameter).toBe('nmae');
 
@@ -12,7 +13,7 @@ test('the details of an error are typed by its code', () => {
   const { line, column }: { readonly line?: number; readonly column?: number } = json.detailsOf('invalid')!;
   expect([line, column]).toEqual([2, 8]);
 
-  const long = faultOf(() => parseSearch('Patient', '_filter=' + 'not ('.repeat(70)));
+  const long = faultOf(() => parseSearch(R4, 'Patient', '_filter=' + 'not ('.repeat(70)));
   const max: number | undefined = long.detailsOf('too-costly')?.max;
   expect(max).toBe(50);
 });

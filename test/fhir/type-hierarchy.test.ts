@@ -1,7 +1,6 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
-import { isA } from '../../src/fhir/definitions.js';
-import { fhirPathLibrary } from '../../src/fhirpath/library.js';
+import { fhirPathModel } from '../../src/fhirpath/library.js';
 
 describe('isA', () => {
   it.each([
@@ -16,20 +15,20 @@ describe('isA', () => {
     ['HumanName', 'Resource', false],
     ['__proto__', 'Resource', false],
   ])('%s is a %s: %s', (type, ancestor, expected) => {
-    expect(isA(type, ancestor)).toBe(expected);
+    expect(R4.isA(type, ancestor)).toBe(expected);
   });
 
   it('agrees with the model of the FHIRPath library', () => {
-    const { type2Parent } = fhirPathLibrary().model;
+    const { type2Parent } = fhirPathModel(R4);
     for (const [type, parent] of Object.entries(type2Parent)) {
-      const isOurs = typeDefinition(type) !== undefined && !['Element', 'BackboneElement'].includes(parent);
-      if (isOurs) expect([type, parent, isA(type, parent)]).toEqual([type, parent, true]);
+      const isOurs = R4.typeDefinition(type) !== undefined && !['Element', 'BackboneElement'].includes(parent);
+      if (isOurs) expect([type, parent, R4.isA(type, parent)]).toEqual([type, parent, true]);
     }
   });
 
   it('takes for a DomainResource what has its elements', () => {
-    for (const type of resourceTypes()) {
-      expect([type, isA(type, 'DomainResource')]).toEqual([type, typeDefinition(type)!.elements.has('text')]);
+    for (const type of R4.resourceTypes) {
+      expect([type, R4.isA(type, 'DomainResource')]).toEqual([type, R4.typeDefinition(type)!.elements.has('text')]);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import fhirpath, { type Model } from 'fhirpath';
 import r4 from 'fhirpath/fhir-context/r4/index.js';
@@ -128,7 +129,7 @@ function changed(
 }
 
 function strictIssues(resource: unknown): { code: string; location: string }[] {
-  return validateResource(resource, { strict: true })
+  return validateResource(R4, resource, { strict: true })
     .filter((issue) => issue.severity !== 'warning')
     .map((issue) => ({ code: issue.code, location: issue.expression?.[0] ?? '' }));
 }
@@ -203,8 +204,8 @@ describe('validation of mutated resources', () => {
     fc.assert(
       fc.property(anyPlace, junk, fc.boolean(), ({ resource, place }, value, strict) => {
         const mutated = changed(resource, place, (holder, key) => void (holder[key] = value));
-        expect(Array.isArray(validateResource(mutated, { strict }))).toBe(true);
-        expect(Array.isArray(validateResource(value, { strict }))).toBe(true);
+        expect(Array.isArray(validateResource(R4, mutated, { strict }))).toBe(true);
+        expect(Array.isArray(validateResource(R4, value, { strict }))).toBe(true);
       }),
       { numRuns: cases(1000) },
     );
@@ -213,8 +214,8 @@ describe('validation of mutated resources', () => {
   it('takes a resourceType that is no text for none', () => {
     const nameless = JSON.parse('{ "id": "a", "resourceType": { "toString": 1 } }') as unknown;
     for (const strict of [true, false]) {
-      expect(validateResource(nameless, { strict })).toHaveLength(1);
-      expect(validateResource({ resourceType: 'Patient', contained: [nameless] }, { strict })[0]).toMatchObject({
+      expect(validateResource(R4, nameless, { strict })).toHaveLength(1);
+      expect(validateResource(R4, { resourceType: 'Patient', contained: [nameless] }, { strict })[0]).toMatchObject({
         code: 'structure',
         expression: ['Patient.contained[0]'],
       });
@@ -226,7 +227,7 @@ describe('validation of mutated resources', () => {
     expect(primitives.length).toBeGreaterThan(8);
     for (const { resource, place } of primitives) {
       const mutated = changed(resource, place, (holder, key) => void (holder[key] = 'wrong'));
-      const [issue] = validateResource(mutated, { strict: true });
+      const [issue] = validateResource(R4, mutated, { strict: true });
       expect(issue!.expression).toEqual([place.location]);
       expect(fhirpath.evaluate(mutated, issue!.expression![0]!, {}, r4 as Model)).toEqual(['wrong']);
     }

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +7,7 @@ import { hasShared, SHARED, sharedJson, syntheaBundles } from '../support/shared
 
 /** Kinds of findings: code, place without indexes. */
 function kindsOfFindings(resource: unknown): string[] {
-  const issues = validateResource(resource, { strict: true, maxIssues: 10_000, maxBytes: 100_000_000 });
+  const issues = validateResource(R4, resource, { strict: true, maxIssues: 10_000, maxBytes: 100_000_000 });
   const kinds = issues.map((issue) => `${issue.code} ${issue.expression?.[0]?.replaceAll(/\[\d+\]/g, '')}`);
   return [...new Set(kinds)];
 }

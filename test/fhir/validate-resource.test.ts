@@ -1,10 +1,10 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 
 /** Code and place of each finding; warnings marked. */
 function strictFindings(resource: unknown): string[] {
-  return validateResource(resource, { strict: true }).map(
+  return validateResource(R4, resource, { strict: true }).map(
     (issue) => `${issue.severity === 'warning' ? 'warning ' : ''}${issue.code} ${issue.expression?.[0] ?? '-'}`,
   );
 }
@@ -191,8 +191,8 @@ describe('strict validation', () => {
   });
 
   it('misses no required element and no required choice of any resource type', () => {
-    for (const resourceType of resourceTypes()) {
-      const required = [...typeDefinition(resourceType)!.elements.values()]
+    for (const resourceType of R4.resourceTypes) {
+      const required = [...R4.typeDefinition(resourceType)!.elements.values()]
         .filter((element) => element.required)
         .map((element) => `required ${resourceType}.${element.choiceOf ?? element.name}`);
       expect(strictFindings({ resourceType })).toEqual([...new Set(required)]);
@@ -221,6 +221,7 @@ describe('strict validation', () => {
 
   it('names the rule and the expectation, never the content', () => {
     const issues = validateResource(
+      R4,
       patient({
         birthDate: 'secret',
         gender: 'secret',
@@ -240,14 +241,14 @@ describe('strict validation', () => {
   });
 
   it('hints at the typed names of a choice', () => {
-    const [issue] = validateResource(observation({ value: 1 }), { strict: true });
+    const [issue] = validateResource(R4, observation({ value: 1 }), { strict: true });
     expect(issue!.diagnostics).toMatch(/a choice is named with its type, as in valueQuantity$/);
   });
 
   it('ends at maxIssues, 100 by default, and lets no warning hide an error', () => {
     const names = Array.from({ length: 150 }, () => ({ use: 'x' }));
-    expect(validateResource(patient({ name: names }), { strict: true })).toHaveLength(100);
-    expect(validateResource(patient({ name: names }), { strict: true, maxIssues: 7 })).toHaveLength(7);
+    expect(validateResource(R4, patient({ name: names }), { strict: true })).toHaveLength(100);
+    expect(validateResource(R4, patient({ name: names }), { strict: true, maxIssues: 7 })).toHaveLength(7);
     const unreferenced = patient({
       contained: [1, 2, 3].map((id) => ({ resourceType: 'Organization', id: `o${id}` })),
     });
@@ -256,7 +257,7 @@ describe('strict validation', () => {
       type: 'collection',
       entry: [{ resource: unreferenced }, { resource: patient({ gender: 'x' }) }],
     };
-    expect(validateResource(bundle, { strict: true, maxIssues: 2 }).map((issue) => issue.code)).toEqual([
+    expect(validateResource(R4, bundle, { strict: true, maxIssues: 2 }).map((issue) => issue.code)).toEqual([
       'code-invalid',
       'invariant',
     ]);
@@ -301,7 +302,7 @@ describe('validation of any resource', () => {
   ]; // prettier-ignore
 
   it.each(rows)('refuses %s', (_rule, resource, ...findings) => {
-    const found = validateResource(resource).map((issue) => `${issue.code} ${issue.expression?.[0] ?? '-'}`);
+    const found = validateResource(R4, resource).map((issue) => `${issue.code} ${issue.expression?.[0] ?? '-'}`);
     expect(found).toEqual(findings);
   });
 
@@ -313,19 +314,19 @@ describe('validation of any resource', () => {
       contained: [{ resourceType: 'Thing' }],
       a: nested(99),
     });
-    expect(validateResource(loose)).toEqual([]);
+    expect(validateResource(R4, loose)).toEqual([]);
   });
 
   it('accepts objects without prototype', () => {
-    expect(validateResource(Object.assign(Object.create(null) as object, { resourceType: 'Patient' }))).toEqual([]);
+    expect(validateResource(R4, Object.assign(Object.create(null) as object, { resourceType: 'Patient' }))).toEqual([]);
   });
 
   it('measures the JSON text to the byte', () => {
     for (const text of ['plain', 'ä€😀', '\u0001"\\\n', '\ud800']) {
       const resource = patient({ name: [{ text: text.repeat(50) }], active: true, a: [1, null, 2.5] });
       const bytes = Buffer.byteLength(JSON.stringify(resource));
-      expect(validateResource(resource, { maxBytes: bytes })).toEqual([]);
-      expect(validateResource(resource, { maxBytes: bytes - 1 })).toEqual([
+      expect(validateResource(R4, resource, { maxBytes: bytes })).toEqual([]);
+      expect(validateResource(R4, resource, { maxBytes: bytes - 1 })).toEqual([
         {
           code: 'too-long',
           diagnostics: `the resource is longer than ${bytes - 1} bytes of JSON text`,
@@ -336,7 +337,7 @@ describe('validation of any resource', () => {
   });
 
   it('refuses what shared objects would grow to, without growing it', () => {
-    const [issue] = validateResource(patient({ a: shared }));
+    const [issue] = validateResource(R4, patient({ a: shared }));
     expect(issue!.code).toBe('too-long');
   });
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
@@ -31,24 +32,24 @@ describe('compileFhirPath', () => {
     ["iif(active, 'yes', 'no')", ['yes']],
     ["10 'mg' > 5 'mg'", [true]],
   ])('evaluates %s', (expression, expected) => {
-    expect(compileFhirPath(expression)(patient)).toEqual(expected);
+    expect(compileFhirPath(R4, expression)(patient)).toEqual(expected);
   });
 
   it('gives the objects of the input themselves and changes nothing', () => {
-    expect(compileFhirPath('name')(patient)[0]).toBe(patient.name[0]);
-    expect(compileFhirPath('name.where(family.exists())', 'Patient')(patient)[0]).toBe(patient.name[0]);
+    expect(compileFhirPath(R4, 'name')(patient)[0]).toBe(patient.name[0]);
+    expect(compileFhirPath(R4, 'name.where(family.exists())', 'Patient')(patient)[0]).toBe(patient.name[0]);
   });
 
   it('knows the elements of types that R4 core lacks', () => {
     const membership = { resourceType: 'ProjectMembership', admin: true, profile: { reference: 'Bot/1' } };
-    expect(compileFhirPath('profile is Reference and admin')(membership)).toEqual([true]);
-    expect(compileTypedFhirPath('meta.author')({ resourceType: 'Slot', meta: { author: {} } })).toEqual([
+    expect(compileFhirPath(R4, 'profile is Reference and admin')(membership)).toEqual([true]);
+    expect(compileTypedFhirPath(R4, 'meta.author')({ resourceType: 'Slot', meta: { author: {} } })).toEqual([
       { type: 'Reference', value: {} },
     ]);
   });
 
   it('tells the types of its results', () => {
-    expect(compileTypedFhirPath('name.period | birthDate | name.count()')(patient)).toEqual([
+    expect(compileTypedFhirPath(R4, 'name.period | birthDate | name.count()')(patient)).toEqual([
       { type: 'Period', value: { start: '2020' } },
       { type: 'date', value: '1970-01-01' },
       { type: 'integer', value: 2 },
@@ -63,29 +64,29 @@ describe('compileFhirPath', () => {
     ['ObservationComponent', 'value is Quantity', { valueQuantity: { value: 1 } }, [true]],
     ['ProjectMembershipAccess', 'policy is Reference', { policy: { reference: 'AccessPolicy/1' } }, [true]],
   ])('starts from an element of type %s', (type, expression, input, expected) => {
-    expect(compileFhirPath(expression, type)(input)).toEqual(expected);
+    expect(compileFhirPath(R4, expression, type)(input)).toEqual(expected);
   });
 
   it('keeps an item only when the criteria are true', () => {
-    expect(compileFhirPath('communication.where(preferred).language.text')(patient)).toEqual(['de']);
-    expect(compileFhirPath('communication.first().exists(preferred)')(patient)).toEqual([false]);
-    expect(compileFhirPath('communication.select(language).where(text)')(patient)).toHaveLength(2);
+    expect(compileFhirPath(R4, 'communication.where(preferred).language.text')(patient)).toEqual(['de']);
+    expect(compileFhirPath(R4, 'communication.first().exists(preferred)')(patient)).toEqual([false]);
+    expect(compileFhirPath(R4, 'communication.select(language).where(text)')(patient)).toHaveLength(2);
   });
 
   it('resolves references by their text alone', () => {
-    expect(compileFhirPath('generalPractitioner.where(resolve() is Practitioner).reference')(patient)).toEqual([
+    expect(compileFhirPath(R4, 'generalPractitioner.where(resolve() is Practitioner).reference')(patient)).toEqual([
       'Practitioner/7',
     ]);
-    expect(compileFhirPath('generalPractitioner.resolve().id')(patient)).toEqual(['7', '8']);
-    expect(compileFhirPath("'http://127.0.0.1:1/Patient/1'.resolve()")(patient)).toEqual([]);
+    expect(compileFhirPath(R4, 'generalPractitioner.resolve().id')(patient)).toEqual(['7', '8']);
+    expect(compileFhirPath(R4, "'http://127.0.0.1:1/Patient/1'.resolve()")(patient)).toEqual([]);
   });
 
   it('reads variables from the environment', () => {
-    expect(compileFhirPath('%profile.id')(patient, { profile: { resourceType: 'Bot', id: 'b' } })).toEqual(['b']);
-    expect(compileFhirPath('%before.exists()')(patient, { before: undefined })).toEqual([false]);
-    expect(compileFhirPath('%resource.id & %rootResource.id')(patient)).toEqual(['11']);
-    expect(compileFhirPath('family = %resource.name.first().family', 'HumanName')(patient.name[0], { resource: patient })).toEqual([true]); // prettier-ignore
-    expect(compileFhirPath('%`vs-x` | %loinc | %ucum')(patient)).toEqual([
+    expect(compileFhirPath(R4, '%profile.id')(patient, { profile: { resourceType: 'Bot', id: 'b' } })).toEqual(['b']);
+    expect(compileFhirPath(R4, '%before.exists()')(patient, { before: undefined })).toEqual([false]);
+    expect(compileFhirPath(R4, '%resource.id & %rootResource.id')(patient)).toEqual(['11']);
+    expect(compileFhirPath(R4, 'family = %resource.name.first().family', 'HumanName')(patient.name[0], { resource: patient })).toEqual([true]); // prettier-ignore
+    expect(compileFhirPath(R4, '%`vs-x` | %loinc | %ucum')(patient)).toEqual([
       'http://hl7.org/fhir/ValueSet/x',
       'http://loinc.org',
       'http://unitsofmeasure.org',
@@ -93,10 +94,10 @@ describe('compileFhirPath', () => {
   });
 
   it("replaces text as the specification says, '$' included", () => {
-    expect(compileFhirPath("'abc'.replace('b', '$&')")(patient)).toEqual(['a$&c']);
-    expect(compileFhirPath("'abc'.replace('', 'x')")(patient)).toEqual(['xaxbxcx']);
-    expect(compileFhirPath("'a1b2'.replaceMatches('[0-9]', '-')")(patient)).toEqual(['a-b-']);
-    expect(compileFhirPath("'11/30'.replaceMatches('(\\\\d+)/(\\\\d+)', '$2-$1')")(patient)).toEqual(['30-11']);
+    expect(compileFhirPath(R4, "'abc'.replace('b', '$&')")(patient)).toEqual(['a$&c']);
+    expect(compileFhirPath(R4, "'abc'.replace('', 'x')")(patient)).toEqual(['xaxbxcx']);
+    expect(compileFhirPath(R4, "'a1b2'.replaceMatches('[0-9]', '-')")(patient)).toEqual(['a-b-']);
+    expect(compileFhirPath(R4, "'11/30'.replaceMatches('(\\\\d+)/(\\\\d+)', '$2-$1')")(patient)).toEqual(['30-11']);
   });
 
   it.each([
@@ -108,7 +109,7 @@ describe('compileFhirPath', () => {
     ["'a\\nb'.matches('a.b')", [true]],
     ["gender.matches('x')", []],
   ])('matches patterns: %s', (expression, expected) => {
-    expect(compileFhirPath(expression)(patient)).toEqual(expected);
+    expect(compileFhirPath(R4, expression)(patient)).toEqual(expected);
   });
 });
 
@@ -133,31 +134,31 @@ describe('what is refused', () => {
     ["'x'.toString() = 'x' and (1 + 1".padEnd(5000), 'too-costly', 'at most 4096'],
     [`${'('.repeat(41)}1${')'.repeat(41)}`, 'too-costly', 'deeper than 40'],
   ])('%s', (expression, code, message) => {
-    const error = failureOf(() => compileFhirPath(expression));
+    const error = failureOf(() => compileFhirPath(R4, expression));
     expect(error.code).toBe(code);
     expect(error.message).toContain(message);
   });
 
   it('refuses variables that nobody gave, prototype names included', () => {
     for (const name of ['x', 'constructor', '__proto__']) {
-      const error = failureOf(() => compileFhirPath(`%${name}`)(patient));
+      const error = failureOf(() => compileFhirPath(R4, `%${name}`)(patient));
       expect(error).toMatchObject({ code: 'invalid', message: `Unknown FHIRPath variable: %${name}` });
     }
   });
 
   it('keeps what the parser said of a syntax error, not the parser', () => {
-    const { cause } = failureOf(() => compileFhirPath('name.where(', 'Patient')) as { cause?: unknown };
+    const { cause } = failureOf(() => compileFhirPath(R4, 'name.where(', 'Patient')) as { cause?: unknown };
     expect(inspect(cause, { depth: 9 })).toMatch(/^Error: line: 1; column: 11; message: /);
     expect(inspect(cause, { depth: 9 }).length).toBeLessThan(5000);
   });
 
   it('refuses a type that FHIR does not have', () => {
-    expect(failureOf(() => compileFhirPath('a', 'Foo')).code).toBe('invalid');
-    expect(failureOf(() => compileFhirPath('a', '__proto__')).code).toBe('invalid');
+    expect(failureOf(() => compileFhirPath(R4, 'a', 'Foo')).code).toBe('invalid');
+    expect(failureOf(() => compileFhirPath(R4, 'a', '__proto__')).code).toBe('invalid');
   });
 
   it('brackets inside of texts do not count as nesting', () => {
-    expect(compileFhirPath(`'${'('.repeat(100)}'.length()`)(patient)).toEqual([100]);
+    expect(compileFhirPath(R4, `'${'('.repeat(100)}'.length()`)(patient)).toEqual([100]);
   });
 });
 
@@ -168,7 +169,7 @@ describe('what fails on the data', () => {
     'name > 1',
     "birthDate + 1 'kg'",
   ])('%s: says so without naming any of it', (expression) => {
-    const error = failureOf(() => compileFhirPath(expression)(patient));
+    const error = failureOf(() => compileFhirPath(R4, expression)(patient));
     expect(error.code).toBe('invalid');
     expect(error.message).toContain('does not fit the data');
     expect(JSON.stringify(error.outcome)).not.toMatch(/Ann|Kulas|1970/);
@@ -183,27 +184,27 @@ describe('what fails on the data', () => {
     `%big${'.combine($this)'.repeat(30)}`,
   ])('%s: ends', (expression) => {
     const big = Array.from({ length: 20_000 }, (_, index) => index);
-    const error = failureOf(() => compileFhirPath(expression)(patient, { big }));
+    const error = failureOf(() => compileFhirPath(R4, expression)(patient, { big }));
     expect(error.code).toBe('too-costly');
   });
 
   it('does not hang on patterns made to', () => {
     const text = 'a'.repeat(50_000);
-    expect(compileFhirPath("$this.matches('^(a+)+$')", 'string')(`${text}!`)).toEqual([false]);
-    expect(compileFhirPath("$this.matches('(.*)*x')", 'string')(text)).toEqual([false]);
-    expect(failureOf(() => compileFhirPath("$this.matches('(a)\\\\1')", 'string')(text)).message).toContain(
+    expect(compileFhirPath(R4, "$this.matches('^(a+)+$')", 'string')(`${text}!`)).toEqual([false]);
+    expect(compileFhirPath(R4, "$this.matches('(.*)*x')", 'string')(text)).toEqual([false]);
+    expect(failureOf(() => compileFhirPath(R4, "$this.matches('(a)\\\\1')", 'string')(text)).message).toContain(
       'back references',
     );
-    expect(failureOf(() => compileFhirPath("$this.matches('(((a{100}){100}){100})')", 'string')(text)).code).toBe(
+    expect(failureOf(() => compileFhirPath(R4, "$this.matches('(((a{100}){100}){100})')", 'string')(text)).code).toBe(
       'invalid',
     );
-    expect(failureOf(() => compileFhirPath("$this.matches('[')", 'string')(text)).code).toBe('invalid');
+    expect(failureOf(() => compileFhirPath(R4, "$this.matches('[')", 'string')(text)).code).toBe('invalid');
   });
 
   it('writes nothing to the console and leaves prototypes alone', () => {
     const spies = (['log', 'warn', 'error'] as const).map((method) => vi.spyOn(console, method));
-    compileFhirPath("name.select($this).where(family = 'x').exists()")(patient);
-    expect(() => compileFhirPath("name.where(family.foo.bar = 1).exists('a')")(patient)).not.toThrow();
+    compileFhirPath(R4, "name.select($this).where(family = 'x').exists()")(patient);
+    expect(() => compileFhirPath(R4, "name.where(family.foo.bar = 1).exists('a')")(patient)).not.toThrow();
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('__path__');
   });
@@ -212,7 +213,7 @@ describe('what fails on the data', () => {
 describe('fhirpathFilter', () => {
   it('keeps an item only if the result is exactly true', () => {
     const keeps = (expression: string): boolean =>
-      fhirpathFilter(expression, 'HumanName')(patient.name[0], { resource: patient });
+      fhirpathFilter(R4, expression, 'HumanName')(patient.name[0], { resource: patient });
     expect(keeps("family = 'Kulas'")).toBe(true);
     expect(keeps("family = 'Smith'")).toBe(false);
     expect(keeps('family')).toBe(false);

@@ -1,6 +1,6 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { typeDefinition } from '../../src/fhir/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
@@ -51,7 +51,7 @@ describe('native evaluation', () => {
     ["exists(gender = 'female')", [true]],
   ])('answers %s as the library does', (expression, expected) => {
     expect(isNative(expression, 'Patient')).toBe(true);
-    expect(compileNative(parseFhirPath(expression), 'Patient')!(patient)).toEqual(expected);
+    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(patient)).toEqual(expected);
     expect(byLibrary(expression, 'Patient', patient)).toEqual({ values: expected });
   });
 
@@ -86,7 +86,7 @@ describe('native evaluation', () => {
     ['a nested resource type', 'name.exists()', { name: [{ resourceType: 'Patient' }] }],
   ])('hands over to the library for %s', (_, expression, body) => {
     const input = { resourceType: 'Patient', ...body };
-    expect(compileNative(parseFhirPath(expression), 'Patient')!(input)).toBeUndefined();
+    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(input)).toBeUndefined();
     expect(byNative(expression, 'Patient', input)).toEqual(byLibrary(expression, 'Patient', input));
   });
 });
@@ -159,11 +159,11 @@ interface Outcome {
 }
 
 function byNative(expression: string, type: string, input: unknown): Outcome {
-  return outcome(() => compileFhirPath(expression, type)(input));
+  return outcome(() => compileFhirPath(R4, expression, type)(input));
 }
 
 function byLibrary(expression: string, type: string, input: unknown): Outcome {
-  return outcome(() => compileTypedFhirPath(expression, type)(input).map((item) => item.value));
+  return outcome(() => compileTypedFhirPath(R4, expression, type)(input).map((item) => item.value));
 }
 
 function outcome(evaluate: () => readonly unknown[]): Outcome {
@@ -176,7 +176,7 @@ function outcome(evaluate: () => readonly unknown[]): Outcome {
 }
 
 function isNative(expression: string, type: string): boolean {
-  return compileNative(parseFhirPath(expression), type) !== undefined;
+  return compileNative(R4, parseFhirPath(expression), type) !== undefined;
 }
 
 function realResources(): AnyResource[] {
@@ -212,7 +212,7 @@ interface Path {
 }
 
 function pathFor(type: string, depth: number): fc.Arbitrary<Path> {
-  const elements = [...(typeDefinition(type)?.elements.values() ?? [])].filter(
+  const elements = [...(R4.typeDefinition(type)?.elements.values() ?? [])].filter(
     (element) => element.type !== 'Resource' && !UNREADABLE.has(element.name),
   );
   if (elements.length === 0) return fc.constant({ text: '$this', type });

@@ -1,7 +1,7 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType } from 'graphql';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { resourceTypes, typeDefinition } from '../../src/fhir/definitions.js';
 import type { Dialect } from '../../src/graphql/dialect.js';
 import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { failures, openClinic, type Sample } from './harness.js';
@@ -216,7 +216,7 @@ describe('the same decisions in the schema for tools', () => {
       expect.arrayContaining(['resourceType', 'id', 'meta', 'implicitRules', 'language']),
     );
     expect(schema.getPossibleTypes(resource).map(({ name }) => name)).toEqual(
-      expect.arrayContaining([...resourceTypes()]),
+      expect.arrayContaining([...R4.resourceTypes]),
     );
     const { resource: field } = (schema.getType('Reference') as typeof resource).getFields();
     expect(String(field!.type)).toBe('Resource');
@@ -226,7 +226,7 @@ describe('the same decisions in the schema for tools', () => {
     const elements = ['Observation', 'Encounter', 'Bundle', 'ObservationComponent'].flatMap((name) => {
       const type = schema.getType(name);
       if (!isObjectType(type)) throw new Error(`${name} is no object type`);
-      return Object.values(type.getFields()).filter(({ name: field }) => typeDefinition(name)?.elements.has(field));
+      return Object.values(type.getFields()).filter(({ name: field }) => R4.typeDefinition(name)?.elements.has(field));
     });
     expect(elements.length).toBeGreaterThan(50);
     expect(elements.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([]);
@@ -241,7 +241,7 @@ describe('the same decisions in the schema for tools', () => {
       ),
     );
     const nested = Object.keys(schema.getTypeMap()).filter((name) => {
-      const definition = typeDefinition(name);
+      const definition = R4.typeDefinition(name);
       return definition?.kind === 'complex' && definition.path !== undefined;
     });
     expect(nested).toEqual(expect.arrayContaining(['PatientContact', 'ObservationComponent', 'BundleEntry']));

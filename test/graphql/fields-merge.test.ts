@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { parseValue, print, visit } from 'graphql/index.js';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { findMergeErrors } from '../../src/graphql/validation/fields-merge.js';
 import { cases, SEED } from '../support/chance.js';
 
-const schema = new FhirSchema('standard');
+const schema = new FhirSchema(R4, 'standard');
 
 function conflicts(query: string): string[] {
   const document = parse(query);

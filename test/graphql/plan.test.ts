@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
 import { makePlan } from '../../src/graphql/plan-cache.js';
@@ -14,7 +15,7 @@ const CHART = `query ($count: Int) {
 }`;
 
 function planOf(query: string, limits = DEFAULT_LIMITS): OperationPlan {
-  const document = prepareDocument(query, limits);
+  const document = prepareDocument(R4, query, limits);
   return makePlan(document, document.operations[0]!, {}, limits).plan;
 }
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import {
   buildClientSchema,
   buildSchema,
@@ -16,7 +17,6 @@ import {
 } from 'graphql/index.js';
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { resourceTypes } from '../../src/fhir/definitions.js';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
 import { fieldsOf } from '../../src/graphql/schema/fields.js';
 import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
@@ -26,21 +26,21 @@ import { hasShared, SHARED, sharedText } from '../support/shared.js';
 import { failures, messages, openClinic } from './harness.js';
 
 const FEW = ['Observation', 'Organization', 'Patient'];
-const whole = completeSchema();
+const whole = completeSchema(R4);
 const clinic = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
 
 describe('the schema for tools', () => {
   test('is valid, whole and pruned', () => {
     for (const types of [undefined, FEW]) {
       // The schema says of itself that it is valid, so graphql-js looks at one that does not.
-      const { assumeValid, ...config } = completeSchema(types).toConfig();
+      const { assumeValid, ...config } = completeSchema(R4, types).toConfig();
       expect(assumeValid).toBe(true);
       expect(validateSchema(new GraphQLSchema(config))).toEqual([]);
     }
   });
 
   test('has every resource type, and no more types than tools can bear', () => {
-    for (const type of resourceTypes()) {
+    for (const type of R4.resourceTypes) {
       expect(whole.getType(type)).toBeInstanceOf(GraphQLObjectType);
       expect((whole.getType(type) as GraphQLObjectType).getInterfaces().map(({ name }) => name)).toEqual(['Resource']);
     }
@@ -49,7 +49,7 @@ describe('the schema for tools', () => {
 
   test('has the fields that queries are checked against, with their types and arguments', () => {
     const strict = (type: unknown): string => String(type);
-    const lazy = new FhirSchema('standard');
+    const lazy = new FhirSchema(R4, 'standard');
     for (const name of [
       'Query',
       'Mutation',
@@ -60,10 +60,10 @@ describe('the schema for tools', () => {
       'PatientConnection',
       'Timing',
     ]) {
-      const [ours, theirs] = [lazy, completeSchema(FEW)].map((schema) =>
+      const [ours, theirs] = [lazy, completeSchema(R4, FEW)].map((schema) =>
         (schema.getType(name) as GraphQLObjectType).getFields(),
       );
-      const kept = [...fieldsOf(name)!.values()].filter(
+      const kept = [...fieldsOf(R4, name)!.values()].filter(
         (field) =>
           field.kind !== 'choice' &&
           !(
@@ -84,29 +84,31 @@ describe('the schema for tools', () => {
   });
 
   test('has the input types that resources are checked against, with scalars that tools know', () => {
-    const lazy = new FhirSchema('standard');
+    const lazy = new FhirSchema(R4, 'standard');
     for (const name of ['PatientInput', 'HumanNameInput', 'ExtensionInput', 'ElementInput', 'PatchOperation']) {
-      const [ours, theirs] = [lazy, completeSchema(FEW)].map((schema) =>
+      const [ours, theirs] = [lazy, completeSchema(R4, FEW)].map((schema) =>
         Object.entries((schema.getType(name) as GraphQLInputObjectType).getFields()).map(
           ([field, { type }]) => `${field}: ${String(type)}`,
         ),
       );
       expect(theirs).toEqual(ours);
     }
-    const birthDate = (completeSchema(FEW).getType('PatientInput') as GraphQLInputObjectType).getFields()['birthDate'];
+    const birthDate = (completeSchema(R4, FEW).getType('PatientInput') as GraphQLInputObjectType).getFields()[
+      'birthDate'
+    ];
     expect(birthDate?.type).toBe(GraphQLString);
   });
 
   test('knows no types but those named, and what they are made of', () => {
-    const schema = completeSchema(FEW);
+    const schema = completeSchema(R4, FEW);
     const fields = Object.keys(schema.getQueryType()!.getFields());
     expect(fields).toEqual(FEW.flatMap((type) => [type, `${type}List`, `${type}Connection`]));
     const resource = schema.getType('Resource');
     expect(isInterfaceType(resource) && schema.getPossibleTypes(resource).map(({ name }) => name)).toEqual(FEW);
     expect(schema.getType('Encounter')).toBeUndefined();
     expect(schema.getType('HumanName')).toBeDefined();
-    expect(() => completeSchema(['Nothing'])).toThrow('Unknown resource type "Nothing"');
-    expect(() => completeSchema(['HumanName'])).toThrow('Unknown resource type');
+    expect(() => completeSchema(R4, ['Nothing'])).toThrow('Unknown resource type "Nothing"');
+    expect(() => completeSchema(R4, ['HumanName'])).toThrow('Unknown resource type');
   });
 
   test('says that a read needs its id, under the one name of the specification', async () => {
@@ -190,7 +192,7 @@ describe('introspection', () => {
       inputValueDeprecation: true,
     });
     const answer = await clinic.ask(query, {}, few);
-    expect(answer).toEqual(await execute({ schema: completeSchema(FEW), document: parse(query) }));
+    expect(answer).toEqual(await execute({ schema: completeSchema(R4, FEW), document: parse(query) }));
     const rebuilt = buildClientSchema(answer.data as unknown as IntrospectionQuery);
     // GraphiQL and others that introspect see what those see that read the SDL.
     expect(`${printSchema(rebuilt)}\n`).toBe(printFhirSchema({ types: FEW }));
@@ -205,7 +207,7 @@ describe('introspection', () => {
     expect(errors).toBeUndefined();
     const { types } = (data as unknown as IntrospectionQuery).__schema;
     expect(types.map(({ name }) => name)).toEqual(
-      expect.arrayContaining([...resourceTypes(), 'Query', 'HumanName', '__Type']),
+      expect.arrayContaining([...R4.resourceTypes, 'Query', 'HumanName', '__Type']),
     );
   });
 

@@ -1,5 +1,5 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { systemCaller } from '../../src/access/caller.js';
-import { resourceTypes } from '../../src/fhir/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ImportContext } from '../../src/import/import-context.js';
@@ -61,7 +61,7 @@ export function importAll(context: ImportContext, ...entry: readonly Json[]): Pr
 /** All that a project holds, by `Type/id`, without what is stamped into `meta`. */
 export async function contents(store: ResourceStore): Promise<{ readonly [key: string]: Json }> {
   const found: { [key: string]: Json } = {};
-  for (const type of resourceTypes()) {
+  for (const type of R4.resourceTypes) {
     const { matches } = await store.search({ project: PROJECT, type, criteria: ALL });
     for (const { resource } of matches) found[`${type}/${resource.id!}`] = withoutStamps(resource);
   }
@@ -71,7 +71,7 @@ export async function contents(store: ResourceStore): Promise<{ readonly [key: s
 /** The same with versions: equal only if nothing at all was written. */
 export async function versions(store: ResourceStore): Promise<{ readonly [key: string]: string }> {
   const found: { [key: string]: string } = {};
-  for (const type of resourceTypes()) {
+  for (const type of R4.resourceTypes) {
     const { matches } = await store.search({ project: PROJECT, type, criteria: ALL });
     for (const { resource, versionId } of matches) found[`${type}/${resource.id!}`] = versionId;
   }

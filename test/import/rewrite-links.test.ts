@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rewriteLinks } from '../../src/import/links/rewrite-links.js';
@@ -9,7 +10,7 @@ const resource = fc
 test('without a replacement the resource itself comes back', () => {
   fc.assert(
     fc.property(resource, (one) => {
-      expect(rewriteLinks(one, () => undefined)).toBe(one);
+      expect(rewriteLinks(R4, one, () => undefined)).toBe(one);
     }),
   );
 });
@@ -20,7 +21,7 @@ test('a replaced reference changes a copy, along the way to it only', () => {
     subject: Object.freeze({ reference: 'a' }),
     extension: Object.freeze([Object.freeze({ url: 'x', valueReference: Object.freeze({ reference: 'b' }) })]),
   });
-  const rewritten = rewriteLinks<typeof deep>(deep, (link) => (link === 'a' ? 'A' : undefined));
+  const rewritten = rewriteLinks<typeof deep>(R4, deep, (link) => (link === 'a' ? 'A' : undefined));
   expect(rewritten).toEqual({ ...deep, subject: { reference: 'A' } });
   expect(rewritten.extension).toBe(deep.extension);
 });
@@ -28,7 +29,7 @@ test('a replaced reference changes a copy, along the way to it only', () => {
 test('a narrative of unclosed tags is gone through once, not once for each of them', () => {
   const div = '<a href '.repeat(200_000) + '<a '.repeat(200_000) + ' href'.repeat(200_000);
   const one = { resourceType: 'Basic', text: { status: 'generated', div } };
-  expect(rewriteLinks(one, () => 'x')).toBe(one);
+  expect(rewriteLinks(R4, one, () => 'x')).toBe(one);
 });
 
 test('arrays of primitives are rewritten by the type of their element', () => {
@@ -38,13 +39,13 @@ test('arrays of primitives are rewritten by the type of their element', () => {
     context: [{ type: 'element', expression: 'urn:x' }],
     contained: [{ resourceType: 'MessageHeader', source: { endpoint: 'urn:x' }, eventUri: 'urn:x' }],
   };
-  const rewritten = rewriteLinks(one, (link) => (link === 'urn:x' ? 'Basic/1' : undefined));
+  const rewritten = rewriteLinks(R4, one, (link) => (link === 'urn:x' ? 'Basic/1' : undefined));
   expect(rewritten).toEqual({
     ...one,
     contained: [{ resourceType: 'MessageHeader', source: { endpoint: 'Basic/1' }, eventUri: 'Basic/1' }],
   });
   const plan = { resourceType: 'CarePlan', instantiatesUri: ['urn:x', 'urn:y'], instantiatesCanonical: ['urn:x'] };
-  expect(rewriteLinks(plan, (link) => (link === 'urn:x' ? 'Basic/1' : undefined))).toEqual({
+  expect(rewriteLinks(R4, plan, (link) => (link === 'urn:x' ? 'Basic/1' : undefined))).toEqual({
     resourceType: 'CarePlan',
     instantiatesUri: ['Basic/1', 'urn:y'],
     instantiatesCanonical: ['urn:x'],

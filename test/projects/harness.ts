@@ -1,8 +1,8 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy, Organization, Patient, Project } from '@medplum/fhirtypes';
 import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { resourceTypes } from '../../src/fhir/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
@@ -136,7 +136,7 @@ export async function rejection(call: Promise<unknown>): Promise<FhirError> {
 export async function contents(store: ResourceStore, ...projects: readonly string[]): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   for (const project of [SERVER_SCOPE, ...projects]) {
-    for (const type of resourceTypes()) {
+    for (const type of R4.resourceTypes) {
       const { matches } = await store.search({ project, type, criteria: ALL });
       for (const { resource } of matches) all.set(`${project} ${type}/${resource.id!}`, JSON.stringify(resource));
     }

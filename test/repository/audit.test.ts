@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
@@ -253,7 +254,7 @@ describe('an AuditEvent', () => {
     });
     await system.search('Patient');
     for (const record of all.records) {
-      expect(validateResource(toAuditEvent(record), { strict: true })).toEqual([]);
+      expect(validateResource(R4, toAuditEvent(record), { strict: true })).toEqual([]);
     }
   });
 
@@ -335,7 +336,7 @@ describe('an AuditEvent', () => {
     } as const;
     const event = toAuditEvent(record({ who }));
     expect(event.agent[0]).toMatchObject({ who: { display: 'Bot/b' }, altId: 'Bot/b' });
-    expect(validateResource(event, { strict: true })).toEqual([]);
+    expect(validateResource(R4, event, { strict: true })).toEqual([]);
   });
 });
 

@@ -1,10 +1,11 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { assertAffordable, criteriaCost, MAX_SEARCH_COST } from '../../src/search/parse/criteria-cost.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 
 function costOf(type: string, search: string): number {
-  return criteriaCost(parseSearch(type, search).criteria);
+  return criteriaCost(parseSearch(R4, type, search).criteria);
 }
 
 describe('the cost of criteria', () => {
@@ -45,7 +46,7 @@ describe('the limit', () => {
 
   test('names itself, the value and the way out', () => {
     const search = Array.from({ length: 65 }, (_, n) => `gender:not=x${n}`).join('&');
-    const { criteria } = parseSearch('Patient', search);
+    const { criteria } = parseSearch(R4, 'Patient', search);
     expect(() => assertAffordable({ criteria })).toThrow(
       expect.objectContaining({
         code: 'too-costly',
@@ -58,7 +59,7 @@ describe('the limit', () => {
 
   test('counts the keys of a sort', () => {
     const search = Array.from({ length: 63 }, (_, n) => `gender:not=x${n}`).join('&');
-    const { criteria } = parseSearch('Patient', search);
+    const { criteria } = parseSearch(R4, 'Patient', search);
     const sort = ['family', 'gender', 'birthdate'].map((parameter) => ({ parameter, descending: false }));
     expect(() => assertAffordable({ criteria, sort: sort.slice(2) })).not.toThrow();
     expect(() => assertAffordable({ criteria, sort })).toThrow(/this has 66/);

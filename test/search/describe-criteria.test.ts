@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { describeCriteria } from '../../src/search/criteria/describe-criteria.js';
@@ -40,7 +41,7 @@ test.each([
   ['ValueSet', 'url:below=http://a', 'url is below http://a'],
   ['Patient', 'gender=male&active=true,false', 'gender = male and (active = true or active = false)'],
 ])('%s?%s', (type, query, text) => {
-  expect(describeCriteria(parseSearch(type, query).criteria)).toBe(text);
+  expect(describeCriteria(parseSearch(R4, type, query).criteria)).toBe(text);
 });
 
 test.each([
@@ -48,7 +49,7 @@ test.each([
   ['gender ne male', 'gender != male'],
   ['not (gender eq male or active eq true)', 'not (gender = male or active = true)'],
 ])('_filter=%s', (filter, text) => {
-  expect(describeCriteria(parseFilter('Patient', filter))).toBe(text);
+  expect(describeCriteria(parseFilter(R4, 'Patient', filter))).toBe(text);
 });
 
 const A: Criteria = { kind: 'id', ids: ['a'] };

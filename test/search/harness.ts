@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { FhirError, type ErrorCode } from '../../src/fhir/error.js';
 import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
 import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
@@ -10,7 +11,7 @@ import { testValue } from '../../src/search/evaluate/test-value.js';
 
 /** The one test that a parameter with one plain value becomes. */
 export function testOf(type: string, name: string, value: string, options?: SearchOptions): ValueTest {
-  const criteria = parseParameter(type, name, [value], options);
+  const criteria = parseParameter(R4, type, name, [value], options);
   if (criteria.kind === 'match' || criteria.kind === 'last-updated') return criteria.test;
   throw new Error(`Expected one test, got criteria of kind ${criteria.kind}`);
 }

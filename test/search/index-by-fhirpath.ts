@@ -1,5 +1,5 @@
+import { R4 } from '../../src/fhir/r4.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
-import { searchParameters } from '../../src/fhir/definitions.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
 import { compileTypedFhirPath, type TypedValue } from '../../src/fhirpath/compile.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
@@ -9,8 +9,8 @@ import { IndexWriter } from '../../src/search/index/index-writer.js';
 
 /** The entries of a resource when every expression is evaluated by the FHIRPath library: what {@link indexEntries} must equal. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(elementsOf(resource));
-  for (const parameter of searchParameters(resource.resourceType).values()) {
+  const writer = new IndexWriter(R4, elementsOf(resource));
+  for (const parameter of R4.searchParameters(resource.resourceType).values()) {
     if (parameter.code === '_id' || parameter.code === '_lastUpdated') continue;
     if (parameter.components === undefined) {
       writer.begin(parameter.code, 0);
@@ -54,11 +54,11 @@ function baseType(parameter: SearchParameterDefinition, outer: TypedValue, resou
 }
 
 function addValues(values: readonly TypedValue[], type: SearchParameterType, writer: IndexWriter): void {
-  for (const { value, type: fhirType } of values) valueIndexer(type, fhirType)?.(value, writer);
+  for (const { value, type: fhirType } of values) valueIndexer(R4, type, fhirType)?.(value, writer);
 }
 
 function evaluate(expression: string, type: string | undefined, input: unknown, resource: JsonObject): TypedValue[] {
-  return compileTypedFhirPath(expression, type)(input, { resource });
+  return compileTypedFhirPath(R4, expression, type)(input, { resource });
 }
 
 /**
@@ -66,7 +66,7 @@ function evaluate(expression: string, type: string | undefined, input: unknown, 
  * not follow references to.
  */
 export function withoutBoundSystems(resource: AnyResource): IndexEntry[] {
-  const entries = withoutInside(indexEntries(resource));
+  const entries = withoutInside(indexEntries(R4, resource));
   return entries.filter((entry, index) => !isSystemTwin(entry, entries[index - 1]));
 }
 

@@ -1,6 +1,6 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resourceTypes } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { IndexEntry } from '../../src/search/index/index-entry.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
@@ -88,7 +88,7 @@ describe('token values', () => {
 
   it('leaves out what stores hold apart', () => {
     const resource = { resourceType: 'Slot', id: '1', meta: { lastUpdated: '2020-01-01T00:00:00Z' } };
-    expect(indexEntries(resource)).toEqual([]);
+    expect(indexEntries(R4, resource)).toEqual([]);
   });
 });
 
@@ -197,7 +197,7 @@ describe('number and quantity values', () => {
 
 describe('reference and uri values', () => {
   const subject = (value: object): IndexEntry[] =>
-    indexEntries({ resourceType: 'Observation', subject: value } as AnyResource);
+    indexEntries(R4, { resourceType: 'Observation', subject: value } as AnyResource);
 
   it('takes local references by type and id, whatever version they name', () => {
     expect(subject({ reference: 'Patient/1/_history/2' })).toEqual([
@@ -254,7 +254,7 @@ describe('reference and uri values', () => {
     const link = (parameter: string, group: number, to: number): IndexEntry => {
       return { parameter, group, value: { kind: 'number', low: to, high: to } };
     };
-    const inside = indexEntries(observation).filter(({ parameter }) => parameter.includes('#'));
+    const inside = indexEntries(R4, observation).filter(({ parameter }) => parameter.includes('#'));
     expect(inside.filter(({ value }) => value.kind === 'number')).toEqual([
       link('patient#Patient', 0, 1),
       link('subject#Patient', 0, 1),
@@ -352,7 +352,7 @@ describe('every resource', () => {
 
   it('has no entries for a type that FHIR does not know', () => {
     for (const resourceType of ['Nothing', '__proto__', 'constructor', 'HumanName']) {
-      expect(indexEntries({ resourceType })).toEqual([]);
+      expect(indexEntries(R4, { resourceType })).toEqual([]);
     }
   });
 
@@ -362,7 +362,7 @@ describe('every resource', () => {
       referenceSeq: { chromosome: { coding: [{ code: '1' }] } },
       variant: [{ start: 5, end: 6 }],
     });
-    expect(indexEntries(resource).length).toBeGreaterThan(0);
+    expect(indexEntries(R4, resource).length).toBeGreaterThan(0);
   });
 
   it('skips malformed elements and never throws', () => {
@@ -372,8 +372,8 @@ describe('every resource', () => {
       anyJson,
     );
     fc.assert(
-      fc.property(fc.constantFrom(...resourceTypes()), elements, (resourceType, body) => {
-        const entries = indexEntries({ ...body, resourceType });
+      fc.property(fc.constantFrom(...R4.resourceTypes), elements, (resourceType, body) => {
+        const entries = indexEntries(R4, { ...body, resourceType });
         for (const { value } of entries) {
           if (value.kind === 'date' || value.kind === 'number' || value.kind === 'quantity') {
             expect(Number.isFinite(value.low) && Number.isFinite(value.high) && value.low <= value.high).toBe(true);
@@ -385,16 +385,16 @@ describe('every resource', () => {
   });
 
   it('compiles the parameters of every type', () => {
-    for (const resourceType of resourceTypes()) expect(() => indexEntries({ resourceType })).not.toThrow();
+    for (const resourceType of R4.resourceTypes) expect(() => indexEntries(R4, { resourceType })).not.toThrow();
   });
 });
 
 function entriesOf(resource: object, parameter: string): IndexEntry[] {
-  return indexEntries(resource as AnyResource).filter((entry) => entry.parameter.startsWith(parameter));
+  return indexEntries(R4, resource as AnyResource).filter((entry) => entry.parameter.startsWith(parameter));
 }
 
 function valuesOf(resource: object, parameter: string): unknown[] {
-  return indexEntries(resource as AnyResource)
+  return indexEntries(R4, resource as AnyResource)
     .filter((entry) => entry.parameter === parameter)
     .map((entry) => entry.value);
 }

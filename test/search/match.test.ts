@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
@@ -77,7 +78,7 @@ describe('searches over a small world', () => {
     ['Observation', 'subject:Patient.gender:not=male', ['height', 'weight']],
     ['Observation', 'subject=http://x/Patient/ann', ['foreign']],
   ])('%s?%s', (type, query, ids) => {
-    expect(found(type, parseSearch(type, query).criteria)).toEqual(ids);
+    expect(found(type, parseSearch(R4, type, query).criteria)).toEqual(ids);
   });
 
   it.each<[string, string, readonly string[]]>([
@@ -93,7 +94,7 @@ describe('searches over a small world', () => {
     ['Observation', 'not (subject eq Patient/ann)', ['weight', 'dangling', 'foreign']],
     ['Observation', 'subject[family eq jones].general-practitioner.name sw e', ['weight']],
   ])('%s _filter %s', (type, filter, ids) => {
-    expect(found(type, parseFilter(type, filter))).toEqual(ids);
+    expect(found(type, parseFilter(R4, type, filter))).toEqual(ids);
   });
 });
 
@@ -114,7 +115,7 @@ describe('composites', () => {
     ['systolic$120||kg', false],
     ['diastolic$gt100,systolic$gt100', true],
   ])('component-code-value-quantity=%s: %s', (value, expected) => {
-    const { criteria } = parseSearch('Observation', { 'component-code-value-quantity': value });
+    const { criteria } = parseSearch(R4, 'Observation', { 'component-code-value-quantity': value });
     expect(matches(criteria, pressure, EMPTY_WORLD)).toBe(expected);
   });
 });
@@ -134,7 +135,7 @@ describe('_lastUpdated', () => {
     ['eb2020-05-01', false],
     ['ne2020', false],
   ])('%s: %s', (value, expected) => {
-    expect(matches(parseSearch('Patient', { _lastUpdated: value }).criteria, changed, EMPTY_WORLD)).toBe(expected);
+    expect(matches(parseSearch(R4, 'Patient', { _lastUpdated: value }).criteria, changed, EMPTY_WORLD)).toBe(expected);
   });
 });
 
@@ -148,7 +149,7 @@ describe('hostile input', () => {
   it('ends on references that run in circles', () => {
     const loop: SearchSubject = subject('Observation/loop', { 'has-member': [local('Observation/loop')] });
     const path = `${'has-member:Observation.'.repeat(8)}_id`;
-    const { criteria } = parseSearch('Observation', { [path]: 'loop' });
+    const { criteria } = parseSearch(R4, 'Observation', { [path]: 'loop' });
     expect(matches(criteria, loop, worldOf(loop))).toBe(true);
   });
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import { and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
@@ -51,8 +52,8 @@ describe('grammar', () => {
     ["family eq O'Hara", family('equals', 'ohara')],
     ["gender eq 'male'", male],
     ["active eq 'true' and gender eq 'male'", and([active, male])],
-    ["birthdate ge '2000-01-01'", parseFilter('Patient', 'birthdate ge 2000-01-01')],
-    ["organization eq 'Organization/1'", parseFilter('Patient', 'organization eq Organization/1')],
+    ["birthdate ge '2000-01-01'", parseFilter(R4, 'Patient', 'birthdate ge 2000-01-01')],
+    ["organization eq 'Organization/1'", parseFilter(R4, 'Patient', 'organization eq Organization/1')],
     ["_id eq '1'", { kind: 'id', ids: ['1'] }],
     ['family eq a,b', family('equals', 'a b')],
     ['(family eq abc)', family('equals', 'abc')],
@@ -62,7 +63,7 @@ describe('grammar', () => {
       { kind: 'match', parameter: 'identifier', test: { kind: 'token', system: 'http://mrn', code: '1' } },
     ],
   ])('%s', (text, criteria) => {
-    expect(parseFilter('Patient', text)).toEqual(criteria);
+    expect(parseFilter(R4, 'Patient', text)).toEqual(criteria);
   });
 
   it.each([
@@ -89,7 +90,7 @@ describe('grammar', () => {
     ['gender xx male', 0, 'Unknown operator "xx"'],
     ['active eq true and not (gender gt male)', 24, 'does not fit "gender" of type token'],
   ])('%j fails at offset %i', (text, offset, reason) => {
-    const { code, message, details } = refusal(() => parseFilter('Patient', text));
+    const { code, message, details } = refusal(() => parseFilter(R4, 'Patient', text));
     expect(code).toBe('invalid');
     expect(message).toContain(reason);
     expect(message).toContain(`(at offset ${offset} of "_filter")`);
@@ -106,12 +107,12 @@ describe('grammar', () => {
     ['a long value', `family eq "${'a'.repeat(50_000)}"`],
     ['a long chain', `${'link.'.repeat(1_000)}gender eq male`],
   ])('refuses too much of %s', (_what, text) => {
-    expect(refusal(() => parseFilter('Patient', text)).code).toBe('too-costly');
+    expect(refusal(() => parseFilter(R4, 'Patient', text)).code).toBe('too-costly');
   });
 
   it('reads long flat filters without nesting', () => {
     const text = Array(2_000).fill('gender eq male').join(' or ');
-    expect(depthOf(parseFilter('Patient', text))).toBe(2);
+    expect(depthOf(parseFilter(R4, 'Patient', text))).toBe(2);
   });
 });
 
@@ -202,7 +203,7 @@ describe('operators by type', () => {
       },
     ],
   ])('%s: %s', (type, text, criteria) => {
-    expect(parseFilter(type, text)).toEqual(criteria);
+    expect(parseFilter(R4, type, text)).toEqual(criteria);
   });
 
   it.each([
@@ -215,7 +216,7 @@ describe('operators by type', () => {
     ['Patient', 'birthdate co 2020-05'],
     ['Location', 'near eq 1|2'],
   ])('%s: %s is unsupported', (type, text) => {
-    expect(refusal(() => parseFilter(type, text)).code).toBe('unsupported');
+    expect(refusal(() => parseFilter(R4, type, text)).code).toBe('unsupported');
   });
 
   it.each([
@@ -232,25 +233,25 @@ describe('operators by type', () => {
     ['ValueSet', 'url in http://vs'],
     ['Patient', 'gender constructor male'],
   ])('%s: %s is invalid', (type, text) => {
-    expect(refusal(() => parseFilter(type, text)).code).toBe('invalid');
+    expect(refusal(() => parseFilter(R4, type, text)).code).toBe('invalid');
   });
 });
 
 describe('paths', () => {
   it('follows chains, with the target type named or not', () => {
     const chain = { kind: 'chain', parameter: 'subject', type: 'Patient', of: family('contains', 'pet') };
-    expect(parseFilter('Observation', 'subject:Patient.family co "pet"')).toEqual(chain);
-    expect(parseFilter('Observation', 'subject.family co "pet"')).toEqual(chain);
+    expect(parseFilter(R4, 'Observation', 'subject:Patient.family co "pet"')).toEqual(chain);
+    expect(parseFilter(R4, 'Observation', 'subject.family co "pet"')).toEqual(chain);
   });
 
   it('follows _has', () => {
-    expect(parseFilter('Patient', 'gender eq male and _has:Observation:patient:code eq x')).toEqual(
+    expect(parseFilter(R4, 'Patient', 'gender eq male and _has:Observation:patient:code eq x')).toEqual(
       and([male, { kind: 'has', type: 'Observation', parameter: 'patient', of: token('code', 'x') }]),
     );
   });
 
   it('holds the filter in brackets and the rest of the path against one and the same resource', () => {
-    expect(parseFilter('Observation', 'subject[gender eq male or gender eq female].family co "pet"')).toEqual({
+    expect(parseFilter(R4, 'Observation', 'subject[gender eq male or gender eq female].family co "pet"')).toEqual({
       kind: 'chain',
       parameter: 'subject',
       type: 'Patient',
@@ -259,7 +260,7 @@ describe('paths', () => {
   });
 
   it('reads the groups that the specification adds as composites', () => {
-    expect(parseFilter('Group', 'characteristic[code eq gender].value eq mixed')).toEqual({
+    expect(parseFilter(R4, 'Group', 'characteristic[code eq gender].value eq mixed')).toEqual({
       kind: 'composite',
       parameter: 'characteristic-value',
       tests: [
@@ -267,9 +268,9 @@ describe('paths', () => {
         { kind: 'token', code: 'mixed' },
       ],
     });
-    expect(refusal(() => parseFilter('Group', 'characteristic[code eq a].code eq b')).code).toBe('invalid');
-    expect(refusal(() => parseFilter('Group', 'characteristic[kind eq a].value eq b')).code).toBe('invalid');
-    expect(refusal(() => parseFilter('Group', 'characteristic[code eq a or code eq b].value eq c')).code).toBe(
+    expect(refusal(() => parseFilter(R4, 'Group', 'characteristic[code eq a].code eq b')).code).toBe('invalid');
+    expect(refusal(() => parseFilter(R4, 'Group', 'characteristic[kind eq a].value eq b')).code).toBe('invalid');
+    expect(refusal(() => parseFilter(R4, 'Group', 'characteristic[code eq a or code eq b].value eq c')).code).toBe(
       'unsupported',
     );
   });

@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
@@ -11,31 +12,31 @@ const token = (parameter: string, code: string): Criteria => ({
 
 describe('values', () => {
   it('joins commas and several values by or', () => {
-    expect(parseParameter('Patient', 'gender', ['male,female', 'other'])).toEqual({
+    expect(parseParameter(R4, 'Patient', 'gender', ['male,female', 'other'])).toEqual({
       kind: 'or',
       of: [token('gender', 'male'), token('gender', 'female'), token('gender', 'other')],
     });
   });
 
   it('takes an escaped comma as part of the value', () => {
-    expect(parseParameter('Patient', 'gender', ['a\\,b'])).toEqual(token('gender', 'a,b'));
+    expect(parseParameter(R4, 'Patient', 'gender', ['a\\,b'])).toEqual(token('gender', 'a,b'));
   });
 
   it('matches nothing when there is no value to match', () => {
-    expect(parseParameter('Patient', 'gender', [])).toEqual({ kind: 'none' });
+    expect(parseParameter(R4, 'Patient', 'gender', [])).toEqual({ kind: 'none' });
   });
 
   it('reads ids and the time of the last change as criteria of their own', () => {
-    expect(parseParameter('Patient', '_id', ['a,b', 'c'])).toEqual({ kind: 'id', ids: ['a', 'b', 'c'] });
-    expect(parseParameter('Patient', '_id:not', ['a'])).toEqual({ kind: 'not', of: { kind: 'id', ids: ['a'] } });
-    expect(parseParameter('Patient', '_lastUpdated', ['ge1970'])).toEqual({
+    expect(parseParameter(R4, 'Patient', '_id', ['a,b', 'c'])).toEqual({ kind: 'id', ids: ['a', 'b', 'c'] });
+    expect(parseParameter(R4, 'Patient', '_id:not', ['a'])).toEqual({ kind: 'not', of: { kind: 'id', ids: ['a'] } });
+    expect(parseParameter(R4, 'Patient', '_lastUpdated', ['ge1970'])).toEqual({
       kind: 'last-updated',
       test: { kind: 'date', prefix: 'ge', low: 0, high: Date.parse('1971-01-01') },
     });
   });
 
   it('reads composites component by component, escapes included', () => {
-    expect(parseParameter('Observation', 'code-value-quantity', ['http://loinc.org|a\\$b$gt5.4||mg'])).toEqual({
+    expect(parseParameter(R4, 'Observation', 'code-value-quantity', ['http://loinc.org|a\\$b$gt5.4||mg'])).toEqual({
       kind: 'composite',
       parameter: 'code-value-quantity',
       tests: [
@@ -46,7 +47,7 @@ describe('values', () => {
   });
 
   it('takes the version of a canonical url as a search on the version', () => {
-    expect(parseParameter('ValueSet', 'url', ['http://a/v|2'])).toEqual({
+    expect(parseParameter(R4, 'ValueSet', 'url', ['http://a/v|2'])).toEqual({
       kind: 'and',
       of: [
         { kind: 'match', parameter: 'url', test: { kind: 'uri', comparator: 'equals', value: 'http://a/v' } },
@@ -56,9 +57,9 @@ describe('values', () => {
   });
 
   it('refuses more values than allowed, naming both numbers', () => {
-    expect(parseParameter('Patient', 'gender', [Array(1_000).fill('a').join()])).toMatchObject({ kind: 'or' });
+    expect(parseParameter(R4, 'Patient', 'gender', [Array(1_000).fill('a').join()])).toMatchObject({ kind: 'or' });
     const { code, message, details } = refusal(() =>
-      parseParameter('Patient', 'gender', [Array(1_001).fill('a').join()]),
+      parseParameter(R4, 'Patient', 'gender', [Array(1_001).fill('a').join()]),
     );
     expect(code).toBe('too-costly');
     expect(message).toContain('At most 1000 values');
@@ -67,13 +68,13 @@ describe('values', () => {
   });
 
   it('refuses an overlong value', () => {
-    expect(refusal(() => parseParameter('Patient', 'family', ['a'.repeat(10_001)])).code).toBe('too-costly');
+    expect(refusal(() => parseParameter(R4, 'Patient', 'family', ['a'.repeat(10_001)])).code).toBe('too-costly');
   });
 });
 
 describe('modifiers', () => {
   it('negates the whole of :not, resources without value included', () => {
-    expect(parseParameter('Patient', 'gender:not', ['male,female'])).toEqual({
+    expect(parseParameter(R4, 'Patient', 'gender:not', ['male,female'])).toEqual({
       kind: 'not',
       of: { kind: 'or', of: [token('gender', 'male'), token('gender', 'female')] },
     });
@@ -81,14 +82,14 @@ describe('modifiers', () => {
 
   it('asks for presence with :missing', () => {
     const missing = { kind: 'missing', parameter: 'gender', missing: true };
-    expect(parseParameter('Patient', 'gender:missing', ['true'])).toEqual(missing);
-    expect(parseParameter('Patient', 'gender:missing', ['false'])).toEqual({ ...missing, missing: false });
-    expect(parseParameter('Patient', '_id:missing', ['false'])).toEqual({ kind: 'all' });
-    expect(parseParameter('Patient', '_lastUpdated:missing', ['true'])).toEqual({ kind: 'none' });
+    expect(parseParameter(R4, 'Patient', 'gender:missing', ['true'])).toEqual(missing);
+    expect(parseParameter(R4, 'Patient', 'gender:missing', ['false'])).toEqual({ ...missing, missing: false });
+    expect(parseParameter(R4, 'Patient', '_id:missing', ['false'])).toEqual({ kind: 'all' });
+    expect(parseParameter(R4, 'Patient', '_lastUpdated:missing', ['true'])).toEqual({ kind: 'none' });
   });
 
   it('counts a reference by identifier, to a contained resource or by display as present', () => {
-    expect(parseParameter('Observation', 'subject:missing', ['true'])).toEqual({
+    expect(parseParameter(R4, 'Observation', 'subject:missing', ['true'])).toEqual({
       kind: 'and',
       of: [
         { kind: 'missing', parameter: 'subject', missing: true },
@@ -99,23 +100,23 @@ describe('modifiers', () => {
   });
 
   it('searches an identifier together with its type', () => {
-    expect(parseParameter('Patient', 'identifier:of-type', ['http://types|MR|12\\|3'])).toEqual({
+    expect(parseParameter(R4, 'Patient', 'identifier:of-type', ['http://types|MR|12\\|3'])).toEqual({
       kind: 'match',
       parameter: 'identifier:of-type',
       test: { kind: 'token', system: 'http://types', code: 'MR|12|3' },
     });
     for (const value of ['MR|12', 'http://types|MR', '|MR|12', 'http://types||12', 'http://types|MR|', 'a|b|c|d']) {
-      expect(refusal(() => parseParameter('Patient', 'identifier:of-type', [value])).message).toContain(
+      expect(refusal(() => parseParameter(R4, 'Patient', 'identifier:of-type', [value])).message).toContain(
         'system|code|value',
       );
     }
-    expect(refusal(() => parseParameter('Observation', 'code:of-type', ['a|b|c'])).message).toContain(
+    expect(refusal(() => parseParameter(R4, 'Observation', 'code:of-type', ['a|b|c'])).message).toContain(
       'takes ":missing", ":not" or ":text"',
     );
   });
 
   it('searches the identifier of a reference as a token', () => {
-    expect(parseParameter('Observation', 'subject:identifier', ['http://mrn|1'])).toEqual({
+    expect(parseParameter(R4, 'Observation', 'subject:identifier', ['http://mrn|1'])).toEqual({
       kind: 'match',
       parameter: 'subject:identifier',
       test: { kind: 'token', system: 'http://mrn', code: '1' },
@@ -132,7 +133,7 @@ describe('modifiers', () => {
     ['Location', 'near'],
     ['Patient', '_text'],
   ])('%s %s is unsupported', (type, name) => {
-    expect(refusal(() => parseParameter(type, name, ['x'])).code).toBe('unsupported');
+    expect(refusal(() => parseParameter(R4, type, name, ['x'])).code).toBe('unsupported');
   });
 
   it.each([
@@ -146,13 +147,13 @@ describe('modifiers', () => {
     ['Patient', 'gender:constructor', '":missing", ":not" or ":text"'],
     ['Patient', 'gender:', '":missing", ":not" or ":text"'],
   ])('%s %s is invalid, and the message names what fits', (type, name, fitting) => {
-    const { code, message } = refusal(() => parseParameter(type, name, ['x']));
+    const { code, message } = refusal(() => parseParameter(R4, type, name, ['x']));
     expect(code).toBe('invalid');
     expect(message).toContain(`takes ${fitting}`);
   });
 
   it('refuses a target type that the parameter cannot point to', () => {
-    const { code, message } = refusal(() => parseParameter('Observation', 'subject:Practitioner', ['1']));
+    const { code, message } = refusal(() => parseParameter(R4, 'Observation', 'subject:Practitioner', ['1']));
     expect(code).toBe('invalid');
     expect(message).toContain('Device, Group, Location or Patient');
   });
@@ -162,14 +163,14 @@ describe('without modifiers', () => {
   it.each(['family:exact', 'subject.name', 'subject:Patient.name', '_has:Observation:patient:code', '_has'])(
     'refuses %s',
     (name) => {
-      const { code, message } = refusal(() => parseParameter('Patient', name, ['x'], { modifiers: false }));
+      const { code, message } = refusal(() => parseParameter(R4, 'Patient', name, ['x'], { modifiers: false }));
       expect(code).toBe('invalid');
       expect(message).toContain('not supported here');
     },
   );
 
   it('still reads plain parameters', () => {
-    expect(parseParameter('Patient', 'gender', ['male'], { modifiers: false })).toEqual(token('gender', 'male'));
+    expect(parseParameter(R4, 'Patient', 'gender', ['male'], { modifiers: false })).toEqual(token('gender', 'male'));
   });
 });
 
@@ -184,7 +185,7 @@ describe('unknown names', () => {
     ['Patien', 'name', 'Unknown resource type "Patien". Did you mean "Patient"?'],
     ['__proto__', 'name', 'Unknown resource type "__proto__".'],
   ])('%s %s', (type, name, beginning) => {
-    const { code, message } = refusal(() => parseParameter(type, name, ['x']));
+    const { code, message } = refusal(() => parseParameter(R4, type, name, ['x']));
     expect(code).toBe('invalid');
     expect(message.startsWith(beginning)).toBe(true);
   });
@@ -198,7 +199,7 @@ describe('chains', () => {
   });
 
   it('follows a reference to the type named', () => {
-    expect(parseParameter('Observation', 'subject:Patient.name', ['Eve'])).toEqual({
+    expect(parseParameter(R4, 'Observation', 'subject:Patient.name', ['Eve'])).toEqual({
       kind: 'chain',
       parameter: 'subject',
       type: 'Patient',
@@ -207,7 +208,7 @@ describe('chains', () => {
   });
 
   it('tries every target type that has the parameter', () => {
-    expect(parseParameter('Observation', 'subject.name', ['Eve'])).toEqual({
+    expect(parseParameter(R4, 'Observation', 'subject.name', ['Eve'])).toEqual({
       kind: 'or',
       // A Device is found by "device-name".
       of: ['Group', 'Location', 'Patient'].map((type) => ({
@@ -220,7 +221,7 @@ describe('chains', () => {
   });
 
   it('takes several levels and a modifier at the end', () => {
-    expect(parseParameter('DiagnosticReport', 'result.subject:Patient.family:exact', ['Eve'])).toEqual({
+    expect(parseParameter(R4, 'DiagnosticReport', 'result.subject:Patient.family:exact', ['Eve'])).toEqual({
       kind: 'chain',
       parameter: 'result',
       type: 'Observation',
@@ -234,7 +235,9 @@ describe('chains', () => {
   });
 
   it('follows references backwards with _has, nested too', () => {
-    expect(parseParameter('Patient', '_has:Observation:patient:_has:AuditEvent:entity:agent-name', ['Eve'])).toEqual({
+    expect(
+      parseParameter(R4, 'Patient', '_has:Observation:patient:_has:AuditEvent:entity:agent-name', ['Eve']),
+    ).toEqual({
       kind: 'has',
       type: 'Observation',
       parameter: 'patient',
@@ -252,11 +255,11 @@ describe('chains', () => {
   });
 
   it('goes on from _has by a chain, and from a chain by _has', () => {
-    expect(parseParameter('Patient', '_has:Observation:patient:encounter.status', ['planned'])).toMatchObject({
+    expect(parseParameter(R4, 'Patient', '_has:Observation:patient:encounter.status', ['planned'])).toMatchObject({
       kind: 'has',
       of: { kind: 'chain', type: 'Encounter', of: token('status', 'planned') },
     });
-    expect(parseParameter('Encounter', 'subject:Patient._has:Observation:patient:code', ['x'])).toMatchObject({
+    expect(parseParameter(R4, 'Encounter', 'subject:Patient._has:Observation:patient:code', ['x'])).toMatchObject({
       kind: 'chain',
       of: { kind: 'has', type: 'Observation', of: token('code', 'x') },
     });
@@ -280,24 +283,26 @@ describe('chains', () => {
     ['Observation', 'subject.', 'Unknown search parameter ""'],
     ['Observation', '.name', 'Unknown search parameter ""'],
   ])('%s %s is invalid', (type, path, reason) => {
-    const { code, message } = refusal(() => parseParameter(type, path, ['x']));
+    const { code, message } = refusal(() => parseParameter(R4, type, path, ['x']));
     expect(code).toBe('invalid');
     expect(message).toContain(reason);
   });
 
   it('reports a malformed value rather than the types that lack the parameter', () => {
-    const { code, message } = refusal(() => parseParameter('Observation', 'subject.birthdate', ['x']));
+    const { code, message } = refusal(() => parseParameter(R4, 'Observation', 'subject.birthdate', ['x']));
     expect(code).toBe('invalid');
     expect(message).toContain('takes a date');
   });
 
   it('bounds the length of chains and what they fan out to', () => {
-    const long = refusal(() => parseParameter('Encounter', `${'part-of.'.repeat(9)}status`, ['planned']));
+    const long = refusal(() => parseParameter(R4, 'Encounter', `${'part-of.'.repeat(9)}status`, ['planned']));
     expect(long).toMatchObject({ code: 'too-costly', details: { max: 8, value: 9 } });
-    expect(parseParameter('Encounter', `${'part-of.'.repeat(8)}status`, ['planned'])).toMatchObject({ kind: 'chain' });
+    expect(parseParameter(R4, 'Encounter', `${'part-of.'.repeat(8)}status`, ['planned'])).toMatchObject({
+      kind: 'chain',
+    });
     // Two types of order have a requester, which may be of six types: 12 × 900 comparisons.
     const many = [Array(900).fill('a').join()];
-    const wide = refusal(() => parseParameter('DiagnosticReport', 'based-on.requester.identifier', many));
+    const wide = refusal(() => parseParameter(R4, 'DiagnosticReport', 'based-on.requester.identifier', many));
     expect(wide.code).toBe('too-costly');
   });
 });

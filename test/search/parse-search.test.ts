@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
@@ -13,7 +14,7 @@ const language = (code: string): Criteria => token('language', code);
 
 describe('parseSearch', () => {
   it('reads repetition as and, commas as or', () => {
-    expect(parseSearch('Patient', 'language=FR,NL&language=EN')).toEqual({
+    expect(parseSearch(R4, 'Patient', 'language=FR,NL&language=EN')).toEqual({
       criteria: { kind: 'and', of: [{ kind: 'or', of: [language('FR'), language('NL')] }, language('EN')] },
     });
   });
@@ -23,20 +24,20 @@ describe('parseSearch', () => {
       criteria: { kind: 'and', of: [token('gender', 'male'), language('EN'), language('FR')] },
       count: 5,
     };
-    expect(parseSearch('Patient', '?gender=male&language=EN&language=FR&_count=5')).toEqual(expected);
+    expect(parseSearch(R4, 'Patient', '?gender=male&language=EN&language=FR&_count=5')).toEqual(expected);
     const parameters = new URLSearchParams('gender=male&language=EN&language=FR&_count=5');
-    expect(parseSearch('Patient', parameters)).toEqual(expected);
+    expect(parseSearch(R4, 'Patient', parameters)).toEqual(expected);
     const object = { gender: 'male', language: ['EN', 'FR'], _count: '5', name: undefined };
-    expect(parseSearch('Patient', object)).toEqual(expected);
+    expect(parseSearch(R4, 'Patient', object)).toEqual(expected);
   });
 
   it('finds everything when nothing is asked', () => {
-    expect(parseSearch('Patient', '')).toEqual({ criteria: { kind: 'all' } });
+    expect(parseSearch(R4, 'Patient', '')).toEqual({ criteria: { kind: 'all' } });
   });
 
   it('reads what steers the result', () => {
     const query = '_sort=-birthdate&_sort=family,_id&_count=20&_offset=40&_total=accurate&_summary=count';
-    expect(parseSearch('Patient', query)).toEqual({
+    expect(parseSearch(R4, 'Patient', query)).toEqual({
       criteria: { kind: 'all' },
       sort: [
         { parameter: 'birthdate', descending: true },
@@ -48,17 +49,17 @@ describe('parseSearch', () => {
       total: 'accurate',
       summaryCount: true,
     });
-    expect(parseSearch('Patient', '_count=0&_summary=false')).toEqual({ criteria: { kind: 'all' }, count: 0 });
+    expect(parseSearch(R4, 'Patient', '_count=0&_summary=false')).toEqual({ criteria: { kind: 'all' }, count: 0 });
   });
 
   it('joins _filter and plain parameters by and', () => {
-    expect(parseSearch('Patient', { _filter: ['gender eq male', 'language eq EN'], active: 'true' })).toEqual({
+    expect(parseSearch(R4, 'Patient', { _filter: ['gender eq male', 'language eq EN'], active: 'true' })).toEqual({
       criteria: { kind: 'and', of: [token('gender', 'male'), language('EN'), token('active', 'true')] },
     });
   });
 
   it('passes over what says how the host answers', () => {
-    expect(parseSearch('Patient', 'gender=male&_format=json&_pretty=true&_format=xml')).toEqual({
+    expect(parseSearch(R4, 'Patient', 'gender=male&_format=json&_pretty=true&_format=xml')).toEqual({
       criteria: token('gender', 'male'),
     });
   });
@@ -72,7 +73,7 @@ describe('parseSearch', () => {
     '_text=a',
     '_list=1',
   ])('%s is unsupported', (query) => {
-    const { code, message } = refusal(() => parseSearch('Patient', query));
+    const { code, message } = refusal(() => parseSearch(R4, 'Patient', query));
     expect(code).toBe('unsupported');
     expect(message).toContain(query.split(/[=:]/, 1)[0]);
   });
@@ -94,13 +95,13 @@ describe('parseSearch', () => {
     '_filter=',
     'family=',
   ])('%s is invalid', (query) => {
-    expect(refusal(() => parseSearch('Patient', query)).code).toBe('invalid');
+    expect(refusal(() => parseSearch(R4, 'Patient', query)).code).toBe('invalid');
   });
 
   it('bounds the comparisons of a whole search', () => {
     const values = Array(1_000).fill('a').join();
     const query = Array(11).fill(`gender=${values}`).join('&');
-    expect(refusal(() => parseSearch('Patient', query))).toMatchObject({
+    expect(refusal(() => parseSearch(R4, 'Patient', query))).toMatchObject({
       code: 'too-costly',
       details: { max: 10_000, value: 11_000 },
     });
@@ -109,7 +110,7 @@ describe('parseSearch', () => {
 
 describe('parseSort', () => {
   it('reads keys in order, a minus descends', () => {
-    expect(parseSort('Observation', ['-date,code', '_lastUpdated'])).toEqual([
+    expect(parseSort(R4, 'Observation', ['-date,code', '_lastUpdated'])).toEqual([
       { parameter: 'date', descending: true },
       { parameter: 'code', descending: false },
       { parameter: '_lastUpdated', descending: false },
@@ -117,7 +118,7 @@ describe('parseSort', () => {
   });
 
   it('keeps the first of repeated keys', () => {
-    expect(parseSort('Patient', ['family,-family,gender'])).toEqual([
+    expect(parseSort(R4, 'Patient', ['family,-family,gender'])).toEqual([
       { parameter: 'family', descending: false },
       { parameter: 'gender', descending: false },
     ]);
@@ -132,11 +133,11 @@ describe('parseSort', () => {
     ['Patient', '--family', 'invalid'],
     ['Patient', 'constructor', 'invalid'],
   ] as const)('%s by %s is %s', (type, text, code) => {
-    expect(refusal(() => parseSort(type, [text])).code).toBe(code);
+    expect(refusal(() => parseSort(R4, type, [text])).code).toBe(code);
   });
 
   it('does not work through millions of keys', () => {
-    expect(parseSort('Patient', [Array(1_000_000).fill('family').join()])).toEqual([
+    expect(parseSort(R4, 'Patient', [Array(1_000_000).fill('family').join()])).toEqual([
       { parameter: 'family', descending: false },
     ]);
   });

@@ -1,6 +1,6 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { searchParameters } from '../../src/fhir/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/criteria.js';
 import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/escapes.js';
@@ -158,7 +158,9 @@ describe('any text', () => {
     }
   };
   const type = fc.constantFrom(...TYPES);
-  const typeAndCode = type.chain((one) => fc.tuple(fc.constant(one), fc.constantFrom(...searchParameters(one).keys())));
+  const typeAndCode = type.chain((one) =>
+    fc.tuple(fc.constant(one), fc.constantFrom(...R4.searchParameters(one).keys())),
+  );
   const piece = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 12 }),
     fc.constantFrom(
@@ -170,14 +172,14 @@ describe('any text', () => {
 
   it('as a name', () => {
     fc.assert(
-      fc.property(type, soup, (one, name) => parses(() => parseParameter(one, name, ['x']))),
+      fc.property(type, soup, (one, name) => parses(() => parseParameter(R4, one, name, ['x']))),
       { numRuns: cases(500, 200) },
     );
   });
 
   it('as a value of every parameter', () => {
     fc.assert(
-      fc.property(typeAndCode, soup, ([one, code], value) => parses(() => parseParameter(one, code, [value]))),
+      fc.property(typeAndCode, soup, ([one, code], value) => parses(() => parseParameter(R4, one, code, [value]))),
       { numRuns: cases(1_000, 300) },
     );
   });
@@ -185,7 +187,7 @@ describe('any text', () => {
   it('with a modifier', () => {
     fc.assert(
       fc.property(typeAndCode, piece, soup, ([one, code], modifier, value) =>
-        parses(() => parseParameter(one, `${code}:${modifier}`, [value])),
+        parses(() => parseParameter(R4, one, `${code}:${modifier}`, [value])),
       ),
       { numRuns: cases(500, 200) },
     );
@@ -193,7 +195,7 @@ describe('any text', () => {
 
   it('as a filter', () => {
     fc.assert(
-      fc.property(type, soup, (one, text) => parses(() => parseFilter(one, text))),
+      fc.property(type, soup, (one, text) => parses(() => parseFilter(R4, one, text))),
       { numRuns: cases(1_000, 300) },
     );
   });
@@ -202,34 +204,34 @@ describe('any text', () => {
     const operator = fc.constantFrom('eq', 'ne', 'co', 'sw', 'gt', 'ap', 'po', 'pr', 're', 'in', 'ss');
     fc.assert(
       fc.property(typeAndCode, operator, soup, ([one, code], op, value) =>
-        parses(() => parseFilter(one, `${code} ${op} ${JSON.stringify(value)}`)),
+        parses(() => parseFilter(R4, one, `${code} ${op} ${JSON.stringify(value)}`)),
       ),
       { numRuns: cases(1_000, 300) },
     );
   });
 
   it('as a sort', () => {
-    fc.assert(fc.property(type, soup, (one, text) => parses(() => parseSort(one, [text]))));
+    fc.assert(fc.property(type, soup, (one, text) => parses(() => parseSort(R4, one, [text]))));
   });
 
   it('as a query', () => {
     fc.assert(
-      fc.property(type, soup, (one, text) => parses(() => parseSearch(one, text))),
+      fc.property(type, soup, (one, text) => parses(() => parseSearch(R4, one, text))),
       { numRuns: cases(500, 200) },
     );
   });
 
   it.each([
-    ['a name', (text: string) => parseParameter('Patient', text, ['x'])],
-    ['a value', (text: string) => parseParameter('Patient', 'family', [text])],
-    ['a token', (text: string) => parseParameter('Observation', 'code', [text])],
-    ['a number', (text: string) => parseParameter('RiskAssessment', 'probability', [text])],
-    ['a quantity', (text: string) => parseParameter('Observation', 'value-quantity', [text])],
-    ['a date', (text: string) => parseParameter('Patient', 'birthdate', [text])],
-    ['a reference', (text: string) => parseParameter('Observation', 'subject', [text])],
-    ['a filter', (text: string) => parseFilter('Patient', text)],
-    ['a sort', (text: string) => parseSort('Patient', [text])],
-    ['a query', (text: string) => parseSearch('Patient', text)],
+    ['a name', (text: string) => parseParameter(R4, 'Patient', text, ['x'])],
+    ['a value', (text: string) => parseParameter(R4, 'Patient', 'family', [text])],
+    ['a token', (text: string) => parseParameter(R4, 'Observation', 'code', [text])],
+    ['a number', (text: string) => parseParameter(R4, 'RiskAssessment', 'probability', [text])],
+    ['a quantity', (text: string) => parseParameter(R4, 'Observation', 'value-quantity', [text])],
+    ['a date', (text: string) => parseParameter(R4, 'Patient', 'birthdate', [text])],
+    ['a reference', (text: string) => parseParameter(R4, 'Observation', 'subject', [text])],
+    ['a filter', (text: string) => parseFilter(R4, 'Patient', text)],
+    ['a sort', (text: string) => parseSort(R4, 'Patient', [text])],
+    ['a query', (text: string) => parseSearch(R4, 'Patient', text)],
   ])('of a megabyte as %s', (_what, parse) => {
     for (const unit of ['a', '1', '(', '\\', ',', '|', '$', '.', ':', '_has:', '"', ' ', '-', 'not (', 'name.', 'é']) {
       parses(() => parse(unit.repeat(Math.ceil(1_000_000 / unit.length))));
@@ -237,7 +239,7 @@ describe('any text', () => {
   });
 
   it('of a filter string at the longest', () => {
-    parses(() => parseFilter('Patient', `family eq "${'\\"'.repeat(49_000)}"`));
-    parses(() => parseFilter('Patient', `family eq "${'\\"'.repeat(49_000)}`));
+    parses(() => parseFilter(R4, 'Patient', `family eq "${'\\"'.repeat(49_000)}"`));
+    parses(() => parseFilter(R4, 'Patient', `family eq "${'\\"'.repeat(49_000)}`));
   });
 });

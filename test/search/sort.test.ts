@@ -1,3 +1,4 @@
+import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexValue } from '../../src/search/index/index-entry.js';
@@ -34,14 +35,14 @@ describe('compareSubjects', () => {
       ['c', 'a', 'b', 'd', 'B'],
     ],
   ])('by %j', (texts, expected) => {
-    expect(ids(people.toSorted(compareSubjects(parseSort('Patient', texts))))).toEqual(expected);
+    expect(ids(people.toSorted(compareSubjects(parseSort(R4, 'Patient', texts))))).toEqual(expected);
   });
 
   it('orders by the time of the last change', () => {
     const old = subject('Patient/a-old', {}, [], 1);
     const fresh = subject('Patient/b-fresh', {}, [], 2);
     const by = (key: string): readonly string[] =>
-      ids([old, fresh].toSorted(compareSubjects(parseSort('Patient', [key]))));
+      ids([old, fresh].toSorted(compareSubjects(parseSort(R4, 'Patient', [key]))));
     expect(by('-_lastUpdated')).toEqual(['b-fresh', 'a-old']);
     expect(by('_lastUpdated')).toEqual(['a-old', 'b-fresh']);
   });
@@ -59,7 +60,7 @@ describe('compareSubjects', () => {
     );
     const sort = fc
       .constantFrom('birthdate', '-birthdate', 'family,-birthdate', '-family')
-      .map((key) => parseSort('Patient', [key]));
+      .map((key) => parseSort(R4, 'Patient', [key]));
     fc.assert(
       fc.property(sort, some, some, some, (keys, a, b, c) => {
         const compare = compareSubjects(keys);
@@ -76,7 +77,7 @@ describe('compareToPosition', () => {
   it.each([['_id'], ['_id,birthdate'], ['-_id,-birthdate,family']])(
     'by %s finds a resource where it stood, whatever its other values are now',
     (text) => {
-      const sort = parseSort('Patient', [text]);
+      const sort = parseSort(R4, 'Patient', [text]);
       const compare = compareToPosition(sort, positionOf(was, sort));
       for (const birthdate of [[], [date(1)], [date(2)], [date(3)]]) {
         expect(compare(subject('Patient/b', { birthdate }))).toBe(0);
@@ -96,7 +97,7 @@ describe('compareToPosition', () => {
       fc.property(key, some, some, (text, one, other) => {
         // Two states of one resource are no two resources.
         fc.pre(one.id !== other.id);
-        const sort = parseSort('Patient', [text]);
+        const sort = parseSort(R4, 'Patient', [text]);
         const order = compareToPosition(sort, positionOf(other, sort))(one);
         expect(Math.sign(order)).toBe(Math.sign(compareSubjects(sort)(one, other)));
       }),

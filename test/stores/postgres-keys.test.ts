@@ -1,11 +1,11 @@
+import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
-import { resourceTypes, searchParameters } from '../../src/fhir/definitions.js';
 import { arrayText } from '../../src/stores/postgres/array.js';
 import { parameterKey, projectKey, resourceKey } from '../../src/stores/postgres/keys.js';
 
 test('no two search parameters share a key', () => {
-  const names = resourceTypes().flatMap((type) =>
-    [...searchParameters(type).values()].flatMap(({ code, components = [] }) => [
+  const names = R4.resourceTypes.flatMap((type) =>
+    [...R4.searchParameters(type).values()].flatMap(({ code, components = [] }) => [
       [type, code],
       [type, `${code}:identifier`],
       ...components.map((_, index) => [type, `${code}$${index}`]),

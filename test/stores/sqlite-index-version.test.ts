@@ -1,8 +1,8 @@
+import { R4 } from '../../src/fhir/r4.js';
 import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { resourceTypes, searchParameters } from '../../src/fhir/definitions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { INDEX_TABLES } from '../../src/stores/sql/index-tables.js';
 import { INDEX_VERSION } from '../../src/search/index/index-version.js';
@@ -30,9 +30,9 @@ test('what is extracted from resources is what INDEX_VERSION stands for', async 
 
 /** Every search parameter, and what it is taken from. */
 function definitions(): unknown {
-  return resourceTypes().map((type) => [
+  return R4.resourceTypes.map((type) => [
     type,
-    [...searchParameters(type).values()].map(({ code, ...rest }) => [code, rest]),
+    [...R4.searchParameters(type).values()].map(({ code, ...rest }) => [code, rest]),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
 import { insideSubjects } from '../../search/evaluate/inside-subject.js';
@@ -8,6 +9,7 @@ import type { Overlay } from './overlay.js';
 
 /** Where the chains of criteria lead. */
 export interface ChainScope {
+  readonly model: FhirModel;
   /** The project whose stored resources they reach. */
   readonly project: string;
   readonly overlay: Overlay;
@@ -20,7 +22,7 @@ export interface ChainScope {
  * writes.
  */
 export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
-  const subject = createSubject(resource, resource.meta?.lastUpdated ?? scope.now);
+  const subject = createSubject(scope.model, resource, resource.meta?.lastUpdated ?? scope.now);
   return isLocal(criteria) ? matches(criteria, subject, EMPTY_WORLD) : yield* holds(criteria, subject, scope);
 }
 

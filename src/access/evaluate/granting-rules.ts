@@ -45,7 +45,8 @@ export async function grantsOf<Row extends StoredResource>(
       if (searched !== undefined) return searched.get(row.resource.id!)?.versionId === row.versionId;
       if (!isLocal(rule.criteria)) return false;
       let subject = subjects.get(row);
-      if (subject === undefined) subjects.set(row, (subject = createSubject(row.resource, row.lastUpdated)));
+      if (subject === undefined)
+        subjects.set(row, (subject = createSubject(store.model, row.resource, row.lastUpdated)));
       return matches(rule.criteria, subject, EMPTY_WORLD);
     };
     return { row, rules: rules.filter(grants) };

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
 
@@ -15,10 +16,10 @@ export interface Overlay {
 export const NO_OVERLAY: Overlay = { find: () => undefined, subjects: () => [], replaced: () => [] };
 
 /** The overlay with one resource more, which counts as it is given, whatever the commit or the store say of it. */
-export function overlaidWith(overlay: Overlay, resource: AnyResource, now: number): Overlay {
+export function overlaidWith(model: FhirModel, overlay: Overlay, resource: AnyResource, now: number): Overlay {
   const { resourceType: type, id = '' } = resource;
   let subject: SearchSubject | undefined;
-  const own = (): SearchSubject => (subject ??= createSubject(resource, now));
+  const own = (): SearchSubject => (subject ??= createSubject(model, resource, now));
   return {
     find: (otherType, otherId) => (otherType === type && otherId === id ? own() : overlay.find(otherType, otherId)),
     *subjects(otherType) {

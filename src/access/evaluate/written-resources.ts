@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { Overlay } from './overlay.js';
@@ -16,8 +17,8 @@ export class WrittenResources implements Overlay {
   ) {}
 
   /** @param now the time at which the commit counts as written, in milliseconds since 1970 */
-  static none(now: number): WrittenResources {
-    return new WrittenResources(new Log(now), 0);
+  static none(model: FhirModel, now: number): WrittenResources {
+    return new WrittenResources(new Log(model, now), 0);
   }
 
   get isEmpty(): boolean {
@@ -73,6 +74,7 @@ class Written {
     readonly entry: Entry,
     /** Position in the log. */
     readonly at: number,
+    private readonly model: FhirModel,
     private readonly now: number,
   ) {}
 
@@ -83,7 +85,7 @@ class Written {
   /** Indexed at first use: most writes are decided by themselves. */
   get subject(): SearchSubject | null {
     if (this.resource === null) return null;
-    return (this.#subject ??= createSubject(this.resource, this.now));
+    return (this.#subject ??= createSubject(this.model, this.resource, this.now));
   }
 }
 
@@ -94,14 +96,17 @@ class Log {
   /** By type, the first writes of resources that the store holds. */
   readonly #replaced = new Map<string, { readonly ids: string[]; readonly positions: number[] }>();
 
-  constructor(private readonly now: number) {}
+  constructor(
+    private readonly model: FhirModel,
+    private readonly now: number,
+  ) {}
 
   get length(): number {
     return this.#entries.length;
   }
 
   add(entry: Entry): void {
-    const written = new Written(entry, this.length, this.now);
+    const written = new Written(entry, this.length, this.model, this.now);
     this.#entries.push(written);
     let byId = this.#byType.get(entry.type);
     if (byId === undefined) this.#byType.set(entry.type, (byId = new Map<string, Written[]>()));
@@ -112,7 +117,7 @@ class Log {
   }
 
   upTo(length: number): Log {
-    const copy = new Log(this.now);
+    const copy = new Log(this.model, this.now);
     for (const { entry } of this.#entries.slice(0, length)) copy.add(entry);
     return copy;
   }

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference } from '../../fhir/reference.js';
@@ -84,7 +85,7 @@ class ProjectCheck {
     for await (const { resource } of this.#every('AccessPolicy')) {
       const { reference, problems } = this.#check(resource);
       const policy = elementsOf(resource);
-      const warnings = problems.length > 0 ? [] : constraintWarnings(policy);
+      const warnings = problems.length > 0 ? [] : constraintWarnings(this.store.model, policy);
       const all = [...problems, ...warningsOf(policy), ...warnings];
       if (all.length > 0) yield this.#finding(reference, all, await this.#membershipsOf(resource.id!));
     }
@@ -110,10 +111,10 @@ class ProjectCheck {
   }
 
   async #membershipProblems(membership: JsonObject): Promise<PolicyProblem[]> {
-    const { chosen, problems } = readMembershipPolicies(membership);
+    const { chosen, problems } = readMembershipPolicies(this.store.model, membership);
     const own = await this.#ownParameters(membership);
     const all = [...problems];
-    for (const choice of chosen) all.push(...choiceProblems(choice, own, await this.#policy(choice)));
+    for (const choice of chosen) all.push(...choiceProblems(this.store.model, choice, own, await this.#policy(choice)));
     const size = await this.#sizeProblem(distinctPolicies(chosen));
     return size === undefined ? all : [...all, size];
   }
@@ -151,7 +152,7 @@ class ProjectCheck {
     const checked = {
       reference,
       policy,
-      problems: policyProblems(reference, policy),
+      problems: policyProblems(this.store.model, reference, policy),
       used: parametersUsed(policy),
       size: sizeOf(policy),
     };
@@ -171,6 +172,7 @@ interface CheckedPolicy {
 
 /** What is wrong with one policy of a membership. */
 function choiceProblems(
+  model: FhirModel,
   { reference, parameters, path }: ChosenPolicy,
   own: PolicyParameters,
   checked: CheckedPolicy | undefined,
@@ -185,7 +187,7 @@ function choiceProblems(
   const unused = [...parameters.keys()].filter((name) => !checked.used.has(name));
   const missing = [...checked.used].filter((name) => !values.has(name));
   return [
-    ...ruleProblems({ reference, policy: checked.policy, parameters: values }).map((one) =>
+    ...ruleProblems(model, { reference, policy: checked.policy, parameters: values }).map((one) =>
       problem('error', `${reference}, ${one.path}: ${one.message}`),
     ),
     ...unused.map((name) =>

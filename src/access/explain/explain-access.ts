@@ -1,4 +1,3 @@
-import { isResourceType } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore, StoredResource } from '../../store/store.js';
@@ -83,7 +82,8 @@ export async function explainAccess(
   const { type, id, of: caller = askedBy } = question;
   assertCaller(askedBy);
   assertCaller(caller);
-  if (!isResourceType(type)) throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
+  if (!store.model.isResourceType(type))
+    throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
   const subject = caller.kind !== 'member' || id === undefined ? undefined : await findSubject(store, caller, type, id);
   const entries = await Promise.all(
     ALL_INTERACTIONS.map(

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { SearchQuery } from '../../store/store.js';
 import type { Caller } from '../caller.js';
@@ -25,7 +26,12 @@ export interface ExplainedQuery {
  *
  * "Members of the project", which it would look up, stays as it is.
  */
-export function explainQuery(caller: Caller, query: GuardedQuery, reference?: string): ExplainedQuery {
+export function explainQuery(
+  model: FhirModel,
+  caller: Caller,
+  query: GuardedQuery,
+  reference?: string,
+): ExplainedQuery {
   const origins = new Map<Criteria, AccessRule[]>();
   const rulesOf = (type: string): readonly AccessRule[] | null => {
     const rules = decide(caller, type, 'search');
@@ -34,7 +40,7 @@ export function explainQuery(caller: Caller, query: GuardedQuery, reference?: st
   };
   const rules = rulesOf(query.type);
   if (rules === null) return { query: undefined, rules: [], origins, hiddenSort: [] };
-  const restricted = restrictQuery(caller, query, rules, rulesOf, reference);
+  const restricted = restrictQuery(model, caller, query, rules, rulesOf, reference);
   const kept = new Set(restricted.sort);
   return {
     query: restricted.criteria.kind === 'none' ? undefined : restricted,

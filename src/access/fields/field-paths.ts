@@ -1,7 +1,7 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type { PathStep, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
-import { resourceTypes, searchParameter, typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
-import { isA } from '../../fhir/definitions.js';
 
 /**
  * The elements that a policy's field names: its path in JSON names, once per typed form where a step is a choice.
@@ -14,7 +14,7 @@ import { isA } from '../../fhir/definitions.js';
  * @returns an empty list for a field that the type does not have
  * @throws FhirError `invalid` - choices inside choices give more than 1,000 paths
  */
-export function fieldPaths(type: string, field: string): readonly string[] {
+export function fieldPaths(model: FhirModel, type: string, field: string): readonly string[] {
   const steps = field.split('.');
   const paths: string[] = [];
   // Types from which the steps that are left lead nowhere: the choices before them could be walked one by one for nothing.
@@ -30,7 +30,7 @@ export function fieldPaths(type: string, field: string): readonly string[] {
     const state = `${depth} ${from}`;
     if (dead.has(state)) return false;
     let leads = false;
-    for (const [name, next] of elementsNamed(from, step)) {
+    for (const [name, next] of elementsNamed(model, from, step)) {
       if (walk(next, depth + 1, prefix === '' ? name : `${prefix}.${name}`)) leads = true;
     }
     if (!leads) dead.add(state);
@@ -49,21 +49,21 @@ const MAX_STEPS = 50;
  * Whether a policy's field names an element of the type. Inside a resource of any type (`contained.birthDate`), where
  * {@link fieldPaths} takes every name, some type must have it.
  */
-export function hasFieldNamed(type: string, field: string): boolean {
+export function hasFieldNamed(model: FhirModel, type: string, field: string): boolean {
   const steps = field.split('.');
-  return steps.length <= MAX_STEPS && resolves(type, steps, 0, new Set());
+  return steps.length <= MAX_STEPS && resolves(model, type, steps, 0, new Set());
 }
 
 /** @param dead what was tried and leads nowhere */
-function resolves(type: string, steps: readonly string[], depth: number, dead: Set<string>): boolean {
+function resolves(model: FhirModel, type: string, steps: readonly string[], depth: number, dead: Set<string>): boolean {
   const step = steps[depth];
   if (step === undefined) return true;
   const state = `${depth} ${type}`;
   if (dead.has(state)) return false;
   const leads =
     type === 'Resource'
-      ? resourceTypes().some((one) => resolves(one, steps, depth, dead))
-      : elementsNamed(type, step).some(([, next]) => resolves(next, steps, depth + 1, dead));
+      ? model.resourceTypes.some((one) => resolves(model, one, steps, depth, dead))
+      : elementsNamed(model, type, step).some(([, next]) => resolves(model, next, steps, depth + 1, dead));
   if (!leads) dead.add(state);
   return leads;
 }
@@ -74,12 +74,13 @@ function resolves(type: string, steps: readonly string[], depth: number, dead: S
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them, and {@link INSIDE}
  */
-export function pathsRead(type: string, code: string): readonly string[] {
+export function pathsRead(model: FhirModel, type: string, code: string): readonly string[] {
   if (code === INSIDE) return INSIDE_HEADS;
-  const parameter = searchParameter(type, code.replace(/[:$].*/, ''));
+  const parameter = model.searchParameter(type, code.replace(/[:$].*/, ''));
   if (parameter === undefined) return [];
-  let paths = READ.get(parameter);
-  if (paths === undefined) READ.set(parameter, (paths = [...new Set(collectPaths(type, parameter))]));
+  const read = READ(model);
+  let paths = read.get(parameter);
+  if (paths === undefined) read.set(parameter, (paths = [...new Set(collectPaths(model, type, parameter))]));
   if (!code.endsWith(':present')) return paths;
   return paths.flatMap((path) => (path.endsWith('.reference') ? [path, path.replace(/reference$/, 'display')] : path));
 }
@@ -91,7 +92,7 @@ export const INSIDE = '#';
 const INSIDE_HEADS = ['contained', 'entry'];
 
 /** Definitions are made once per type and kept, so these are too. */
-const READ = new WeakMap<SearchParameterDefinition, readonly string[]>();
+const READ = perModel(() => new WeakMap<SearchParameterDefinition, readonly string[]>());
 
 /** Where a walk ends, and what it looks at on the way. */
 interface Visit {
@@ -99,20 +100,20 @@ interface Visit {
   readonly aside?: (path: readonly string[]) => void;
 }
 
-function collectPaths(type: string, parameter: SearchParameterDefinition): string[] {
+function collectPaths(model: FhirModel, type: string, parameter: SearchParameterDefinition): string[] {
   const { path, expression, components } = parameter;
-  if (path === undefined) return elementsNamedIn(type, expression);
+  if (path === undefined) return elementsNamedIn(model, type, expression);
   const paths: string[] = [];
   const add = (found: readonly string[]): void => void paths.push(found.join('.'));
   for (const steps of path) {
-    reach(type, steps, [], {
+    reach(model, type, steps, [], {
       aside: add,
       end: (reached, prefix) => {
         if (components === undefined) for (const read of readInside(reached, prefix)) add(read);
         for (const component of components ?? []) {
           if (component.path === undefined) add(prefix);
           for (const inner of component.path ?? []) {
-            reach(reached, inner, prefix, { aside: add, end: (_, found) => add(found) });
+            reach(model, reached, inner, prefix, { aside: add, end: (_, found) => add(found) });
           }
         }
       },
@@ -127,27 +128,37 @@ function readInside(type: string, path: readonly string[]): (readonly string[])[
 }
 
 /** Every element that an expression mentions, for the few whose form needs the FHIRPath library. */
-function elementsNamedIn(type: string, expression: string): string[] {
-  return (expression.match(/[A-Za-z]\w*/g) ?? []).flatMap((word) => fieldPaths(type, word));
+function elementsNamedIn(model: FhirModel, type: string, expression: string): string[] {
+  return (expression.match(/[A-Za-z]\w*/g) ?? []).flatMap((word) => fieldPaths(model, type, word));
 }
 
-function reach(type: string, steps: readonly PathStep[], prefix: readonly string[], visit: Visit): void {
+function reach(
+  model: FhirModel,
+  type: string,
+  steps: readonly PathStep[],
+  prefix: readonly string[],
+  visit: Visit,
+): void {
   const [step, ...rest] = steps;
   if (step === undefined) {
     visit.end(type, prefix);
   } else if (typeof step === 'string') {
-    for (const [name, next] of elementsNamed(type, step)) reach(next, rest, [...prefix, name], visit);
+    for (const [name, next] of elementsNamed(model, type, step)) reach(model, next, rest, [...prefix, name], visit);
   } else if ('ofType' in step) {
-    if (type === 'Resource' || isA(type, step.ofType)) reach(step.ofType, rest, prefix, visit);
+    if (type === 'Resource' || model.isA(type, step.ofType)) reach(model, step.ofType, rest, prefix, visit);
   } else {
-    if ('equals' in step) reach(type, step.path, prefix, { end: (_, path) => visit.aside?.(path) });
-    reach(type, rest, prefix, visit);
+    if ('equals' in step) reach(model, type, step.path, prefix, { end: (_, path) => visit.aside?.(path) });
+    reach(model, type, rest, prefix, visit);
   }
 }
 
 /** One element, or the typed forms of a choice, with their types. Inside a resource of any type every name may stand. */
-function elementsNamed(type: string, name: string): readonly (readonly [name: string, type: string])[] {
-  const elements = typeDefinition(type)?.elements;
+function elementsNamed(
+  model: FhirModel,
+  type: string,
+  name: string,
+): readonly (readonly [name: string, type: string])[] {
+  const elements = model.typeDefinition(type)?.elements;
   const single = elements?.get(name);
   if (single !== undefined) return [[name, single.type]];
   if (type === 'Resource') return [[name, 'Resource']];

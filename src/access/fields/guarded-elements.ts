@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { INLINE_HEADS, INLINE_INSIDE } from './mask-resource.js';
 import { secretFields } from './administrative-types.js';
@@ -18,9 +18,9 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
   let guarded = byType.get(type);
   if (guarded === undefined) {
     const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];
-    guarded = new Set(hidden.flatMap((path) => formsOf(type, headOf(path))));
+    guarded = new Set(hidden.flatMap((path) => formsOf(rules.model, type, headOf(path))));
     // Names that are no types have no rules; they are not kept, so the map is bounded.
-    if (typeDefinition(type) !== undefined) byType.set(type, guarded);
+    if (rules.model.typeDefinition(type) !== undefined) byType.set(type, guarded);
   }
   return guarded;
 }
@@ -29,9 +29,9 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
 const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
 
 /** The element itself, or every typed form of the choice that it is a form of. */
-export function formsOf(type: string, name: string): readonly string[] {
+export function formsOf(model: FhirModel, type: string, name: string): readonly string[] {
   if (name === 'resourceType' || name === 'id') return [];
-  const elements = typeDefinition(type)?.elements;
+  const elements = model.typeDefinition(type)?.elements;
   const choice = elements?.get(name)?.choiceOf;
   if (choice === undefined) return [name];
   return [...elements!.values()].filter(({ choiceOf }) => choiceOf === choice).map((form) => form.name);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { pathsRead } from './field-paths.js';
 
@@ -52,9 +53,9 @@ export function covers(field: string, other: string): boolean {
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them
  */
-export function readsHidden(type: string, code: string, hidden: readonly string[]): boolean {
+export function readsHidden(model: FhirModel, type: string, code: string, hidden: readonly string[]): boolean {
   if (hidden.length === 0) return false;
-  const paths = pathsRead(type, code);
+  const paths = pathsRead(model, type, code);
   return hidden.some((field) => paths.some((path) => covers(field, path) || covers(path, field)));
 }
 

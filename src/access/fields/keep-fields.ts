@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isDeepStrictEqual } from 'node:util';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
@@ -73,6 +74,7 @@ export interface KeptFields {
  * @returns a `forbidden` error that names the field, where the writer touches what it may not
  */
 export function keepFields(
+  model: FhirModel,
   before: AnyResource | null,
   asked: AnyResource,
   { kept, readonly, shown, unread }: FixedFields,
@@ -87,11 +89,11 @@ export function keepFields(
     if (kept.has(head)) continue;
     const isAbsent = !has(asked, head);
     if (unread) {
-      if (!isAbsent || hasOtherForm(asked, head)) return refusal(asked, path);
+      if (!isAbsent || hasOtherForm(model, asked, head)) return refusal(asked, path);
       restored.add(head);
     } else if (hasField(asked, path) || hasField(shown, path)) {
       // Another form in its place would change it, or stand beside it.
-      if (isAbsent && hasOtherForm(asked, head)) return refusal(asked, path);
+      if (isAbsent && hasOtherForm(model, asked, head)) return refusal(asked, path);
       if (isAbsent) restored.add(head);
       else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);
     }
@@ -104,8 +106,8 @@ function has(resource: AnyResource, name: string): boolean {
 }
 
 /** True where a choice has a value in another form than the one named. */
-function hasOtherForm(resource: AnyResource, name: string): boolean {
-  return formsOf(resource.resourceType, name).some((form) => form !== name && has(resource, form));
+function hasOtherForm(model: FhirModel, resource: AnyResource, name: string): boolean {
+  return formsOf(model, resource.resourceType, name).some((form) => form !== name && has(resource, form));
 }
 
 function at(resource: AnyResource, path: string): JsonObject {

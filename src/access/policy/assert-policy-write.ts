@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
 import { criteriaParameters } from './policy-criteria.js';
@@ -12,20 +13,20 @@ import { ruleProblems } from './rule-problems.js';
  *
  * @throws FhirError `policy-invalid` - an issue per problem, with the path of each
  */
-export function assertPolicyWrite(policy: AnyResource): void {
+export function assertPolicyWrite(model: FhirModel, policy: AnyResource): void {
   const reference = `AccessPolicy/${policy.id ?? 'new'}`;
-  const errors = policyProblems(reference, elementsOf(policy)).filter(({ severity }) => severity === 'error');
+  const errors = policyProblems(model, reference, elementsOf(policy)).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw policyError(reference, errors);
 }
 
 /** Everything in an AccessPolicy that is not understood or has no effect, in the order of its elements. */
-export function policyProblems(reference: string, policy: JsonObject): PolicyProblem[] {
+export function policyProblems(model: FhirModel, reference: string, policy: JsonObject): PolicyProblem[] {
   const size = sizeProblems(policy);
   if (size.length > 0) return size;
-  const shape = shapeProblems(policy);
+  const shape = shapeProblems(model, policy);
   // Rules of the wrong shape have no meaning that could be checked.
   if (shape.length > 0) return shape;
-  return ruleProblems({ reference, policy, parameters: sampleValues(policy) });
+  return ruleProblems(model, { reference, policy, parameters: sampleValues(policy) });
 }
 
 /** The names of the parameters that a policy uses, without the percent sign. */

@@ -1,4 +1,3 @@
-import { resourceTypes } from '../../fhir/definitions.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import { isAboveProjects, isProtected } from '../fields/administrative-types.js';
@@ -14,6 +13,7 @@ import type { AccessRule, AccessRules, RuleCondition } from '../rule.js';
 export function withinContexts(rules: AccessRules): AccessRules {
   let binary: readonly AccessRule[] | undefined;
   return {
+    model: rules.model,
     rulesFor(type) {
       if (type !== 'Binary') return rules.rulesFor(type);
       return (binary ??= bindToContexts(rules.rulesFor(type), rules));
@@ -39,7 +39,7 @@ function bindToContexts(own: readonly AccessRule[], rules: AccessRules): readonl
 /** @throws FhirError `too-costly` - the rules of all types together; found before all of them are compiled */
 function contexts(rules: AccessRules): Criteria[] {
   const found: Criteria[] = [];
-  for (const type of resourceTypes()) {
+  for (const type of rules.model.resourceTypes) {
     found.push(contextOf(type, rules));
     if (found.length % TYPES_AT_ONCE === 0) assertAffordable({ criteria: or(found) }, MAX_RESTRICTED_COST);
   }

@@ -1,4 +1,4 @@
-import { patientCompartment, searchParameters } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { NONE, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 
 /**
@@ -8,16 +8,20 @@ import { NONE, or, refersTo, type Criteria } from '../../search/criteria/criteri
  * itself. HL7 defines no compartment of an Organization or a CareTeam, say; there it is the resource itself and whatever
  * refers to it through any reference parameter.
  */
-export function compartmentCriteria(type: string, owner: { readonly type: string; readonly id: string }): Criteria {
-  const codes = owner.type === 'Patient' ? patientCompartment(type) : referenceCodes(type, owner.type);
+export function compartmentCriteria(
+  model: FhirModel,
+  type: string,
+  owner: { readonly type: string; readonly id: string },
+): Criteria {
+  const codes = owner.type === 'Patient' ? model.patientCompartment(type) : referenceCodes(model, type, owner.type);
   const references = codes.map((parameter) => refersTo(parameter, owner));
   const itself: Criteria = type === owner.type ? { kind: 'id', ids: [owner.id] } : NONE;
   // A Patient's links to others do not bring those others into its compartment.
   return type === 'Patient' && owner.type === 'Patient' ? itself : or([itself, ...references]);
 }
 
-function referenceCodes(type: string, target: string): string[] {
-  return [...searchParameters(type).values()]
+function referenceCodes(model: FhirModel, type: string, target: string): string[] {
+  return [...model.searchParameters(type).values()]
     .filter(({ type, targets }) => type === 'reference' && (targets === undefined || targets.includes(target)))
     .map(({ code }) => code);
 }

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import type { AccessRule, AccessRules } from '../rule.js';
 import { compileRule } from './compile-rule.js';
@@ -22,20 +22,25 @@ import { assertWildcard } from './wildcard-rules.js';
  * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria, fields
  * and write constraints that cannot be understood
  */
-export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
+export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
   for (const grant of grants) {
     const size = sizeProblems(grant.policy);
-    const problems = size.length > 0 ? size : shapeProblems(grant.policy);
+    const problems = size.length > 0 ? size : shapeProblems(model, grant.policy);
     if (problems.length > 0) throw policyError(grant.reference, problems);
-    ruleElements(grant.policy).forEach((rule, index) => reported(grant, () => assertWildcard(grant, rule, index)));
+    ruleElements(grant.policy).forEach((rule, index) =>
+      reported(grant, () => assertWildcard(model, grant, rule, index)),
+    );
   }
   const cache = new Map<string, readonly AccessRule[]>();
   return {
+    model,
     rulesFor(type) {
       let rules = cache.get(type);
       if (rules === undefined) {
         rules =
-          isResourceType(type) && coveredByWildcard(type) ? grants.flatMap((grant) => grantRules(grant, type)) : [];
+          model.isResourceType(type) && coveredByWildcard(type)
+            ? grants.flatMap((grant) => grantRules(model, grant, type))
+            : [];
         if (cache.size < MAX_TYPES) cache.set(type, rules);
       }
       return rules;
@@ -46,10 +51,10 @@ export function compilePolicies(grants: readonly PolicyGrant[]): AccessRules {
 /** More than there are resource types, so the cache is bounded whatever names are asked for. */
 const MAX_TYPES = 500;
 
-function grantRules(grant: PolicyGrant, type: string): AccessRule[] {
+function grantRules(model: FhirModel, grant: PolicyGrant, type: string): AccessRule[] {
   return ruleElements(grant.policy).flatMap((rule, index) => {
     const named = rule['resourceType'];
     if (named !== type && !(named === '*' && coveredByWildcard(type))) return [];
-    return reported(grant, () => compileRule(grant, rule, index, type));
+    return reported(grant, () => compileRule(model, grant, rule, index, type));
   });
 }

@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { parseReference } from '../../fhir/reference.js';
@@ -24,18 +24,27 @@ import { assertWriteConstraint } from './write-constraint.js';
  * @param index position of the rule in its policy
  * @throws PolicyFault - see `policy-fault.ts`
  */
-export function compileRule(grant: PolicyGrant, rule: JsonObject, index: number, type: string): AccessRule {
+export function compileRule(
+  model: FhirModel,
+  grant: PolicyGrant,
+  rule: JsonObject,
+  index: number,
+  type: string,
+): AccessRule {
   const path = `resource[${index}]`;
   const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
-  const conditions = [...conditionsOf(rule, type, grant.parameters, path), ...compartmentOf(grant, rule, type, path)];
+  const conditions = [
+    ...conditionsOf(model, rule, type, grant.parameters, path),
+    ...compartmentOf(model, grant, rule, type, path),
+  ];
   return {
     origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
     interactions: new Set(ruleInteractions(rule)),
     criteria: affordable(and(conditions.map(({ criteria }) => criteria)), path),
     conditions,
-    hidden: [...fieldsOf(rule, 'hiddenFields', type, path), ...secretFields(type)],
-    readonlyFields: fieldsOf(rule, 'readonlyFields', type, path),
-    writeConstraints: constraintsOf(rule, path),
+    hidden: [...fieldsOf(model, rule, 'hiddenFields', type, path), ...secretFields(type)],
+    readonlyFields: fieldsOf(model, rule, 'readonlyFields', type, path),
+    writeConstraints: constraintsOf(model, rule, path),
   };
 }
 
@@ -51,11 +60,17 @@ function affordable(criteria: Criteria, path: string): Criteria {
 }
 
 /** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
-function conditionsOf(rule: JsonObject, type: string, parameters: PolicyParameters, path: string): RuleCondition[] {
+function conditionsOf(
+  model: FhirModel,
+  rule: JsonObject,
+  type: string,
+  parameters: PolicyParameters,
+  path: string,
+): RuleCondition[] {
   if (rule['criteria'] === undefined) return [];
   const text = String(rule['criteria']);
   try {
-    return criteriaConditions(type, text, parameters);
+    return criteriaConditions(model, type, text, parameters);
   } catch (error) {
     if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) {
       return [{ text, criteria: NONE, missing: [] }];
@@ -67,7 +82,13 @@ function conditionsOf(rule: JsonObject, type: string, parameters: PolicyParamete
 /** A type lacks a parameter, or has one of that name that cannot be searched by. */
 const CANNOT_SEARCH: ReadonlySet<string> = new Set(['invalid', 'unsupported']);
 
-function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, rulePath: string): RuleCondition[] {
+function compartmentOf(
+  model: FhirModel,
+  grant: PolicyGrant,
+  rule: JsonObject,
+  type: string,
+  rulePath: string,
+): RuleCondition[] {
   const own = rule['compartment'];
   const value = own ?? grant.policy['compartment'];
   if (!isJsonObject(value)) return [];
@@ -76,7 +97,8 @@ function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, ruleP
   const owners = placeholderValues(text, grant.parameters) ?? [text];
   const criteria = owners.map((owner) => {
     const reference = parseReference(owner);
-    if (reference?.kind === 'local' && isResourceType(reference.type)) return compartmentCriteria(type, reference);
+    if (reference?.kind === 'local' && model.isResourceType(reference.type))
+      return compartmentCriteria(model, type, reference);
     throw located(path, 'must be Type/id or a parameter such as %patient');
   });
   const name = placeholderName(text);
@@ -85,12 +107,12 @@ function compartmentOf(grant: PolicyGrant, rule: JsonObject, type: string, ruleP
 }
 
 /** The expressions of the rule's write constraints. */
-export function constraintsOf(rule: JsonObject, path: string): string[] {
+export function constraintsOf(model: FhirModel, rule: JsonObject, path: string): string[] {
   const constraints = rule['writeConstraint'];
   return (Array.isArray(constraints) ? constraints.filter(isJsonObject) : []).map((one, index) => {
     const expression = String(one['expression']);
     try {
-      assertWriteConstraint(expression);
+      assertWriteConstraint(model, expression);
     } catch (error) {
       throw atPath(`${path}.writeConstraint[${index}].expression`, error);
     }
@@ -102,19 +124,25 @@ export function constraintsOf(rule: JsonObject, path: string): string[] {
  * The elements that the rule's list names. A name that the type does not have would leave open what was meant to be
  * hidden, so it is refused; only a rule for all types may name what some of them lack.
  */
-function fieldsOf(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields', type: string, path: string): string[] {
+function fieldsOf(
+  model: FhirModel,
+  rule: JsonObject,
+  list: 'hiddenFields' | 'readonlyFields',
+  type: string,
+  path: string,
+): string[] {
   return ruleFields(rule, list).flatMap((field, index) => {
     const at = `${path}.${list}[${index}]`;
     if (field === 'id') throw located(at, 'the id is how a resource is named: it can be neither hidden nor written');
-    if (rule['resourceType'] === '*' || hasFieldNamed(type, field)) return pathsOf(type, field, at);
-    const names = typeDefinition(type)?.elements.keys() ?? [];
+    if (rule['resourceType'] === '*' || hasFieldNamed(model, type, field)) return pathsOf(model, type, field, at);
+    const names = model.typeDefinition(type)?.elements.keys() ?? [];
     throw located(at, `${type} does not have the field ${quote(field)}.${didYouMean(field, names)}`);
   });
 }
 
-function pathsOf(type: string, field: string, path: string): readonly string[] {
+function pathsOf(model: FhirModel, type: string, field: string, path: string): readonly string[] {
   try {
-    return fieldPaths(type, field);
+    return fieldPaths(model, type, field);
   } catch (error) {
     throw atPath(path, error);
   }

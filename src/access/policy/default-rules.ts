@@ -1,4 +1,4 @@
-import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import { MEMBER_USERS } from './member-users.js';
@@ -17,12 +17,12 @@ import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules,
  *
  * @param patient id of the Patient itself, or of the RelatedPerson's
  */
-export function defaultRules(profileType: string, patient: string | undefined): AccessRules {
-  return rulesByType((type) => {
+export function defaultRules(model: FhirModel, profileType: string, patient: string | undefined): AccessRules {
+  return rulesByType(model, (type) => {
     if (!coveredByWildcard(type)) return [];
     if (profileType === 'Patient' || profileType === 'RelatedPerson') {
       if (patient === undefined) return [];
-      const criteria = compartmentCriteria(type, { type: 'Patient', id: patient });
+      const criteria = compartmentCriteria(model, type, { type: 'Patient', id: patient });
       return criteria.kind === 'none'
         ? []
         : [
@@ -41,9 +41,9 @@ export function defaultRules(profileType: string, patient: string | undefined): 
  * Not its e-mail: an invitation goes to the User with the address, so who could take any address could take what is meant
  * for its owner. Trusted code changes it once the host has verified the new one.
  */
-export function ownUserRules(user: string): AccessRules {
+export function ownUserRules(model: FhirModel, user: string): AccessRules {
   const { type, id } = splitReference(user);
-  return rulesByType((asked) =>
+  return rulesByType(model, (asked) =>
     asked !== 'User' || type !== 'User'
       ? []
       : [
@@ -53,7 +53,7 @@ export function ownUserRules(user: string): AccessRules {
             { kind: 'id', ids: [id] },
             {
               type: 'User',
-              readonlyFields: othersUserFields(),
+              readonlyFields: othersUserFields(model),
             },
           ),
         ],
@@ -74,8 +74,8 @@ const PERSONAL: ReadonlySet<string> = new Set([
 ]);
 
 /** All others, so that an element which a later version of the definitions brings is closed until it is reviewed. */
-function othersUserFields(): readonly string[] {
-  const defined = [...typeDefinition('User')!.elements.keys()].filter((name) => !PERSONAL.has(name));
+function othersUserFields(model: FhirModel): readonly string[] {
+  const defined = [...model.typeDefinition('User')!.elements.keys()].filter((name) => !PERSONAL.has(name));
   // Not an element of the definitions; sign-in refuses a User with `status: off` all the same.
   return [...defined, 'status'];
 }
@@ -88,35 +88,38 @@ function othersUserFields(): readonly string[] {
  * @param readonly true for a super administrator who is bound by access policies: it reads all this and changes none of it,
  * as it could change what binds it, or others who have the powers that it lacks
  */
-export function administratorRules(project: string, readonly = false): AccessRules {
+export function administratorRules(model: FhirModel, project: string, readonly = false): AccessRules {
+  return rulesByType(model, (type) => administratorRulesFor(type, project, readonly));
+}
+
+/** {@link administratorRules} for one type. */
+export function administratorRulesFor(type: string, project: string, readonly = false): readonly AccessRule[] {
   const interactions = (...writes: readonly Interaction[]): readonly Interaction[] =>
     readonly ? READ_INTERACTIONS : [...READ_INTERACTIONS, ...writes];
-  return rulesByType((type) => {
-    switch (type) {
-      case 'AccessPolicy':
-        return [rule('project administrator', interactions('create', 'update', 'delete'), ALL, { type })];
-      case 'ProjectMembership':
-      case 'ClientApplication':
-      case 'Bot':
-        return [rule('project administrator', READ_INTERACTIONS, ALL, { type })];
-      case 'User':
-        return [rule('project administrator: members of the project', READ_INTERACTIONS, MEMBER_USERS, { type })];
-      case 'Project':
-        return [
-          rule(
-            'project administrator: the own project',
-            interactions('update'),
-            { kind: 'id', ids: [project] },
-            {
-              type,
-              readonlyFields: OPERATORS_FIELDS,
-            },
-          ),
-        ];
-      default:
-        return [];
-    }
-  });
+  switch (type) {
+    case 'AccessPolicy':
+      return [rule('project administrator', interactions('create', 'update', 'delete'), ALL, { type })];
+    case 'ProjectMembership':
+    case 'ClientApplication':
+    case 'Bot':
+      return [rule('project administrator', READ_INTERACTIONS, ALL, { type })];
+    case 'User':
+      return [rule('project administrator: members of the project', READ_INTERACTIONS, MEMBER_USERS, { type })];
+    case 'Project':
+      return [
+        rule(
+          'project administrator: the own project',
+          interactions('update'),
+          { kind: 'id', ids: [project] },
+          {
+            type,
+            readonlyFields: OPERATORS_FIELDS,
+          },
+        ),
+      ];
+    default:
+      return [];
+  }
 }
 
 /** Elements of a Project that belong to the operator: the project's own administrators leave them as they are. */
@@ -131,20 +134,21 @@ export const OPERATORS_FIELDS = [
 ] as const;
 
 /** Rules of several sources, which add up. */
-export function joinRules(sources: readonly AccessRules[]): AccessRules {
-  return rulesByType((type) => sources.flatMap((source) => source.rulesFor(type)));
+export function joinRules(model: FhirModel, sources: readonly AccessRules[]): AccessRules {
+  return rulesByType(model, (type) => sources.flatMap((source) => source.rulesFor(type)));
 }
 
 /** Rules made at first use of each type, and kept. */
-function rulesByType(make: (type: string) => readonly AccessRule[]): AccessRules {
+function rulesByType(model: FhirModel, make: (type: string) => readonly AccessRule[]): AccessRules {
   const cache = new Map<string, readonly AccessRule[]>();
   return {
+    model,
     rulesFor(type) {
       let rules = cache.get(type);
       if (rules === undefined) {
-        rules = isResourceType(type) ? make(type) : [];
+        rules = model.isResourceType(type) ? make(type) : [];
         // Only known types are kept, so the cache is bounded whatever names are asked for.
-        if (isResourceType(type)) cache.set(type, rules);
+        if (model.isResourceType(type)) cache.set(type, rules);
       }
       return rules;
     },

@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference, referenceText } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
@@ -30,8 +30,8 @@ export interface MembershipPolicies {
  * What is not understood is a problem and never left out: a membership whose policy is left out would get the default of
  * its profile type, and a parameter that lost one of its values could exclude less.
  */
-export function readMembershipPolicies(membership: JsonObject): MembershipPolicies {
-  const reader = new Reader();
+export function readMembershipPolicies(model: FhirModel, membership: JsonObject): MembershipPolicies {
+  const reader = new Reader(model);
   reader.names(membership);
   const single = membership['accessPolicy'];
   if (single !== undefined) reader.choose(single, undefined, 'accessPolicy', 'accessPolicy');
@@ -67,13 +67,15 @@ class Reader implements MembershipPolicies {
   readonly chosen: ChosenPolicy[] = [];
   readonly problems: PolicyProblem[] = [];
 
+  constructor(private readonly model: FhirModel) {}
+
   problem(path: string, message: string): void {
     this.problems.push({ path, message, severity: 'error' });
   }
 
   /** A misspelt `accessPolicy` or `active` would leave open what it was meant to close. */
   names(membership: JsonObject): void {
-    const known = [...typeDefinition('ProjectMembership')!.elements.keys()];
+    const known = [...this.model.typeDefinition('ProjectMembership')!.elements.keys()];
     for (const name of Object.keys(membership)) {
       if (name === 'resourceType' || known.includes(name) || known.includes(name.replace(/^_/, ''))) continue;
       this.problem(namedStep(name), `unknown element.${didYouMean(name, known)}`);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria/criteria.js';
@@ -39,30 +40,35 @@ const IN_FILTER = /(?<=^|[\s(+/]|%20|%28|%2[fF])%([A-Za-z_][A-Za-z0-9_-]*)(?:\.i
  *
  * @throws FhirError `invalid`, `unsupported` - the text is no search that this library can carry out
  */
-export function policyCriteria(type: string, text: string, parameters: PolicyParameters): Criteria {
-  return and(criteriaConditions(type, text, parameters).map(({ criteria }) => criteria));
+export function policyCriteria(model: FhirModel, type: string, text: string, parameters: PolicyParameters): Criteria {
+  return and(criteriaConditions(model, type, text, parameters).map(({ criteria }) => criteria));
 }
 
 /** As {@link policyCriteria}, one condition per search parameter. */
-export function criteriaConditions(type: string, text: string, parameters: PolicyParameters): RuleCondition[] {
+export function criteriaConditions(
+  model: FhirModel,
+  type: string,
+  text: string,
+  parameters: PolicyParameters,
+): RuleCondition[] {
   const conditions: RuleCondition[] = [];
   for (const part of queryOf(type, text).split('&')) {
     if (part === '') continue;
     const used = criteriaParameters(`?${part}`).map(({ name }) => name);
     const missing = used.filter((name) => !parameters.has(name));
-    conditions.push({ text: part, criteria: partCriteria(type, part, parameters), missing });
+    conditions.push({ text: part, criteria: partCriteria(model, type, part, parameters), missing });
   }
   return conditions;
 }
 
-function partCriteria(type: string, part: string, parameters: PolicyParameters): Criteria {
+function partCriteria(model: FhirModel, type: string, part: string, parameters: PolicyParameters): Criteria {
   const equals = part.indexOf('=');
   if (equals < 0) throw new FhirError('invalid', 'Each parameter of policy criteria needs "=" and a value');
   const name = decode(part.slice(0, equals));
   const raw = part.slice(equals + 1);
-  if (name === '_compartment') return compartmentOf(type, raw, parameters);
-  if (name !== '_filter') return parameterCriteria(type, name, raw, parameters);
-  return parseOne(type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
+  if (name === '_compartment') return compartmentOf(model, type, raw, parameters);
+  if (name !== '_filter') return parameterCriteria(model, type, name, raw, parameters);
+  return parseOne(model, type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
 }
 
 function queryOf(type: string, text: string): string {
@@ -75,21 +81,27 @@ function queryOf(type: string, text: string): string {
   return mark < 0 ? '' : text.slice(mark + 1);
 }
 
-function parameterCriteria(type: string, name: string, raw: string, parameters: PolicyParameters): Criteria {
+function parameterCriteria(
+  model: FhirModel,
+  type: string,
+  name: string,
+  raw: string,
+  parameters: PolicyParameters,
+): Criteria {
   const values: string[] = [];
   for (const piece of splitCommas(raw)) {
     const found = placeholderValues(piece, parameters);
-    if (found !== undefined) values.push(...found.map((text) => plainValue(type, name, text)));
+    if (found !== undefined) values.push(...found.map((text) => plainValue(model, type, name, text)));
     else if (mentionsParameter(piece, parameters)) throw embedded(name);
     else values.push(decode(piece));
   }
-  return values.length === 0 ? NONE : parseOne(type, name, values.join(','));
+  return values.length === 0 ? NONE : parseOne(model, type, name, values.join(','));
 }
 
 /** @throws FhirError `invalid` - the value would be more than a value: `ge2020-01-01` where a date is compared */
-function plainValue(type: string, name: string, text: string): string {
+function plainValue(model: FhirModel, type: string, name: string, text: string): string {
   const value = escape(text);
-  if (comparesOtherwise(parseOne(type, name, value))) {
+  if (comparesOtherwise(parseOne(model, type, name, value))) {
     throw new FhirError('invalid', `A parameter in "${name}" has a value that begins with a comparison such as ge`);
   }
   return value;
@@ -119,13 +131,13 @@ function hasOtherPrefix(test: ValueTest): boolean {
   return 'prefix' in test && test.prefix !== 'eq';
 }
 
-function compartmentOf(type: string, raw: string, parameters: PolicyParameters): Criteria {
+function compartmentOf(model: FhirModel, type: string, raw: string, parameters: PolicyParameters): Criteria {
   return or(
     splitCommas(raw).flatMap((piece) =>
       (placeholderValues(piece, parameters) ?? [decode(piece)]).map((text) => {
         const owner = parseReference(text);
         if (owner?.kind !== 'local') throw new FhirError('invalid', '_compartment needs a reference such as Patient/1');
-        return compartmentCriteria(type, owner);
+        return compartmentCriteria(model, type, owner);
       }),
     ),
   );
@@ -147,8 +159,8 @@ function substituteInFilter(text: string, parameters: PolicyParameters): string 
   });
 }
 
-function parseOne(type: string, name: string, value: string): Criteria {
-  const { criteria, ...rest } = parseSearch(type, new URLSearchParams([[name, value]]));
+function parseOne(model: FhirModel, type: string, name: string, value: string): Criteria {
+  const { criteria, ...rest } = parseSearch(model, type, new URLSearchParams([[name, value]]));
   if (Object.keys(rest).length > 0 || FORMAT_PARAMETERS.has(name))
     throw new FhirError('invalid', `"${name}" has no meaning in policy criteria`);
   return criteria;

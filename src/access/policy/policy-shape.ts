@@ -1,4 +1,4 @@
-import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
@@ -16,8 +16,8 @@ const MAX_PROBLEMS = 100;
  * A misspelt element would leave open what it was meant to close, so unknown elements are errors in every project,
  * whether or not it has `strictMode`.
  */
-export function shapeProblems(policy: JsonObject): PolicyProblem[] {
-  const shape = new Shape();
+export function shapeProblems(model: FhirModel, policy: JsonObject): PolicyProblem[] {
+  const shape = new Shape(model);
   shape.policy(policy);
   return shape.problems;
 }
@@ -34,6 +34,8 @@ const NOT_APPLIED: ReadonlyMap<string, string> = new Map([
 
 class Shape {
   readonly problems: PolicyProblem[] = [];
+
+  constructor(private readonly model: FhirModel) {}
 
   policy(policy: JsonObject): void {
     this.#names(policy, '', 'AccessPolicy', ['resourceType']);
@@ -62,9 +64,9 @@ class Shape {
   }
 
   #resourceType(type: unknown, path: string): void {
-    if (type === '*' || (typeof type === 'string' && isResourceType(type))) return;
+    if (type === '*' || (typeof type === 'string' && this.model.isResourceType(type))) return;
     if (typeof type !== 'string') return this.#error(path, 'must name a resource type, or be "*"');
-    this.#error(path, `unknown resource type ${quote(type)}.${didYouMean(type, resourceTypes())}`);
+    this.#error(path, `unknown resource type ${quote(type)}.${didYouMean(type, this.model.resourceTypes)}`);
   }
 
   #interactions(rule: JsonObject, path: string): void {
@@ -102,7 +104,7 @@ class Shape {
    */
   #names(object: JsonObject, path: string, type: string, others: readonly string[] = []): boolean {
     const before = this.problems.length;
-    const known = [...typeDefinition(type)!.elements.keys(), ...others];
+    const known = [...this.model.typeDefinition(type)!.elements.keys(), ...others];
     for (const name of Object.keys(object)) {
       const at = join(path, namedStep(name));
       if (known.includes(name)) {

@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 import type { JsonObject } from '../../fhir/resource.js';
@@ -16,12 +16,12 @@ import { assertWriteConstraint } from './write-constraint.js';
  *
  * @param grant the policy with a value for each parameter that it uses
  */
-export function ruleProblems(grant: PolicyGrant): PolicyProblem[] {
+export function ruleProblems(model: FhirModel, grant: PolicyGrant): PolicyProblem[] {
   return ruleElements(grant.policy).flatMap((rule, index) => {
     try {
       const type = String(rule['resourceType']);
-      compileRule(grant, rule, index, type === '*' ? 'Patient' : type);
-      assertWildcard(grant, rule, index);
+      compileRule(model, grant, rule, index, type === '*' ? 'Patient' : type);
+      assertWildcard(model, grant, rule, index);
       return [];
     } catch (error) {
       return [problemOf(error)];
@@ -35,14 +35,14 @@ export function ruleProblems(grant: PolicyGrant): PolicyProblem[] {
  *
  * @param policy one without errors
  */
-export function constraintWarnings(policy: JsonObject): PolicyProblem[] {
+export function constraintWarnings(model: FhirModel, policy: JsonObject): PolicyProblem[] {
   return ruleElements(policy).flatMap((rule, index) => {
     const type = String(rule['resourceType']);
-    return constraintsOf(rule, `resource[${index}]`).flatMap((expression, at) => {
+    return constraintsOf(model, rule, `resource[${index}]`).flatMap((expression, at) => {
       const path = `resource[${index}].writeConstraint[${at}].expression`;
-      const unknown = [...assertWriteConstraint(expression)].filter((name) => !isElement(name, type));
+      const unknown = [...assertWriteConstraint(model, expression)].filter((name) => !isElement(model, name, type));
       return unknown.map((name): PolicyProblem => {
-        const hint = didYouMean(name, typeDefinition(type)?.elements.keys() ?? []);
+        const hint = didYouMean(name, model.typeDefinition(type)?.elements.keys() ?? []);
         return { path, message: `${type} does not have the element ${quote(name)}.${hint}`, severity: 'warning' };
       });
     });
@@ -50,7 +50,7 @@ export function constraintWarnings(policy: JsonObject): PolicyProblem[] {
 }
 
 /** A path may begin with the name of a type. A rule for all types may name what some of them lack. */
-function isElement(name: string, type: string): boolean {
-  if (name === 'resourceType' || typeDefinition(name) !== undefined) return true;
-  return type === '*' ? isFieldOfSomeType(name) : hasFieldNamed(type, name);
+function isElement(model: FhirModel, name: string, type: string): boolean {
+  if (name === 'resourceType' || model.typeDefinition(name) !== undefined) return true;
+  return type === '*' ? isFieldOfSomeType(model, name) : hasFieldNamed(model, type, name);
 }

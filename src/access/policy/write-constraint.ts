@@ -1,3 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import { assertFhirPath } from '../../fhirpath/compile.js';
@@ -11,19 +13,20 @@ import { rootElements } from '../../fhirpath/root-elements.js';
  * @param expression FHIRPath over `%before` and `%after`
  * @throws FhirError `invalid`, `unsupported`, `too-costly` - it does not parse, or uses what is not there
  */
-export function assertWriteConstraint(expression: string): ReadonlySet<string> {
-  let outcome = OUTCOMES.get(expression);
-  if (outcome === undefined) OUTCOMES.set(expression, (outcome = check(expression)));
+export function assertWriteConstraint(model: FhirModel, expression: string): ReadonlySet<string> {
+  const outcomes = OUTCOMES(model);
+  let outcome = outcomes.get(expression);
+  if (outcome === undefined) outcomes.set(expression, (outcome = check(model, expression)));
   if (outcome instanceof FhirError) throw outcome;
   return outcome;
 }
 
 /** Constraints are checked at each sign-in and parsing takes milliseconds; what comes out never changes. */
-const OUTCOMES = new LRUCache<string, ReadonlySet<string> | FhirError>({ max: 500 });
+const OUTCOMES = perModel(() => new LRUCache<string, ReadonlySet<string> | FhirError>({ max: 500 }));
 
-function check(expression: string): ReadonlySet<string> | FhirError {
+function check(model: FhirModel, expression: string): ReadonlySet<string> | FhirError {
   try {
-    assertFhirPath(expression, ['before', 'after']);
+    assertFhirPath(model, expression, ['before', 'after']);
     return rootElements(expression, RESOURCES);
   } catch (error) {
     if (error instanceof FhirError) return error;

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
 import type { SearchQuery } from '../../store/store.js';
@@ -18,6 +19,7 @@ import type { AccessRule } from '../rule.js';
  * @param reference the parameter that a search by reference follows
  */
 export function restrictQuery(
+  model: FhirModel,
   caller: Caller,
   query: GuardedQuery,
   rules: readonly AccessRule[],
@@ -27,11 +29,11 @@ export function restrictQuery(
   const project = homeOf(query.type, caller);
   // A sort by a field that some rule hides would tell its order.
   const open = query.sort?.map(({ parameter }) =>
-    rules.every(({ hidden }) => !readsHidden(query.type, parameter, hidden)),
+    rules.every(({ hidden }) => !readsHidden(model, query.type, parameter, hidden)),
   );
   const isOpen = (_: unknown, index: number): boolean => open?.[index] !== false;
   const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
-  const criteria = restrict(query.criteria, query.type, rules, rulesOf, reference);
+  const criteria = restrict(model, query.criteria, query.type, rules, rulesOf, reference);
   const sort = query.sort?.filter(isOpen);
   if (sort !== undefined && sort.length > 0) assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
   return {

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../search/criteria/criteria.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
@@ -18,6 +19,7 @@ export type SearchRules = (type: string) => readonly AccessRule[] | null;
  * @throws FhirError `too-costly` - the question, or what the rules make of it; see `assertAffordable`
  */
 export function restrict(
+  model: FhirModel,
   asked: Criteria,
   type: string,
   rules: readonly AccessRule[],
@@ -26,7 +28,7 @@ export function restrict(
 ): Criteria {
   const question = simplifyCriteria(asked);
   assertAffordable({ criteria: question });
-  const seen = new Restriction(rulesOf).restrict(question, type, rules, reference);
+  const seen = new Restriction(model, rulesOf).restrict(question, type, rules, reference);
   // PERF: most rules open a type as a whole, and a page of one search is found in less time than it is looked through.
   if (seen === question) return seen;
   const restricted = simplifyCriteria(seen);
@@ -46,12 +48,16 @@ interface Group {
 class Restriction {
   readonly #followed = new Map<Criteria, Criteria>();
 
-  constructor(readonly rulesOf: SearchRules) {}
+  constructor(
+    private readonly model: FhirModel,
+    readonly rulesOf: SearchRules,
+  ) {}
 
   restrict(asked: Criteria, type: string, rules: readonly AccessRule[], reference: string | undefined): Criteria {
     // The reference that a reverse search follows is a question too.
-    const open = reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(type, reference, hidden));
-    return this.#through(asked, groupsOf(asked, type, open));
+    const open =
+      reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(this.model, type, reference, hidden));
+    return this.#through(asked, groupsOf(this.model, asked, type, open));
   }
 
   /** Through any of the groups. What all of them show alike stands outside, once. */
@@ -124,7 +130,7 @@ class Restriction {
 }
 
 /** Rules whose hidden fields do not change the question form one group. */
-function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
+function groupsOf(model: FhirModel, asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
   if (rules.length > 0 && rules.every(({ hidden }) => hidden.length === 0)) {
     return [{ hidden: NOTHING, criteria: or(rules.map(({ criteria }) => criteria)) }];
   }
@@ -135,7 +141,7 @@ function groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): 
     const fields = [...hidden].sort().join();
     let unread = hiddenBy.get(fields);
     if (unread === undefined) {
-      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => readsHidden(type, reading, hidden)))));
+      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => readsHidden(model, type, reading, hidden)))));
     }
     const key = JSON.stringify([...unread]);
     const group = groups.get(key);

@@ -178,7 +178,12 @@ async function grantsOfVersion(
   { resource }: StoredResource,
   grants: readonly AccessRule[],
 ): Promise<readonly AccessRule[]> {
-  const scope = { project: homeOf(resource.resourceType, caller), overlay: NO_OVERLAY, now: Date.now() };
+  const scope = {
+    model: store.model,
+    project: homeOf(resource.resourceType, caller),
+    overlay: NO_OVERLAY,
+    now: Date.now(),
+  };
   const granting: AccessRule[] = [];
   for (const rule of grants) {
     const holds = evaluateCriteria(rule.criteria, resource, scope);

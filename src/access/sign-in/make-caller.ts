@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
@@ -26,16 +27,21 @@ export interface Member {
  *
  * @throws FhirError `policy-invalid`
  */
-export function makeCaller({ project, settings, membership, user, profile, parameters, grants }: Member): MemberCaller {
+export function makeCaller(
+  model: FhirModel,
+  { project, settings, membership, user, profile, parameters, grants }: Member,
+): MemberCaller {
   const admin = elementsOf(membership)['admin'] === true;
   const superAdmin = settings['superAdmin'] === true;
   const powers = superAdminPowers(grants);
   const granted =
-    grants.length > 0 ? policyRules(grants) : defaultRules(splitReference(profile).type, patientOf(parameters));
-  const rules = joinRules([
+    grants.length > 0
+      ? policyRules(model, grants)
+      : defaultRules(model, splitReference(profile).type, patientOf(parameters));
+  const rules = joinRules(model, [
     granted,
-    ownUserRules(user),
-    ...(admin ? [administratorRules(project, powers !== undefined && superAdmin)] : []),
+    ownUserRules(model, user),
+    ...(admin ? [administratorRules(model, project, powers !== undefined && superAdmin)] : []),
   ]);
   const bound = grants.length > 0;
   return memberCaller({ project, membership: membership.id!, user, profile, admin, superAdmin, powers, bound, rules });
@@ -46,8 +52,8 @@ export function makeCaller({ project, settings, membership, user, profile, param
  * Rules for all types stand for all by one type, and are compiled for another when it is first asked for: 150 types would
  * take longer than all the rest of a sign-in.
  */
-function policyRules(grants: readonly PolicyGrant[]): AccessRules {
-  const rules = compilePolicies(grants);
+function policyRules(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
+  const rules = compilePolicies(model, grants);
   for (const { resourceType: type } of grants.flatMap(({ policy }) => ruleElements(policy))) {
     if (typeof type === 'string') rules.rulesFor(type === '*' ? 'Patient' : type);
   }

@@ -19,7 +19,7 @@ export async function readMemberPolicies(
   membership: AnyResource,
   own: PolicyParameters,
 ): Promise<readonly PolicyGrant[]> {
-  const policies = readMembershipPolicies(elementsOf(membership));
+  const policies = readMembershipPolicies(store.model, elementsOf(membership));
   assertMembershipUnderstood(membership.id!, policies);
   const grants = await Promise.all(
     distinctPolicies(policies.chosen).map(async ({ reference, id, parameters }): Promise<PolicyGrant> => {

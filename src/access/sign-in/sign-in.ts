@@ -87,7 +87,7 @@ async function checkMember(
   if (grants.length === 0 && options.requirePolicy === true) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
-  const caller = makeCaller({ project, settings, membership, user, profile, parameters, grants });
+  const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
   SIGNED_IN.set(caller, { store, options });
   return caller;
 }

@@ -23,7 +23,8 @@ export async function commitGuarded(
   const strictness = await strictnessFor(store, caller, writes, options);
   // What a member writes is held to the definitions once the fields that it cannot see are back in.
   const asked = caller.kind === 'member' ? LENIENT : strictness;
-  for (const [index, write] of writes.entries()) if (write.kind === 'put') validateWrite(write, index, asked);
+  for (const [index, write] of writes.entries())
+    if (write.kind === 'put') validateWrite(store.model, write, index, asked);
   // An administrator who was demoted since it signed in writes no policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {

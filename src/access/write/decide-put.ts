@@ -30,9 +30,15 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   const current = currentResource(state, write.key);
   const { after, kept, rule, existing } = yield* grantPut(state, write, from, current.resource);
   assertPatientLink(caller, current.resource, after, stored.deleted.has(referenceTo(type, id)));
-  if (type === 'AccessPolicy') assertPolicyWrite(after);
+  if (type === 'AccessPolicy') assertPolicyWrite(state.caller.rules.model, after);
   // What the writer sent is validated: the parts that it does not see must not show in the outcome.
-  validateWrite({ key: write.key, resource: stamp(write.resource, caller) }, from, strictness, kept);
+  validateWrite(
+    state.caller.rules.model,
+    { key: write.key, resource: stamp(write.resource, caller) },
+    from,
+    strictness,
+    kept,
+  );
   const expect = expectationOf(write, from, current);
   const next = withWritten(state, write.key, after);
   const readers = yield* grantingRules(next, 'read', after);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { notFound } from '../../fhir/not-found.js';
 import { referenceTo } from '../../fhir/reference.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
@@ -21,6 +22,7 @@ import { withWhatStays } from './what-stays.js';
 
 /** What a write of trusted code is decided on. Immutable. */
 export interface TrustedState {
+  readonly model: FhirModel;
   readonly caller: SystemCaller | ServerCaller;
   /** By `Type/id`, the resources that a write rests on; the others are not loaded. */
   readonly stored: ReadonlyMap<string, ReadResult>;
@@ -42,17 +44,18 @@ export function decideTrusted(state: TrustedState, write: GuardedWrite, from: nu
     case 'delete':
       return decideDelete(state, write, from);
     case 'unmatched':
-      return { ready: [unmatched(state, write, from)], state };
+      return { ready: [unmatched(state.model, state, write, from)], state };
   }
 }
 
 function unmatched(
+  model: FhirModel,
   { caller, memberUsers }: TrustedState,
   { query }: GuardedWrite & { kind: 'unmatched' },
   from: number,
 ): ReadyWrite {
   const rulesOf = (type: string): ReturnType<typeof decide> => decide(caller, type, 'search');
-  const restricted = restrictQuery(caller, query, rulesOf(query.type) ?? [], rulesOf);
+  const restricted = restrictQuery(model, caller, query, rulesOf(query.type) ?? [], rulesOf);
   const criteria = memberUsers === undefined ? restricted.criteria : withMemberUsers(restricted.criteria, memberUsers);
   return { role: 'own', write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, readRules: [] };
 }
@@ -92,7 +95,7 @@ function decidePut(
   const { caller } = state;
   const { type, id } = write.key;
   const key: ResourceKey = { ...write.key, project: homeOf(type, caller) };
-  if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(write.resource);
+  if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(state.model, write.resource);
   const { keepSecrets: _, generatedId: _g, ...put } = write;
   const stored = state.stored.get(referenceTo(type, id));
   const { resource: settled, expect } = withWhatStays(caller, write, stored);

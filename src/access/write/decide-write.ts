@@ -38,7 +38,8 @@ function* decideUnmatched(
   const { caller } = state;
   const rulesOf: SearchRules = (type) => decide(caller, type, 'search');
   const rules = rulesOf(query.type);
-  const restricted = rules === null ? NONE : restrict(query.criteria, query.type, rules, rulesOf);
+  const restricted =
+    rules === null ? NONE : restrict(state.caller.rules.model, query.criteria, query.type, rules, rulesOf);
   const criteria = settledCriteria(state, restricted);
   const write = { kind: 'unmatched', query: { ...query, criteria, project: homeOf(query.type, caller) } } as const;
   return { ready: [{ role: 'own', write, from, readRules: [] }], state };

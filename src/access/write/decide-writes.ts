@@ -22,7 +22,7 @@ export async function decideMemberWrites(
   options: CallOptions | undefined,
 ): Promise<readonly ReadyWrite[]> {
   const stored = await loadStored(store, who.caller, writes, options);
-  const state: CommitState = { ...who, stored, written: WrittenResources.none(stored.now) };
+  const state: CommitState = { ...who, stored, written: WrittenResources.none(store.model, stored.now) };
   return decideInOrder(state, writes, (now, write, from) => answeredBy(store, decideWrite(now, write, from), options));
 }
 
@@ -35,7 +35,12 @@ export async function decideTrustedWrites(
 ): Promise<readonly ReadyWrite[]> {
   for (const [from, write] of writes.entries()) assertWithinReach(caller, write, from);
   const loaded = await loadTrusted(store, caller, writes, options);
-  const state: TrustedState = { caller, ...loaded, written: WrittenResources.none(Date.now()) };
+  const state: TrustedState = {
+    model: store.model,
+    caller,
+    ...loaded,
+    written: WrittenResources.none(store.model, Date.now()),
+  };
   return decideInOrder(state, writes, decideTrusted);
 }
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
@@ -30,7 +31,12 @@ export function* resourceUnderRule(
 ): Deciding<KeptFields | FhirError> {
   const type = asked.resourceType;
   const link = unread ? fixedLink(state.caller, asked) : [];
-  const fixed = keepFields(before, asked, { kept, readonly: [...rule.readonlyFields, ...link], shown, unread });
+  const fixed = keepFields(state.caller.rules.model, before, asked, {
+    kept,
+    readonly: [...rule.readonlyFields, ...link],
+    shown,
+    unread,
+  });
   if (fixed instanceof FhirError) return fixed;
   // Decided on as it will be stored: what `meta` says of author, project and time is not for the writer to claim.
   const after = stamp(withoutVersion(fixed.after), state.caller);
@@ -40,14 +46,21 @@ export function* resourceUnderRule(
       `Not allowed to write a ${type} like this: it would lie outside what the access policy grants`,
     );
   }
-  if (!rule.writeConstraints.every((expression) => constraintHolds(expression, before, after))) {
+  if (
+    !rule.writeConstraints.every((expression) => constraintHolds(state.caller.rules.model, expression, before, after))
+  ) {
     return new FhirError('forbidden', `A write constraint of the access policy does not hold for this ${type}`);
   }
   return { after, kept: fixed.kept };
 }
 
-function constraintHolds(expression: string, before: AnyResource | null, after: AnyResource): boolean {
+function constraintHolds(
+  model: FhirModel,
+  expression: string,
+  before: AnyResource | null,
+  after: AnyResource,
+): boolean {
   const [was, is] = [before === null ? [] : withoutSecrets(before), withoutSecrets(after)];
-  const result = compileFhirPath(expression, after.resourceType)(is, { before: was, after: is });
+  const result = compileFhirPath(model, expression, after.resourceType)(is, { before: was, after: is });
   return result.length === 1 && result[0] === true;
 }

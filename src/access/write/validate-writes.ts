@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { assertValidResource } from '../../fhir/assert-valid.js';
-import { typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf } from '../../fhir/resource.js';
@@ -42,15 +42,16 @@ export const LENIENT: Strictness = () => false;
  * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
  */
 export function validateWrite(
+  model: FhirModel,
   { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
   index: number,
   strictness: Strictness,
   kept: ReadonlySet<string> = NONE_KEPT,
 ): void {
-  const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(issue, key.type, kept);
+  const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
     const checked = resource.resourceType === 'AccessPolicy' ? withSampleOwners(resource) : resource;
-    assertValidResource(checked, { strict: strictness(key.type), except });
+    assertValidResource(model, checked, { strict: strictness(key.type), except });
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }
@@ -59,10 +60,15 @@ export function validateWrite(
 const NONE_KEPT: ReadonlySet<string> = new Set();
 
 /** True for a finding inside one of the elements, or about a reference to what they may contain. */
-function concerns({ code, expression }: OutcomeIssue, type: string, names: ReadonlySet<string>): boolean {
+function concerns(
+  model: FhirModel,
+  { code, expression }: OutcomeIssue,
+  type: string,
+  names: ReadonlySet<string>,
+): boolean {
   if (code === 'not-found' && names.has('contained')) return true;
   const head = /^\w+\.(\w+)/.exec(expression?.[0] ?? '')?.[1];
   if (head === undefined) return false;
-  const elements = typeDefinition(type)?.elements;
+  const elements = model.typeDefinition(type)?.elements;
   return [...names].some((name) => name === head || elements?.get(name)?.choiceOf === head);
 }

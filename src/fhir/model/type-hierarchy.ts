@@ -18,8 +18,8 @@ const PARENTS: ReadonlyMap<string, string> = new Map([
 /** Resource types that are no DomainResource. */
 const BARE_RESOURCES: ReadonlySet<string> = new Set(['Bundle', 'Binary', 'Parameters']);
 
-/** @param isResource tells whether the type is one of resources, abstract ones included; asked only where it decides */
-export function isKindOf(type: string, ancestor: string, isResource: () => boolean): boolean {
+/** @param isResource tells whether the type is one of resources, abstract ones included; asked only where it decides; left out where `ancestor` is a data type */
+export function isKindOf(type: string, ancestor: string, isResource: () => boolean = () => false): boolean {
   if (type === ancestor || PARENTS.get(type) === ancestor) return true;
   if (ancestor !== 'Resource' && ancestor !== 'DomainResource') return false;
   return isResource() && (ancestor === 'Resource' || (type !== 'Resource' && !BARE_RESOURCES.has(type)));

@@ -2,7 +2,8 @@ import type { ElementDefinition } from '../model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { ObjectRule } from './rule.js';
 
-const sets = new Map<readonly string[], ReadonlySet<string>>();
+/** By the list of codes, which belongs to one model. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /** The codes of a required binding, as far as they can be listed. */
 export function codesOf({ codes }: ElementDefinition): ReadonlySet<string> | undefined {

@@ -1,4 +1,4 @@
-import { isResourceType } from '../definitions.js';
+import type { FhirModel } from '../model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import { expectedCodes } from './bindings.js';
 import { checkContainedResources } from './contained.js';
@@ -14,13 +14,19 @@ import { containerScope, type Walk } from './walk.js';
  * @param resource plain JSON of bounded depth, of a known type; `findings` stands at it
  * @param conditionalReferences it stands in a transaction or batch; default false
  */
-export function checkResource(resource: JsonObject, findings: Findings, conditionalReferences = false): void {
+export function checkResource(
+  model: FhirModel,
+  resource: JsonObject,
+  findings: Findings,
+  conditionalReferences = false,
+): void {
   const walk: Walk = {
+    model,
     findings,
     scope: containerScope(resource),
     conditionalReferences: conditionalReferences || holdsRequests(resource),
   };
-  checkObject(resource, typePlan(resource.resourceType as string), walk);
+  checkObject(resource, typePlan(model, resource.resourceType as string), walk);
   checkContainedResources(resource, walk);
 }
 
@@ -87,7 +93,7 @@ function checkValue(element: ElementPlan, value: unknown, walk: Walk): void {
       `${element.name} must be an object (${element.type}), not ${kindOf(value)}`,
     );
   }
-  const plan = typePlan(element.type);
+  const plan = typePlan(walk.model, element.type);
   if (plan.isResource) return checkInnerResource(element, value, walk);
   checkObject(value, plan, walk);
   element.rule?.(value as never, walk);
@@ -140,19 +146,20 @@ function checkSiblingValue(element: ElementPlan, sibling: unknown, value: unknow
       `_${element.name} must be an object with id or extension, not ${kindOf(sibling)}`,
     );
   }
-  checkObject(sibling, typePlan('Element'), walk, value !== undefined && value !== null);
+  checkObject(sibling, typePlan(walk.model, 'Element'), walk, value !== undefined && value !== null);
 }
 
 function checkInnerResource(element: ElementPlan, resource: JsonObject, walk: Walk): void {
   const { resourceType } = resource;
-  if (typeof resourceType !== 'string' || !isResourceType(resourceType)) {
+  if (typeof resourceType !== 'string' || !walk.model.isResourceType(resourceType)) {
     return walk.findings.error('structure', `${element.name} must have the resourceType of a known resource`);
   }
-  if (element.name !== 'contained') return checkResource(resource, walk.findings, walk.conditionalReferences);
+  if (element.name !== 'contained')
+    return checkResource(walk.model, resource, walk.findings, walk.conditionalReferences);
   const { scope } = walk;
   const { inside } = scope;
   scope.inside = resource;
-  checkObject(resource, typePlan(resourceType), walk);
+  checkObject(resource, typePlan(walk.model, resourceType), walk);
   scope.inside = inside;
 }
 

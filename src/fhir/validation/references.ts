@@ -1,5 +1,4 @@
 import type { ElementDefinition } from '../model/definition-types.js';
-import { isResourceType } from '../definitions.js';
 import { parseReference } from '../reference.js';
 import { referenceStub } from '../reference-stub.js';
 import type { ElementRule, ObjectRule } from './rule.js';
@@ -23,7 +22,7 @@ export function referenceRule({ targets }: ElementDefinition): ObjectRule {
     }
     const found = typeof text === 'string' ? targetType(text, walk) : undefined;
     if (found !== undefined && !isAllowed(found)) walk.findings.error('value', notAllowed, 'reference');
-    if (typeof type !== 'string' || !isResourceType(type)) return;
+    if (typeof type !== 'string' || !walk.model.isResourceType(type)) return;
     if (!isAllowed(type)) walk.findings.error('value', notAllowed, 'type');
     else if (found !== undefined && found !== type) {
       walk.findings.error('value', 'type and reference must name the same type', 'type');
@@ -48,7 +47,7 @@ function targetType(text: string, walk: Walk): string | undefined {
   const parsed = parseReference(text);
   switch (parsed?.kind) {
     case 'local':
-      if (isResourceType(parsed.type)) return parsed.type;
+      if (walk.model.isResourceType(parsed.type)) return parsed.type;
       walk.findings.error('value', 'the reference names a resource type that does not exist', 'reference');
       return undefined;
     case 'contained':
@@ -57,7 +56,7 @@ function targetType(text: string, walk: Walk): string | undefined {
       return containedType('', walk, 'reference');
     case 'foreign': {
       const type = referenceStub({ reference: text })?.resourceType;
-      return type !== undefined && isResourceType(type) ? type : undefined;
+      return type !== undefined && walk.model.isResourceType(type) ? type : undefined;
     }
     case 'urn':
       return undefined;
@@ -86,7 +85,7 @@ function containedType(id: string, { scope, findings }: Walk, below?: string): s
 function conditionalType(text: string, walk: Walk): string | undefined {
   if (walk.scope.type === 'AccessPolicy' && POLICY_PARAMETER.test(text)) return undefined;
   const type = text.slice(0, Math.max(0, text.indexOf('?')));
-  if (walk.conditionalReferences && isResourceType(type)) return type;
+  if (walk.conditionalReferences && walk.model.isResourceType(type)) return type;
   walk.findings.error('value', 'reference must be Type/id, #id, or an absolute URL or URN', 'reference');
   return undefined;
 }

@@ -1,5 +1,6 @@
+import type { FhirModel } from '../model/fhir-model.js';
+import { perModel } from '../model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../model/definition-types.js';
-import { typeDefinition } from '../definitions.js';
 import { bindingRule, codesOf } from './bindings.js';
 import { extensionRule } from './extension.js';
 import { type PrimitiveCheck, primitiveCheck } from './primitives.js';
@@ -48,22 +49,25 @@ export interface ElementPlan {
   readonly rule: ElementRule | undefined;
 }
 
-const plans = new Map<string, TypePlan>();
+const PLANS = perModel(() => new Map<string, TypePlan>());
 
 /** @param name of a type that the definitions have */
-export function typePlan(name: string): TypePlan {
+export function typePlan(model: FhirModel, name: string): TypePlan {
+  const plans = PLANS(model);
   let plan = plans.get(name);
   if (plan === undefined) {
-    plan = compileType(typeDefinition(name)!);
+    plan = compileType(model, model.typeDefinition(name)!);
     plans.set(name, plan);
   }
   return plan;
 }
 
-function compileType(definition: TypeDefinition): TypePlan {
+function compileType(model: FhirModel, definition: TypeDefinition): TypePlan {
   const groups = presenceGroups(definition);
   const bits = new Map(groups.flatMap((group) => group.members.map((member) => [member, group.bit])));
-  const elements = [...definition.elements.values()].map((element) => compileElement(element, bits.get(element.name)));
+  const elements = [...definition.elements.values()].map((element) =>
+    compileElement(model, element, bits.get(element.name)),
+  );
   return {
     name: definition.name,
     isResource: definition.kind === 'resource',
@@ -90,9 +94,9 @@ function presenceGroups(definition: TypeDefinition): PresenceGroup[] {
     }));
 }
 
-function compileElement(element: ElementDefinition, bit = 0): ElementPlan {
+function compileElement(model: FhirModel, element: ElementDefinition, bit = 0): ElementPlan {
   const { name, type, array, choiceOf } = element;
-  const isPrimitive = typeDefinition(type)!.kind === 'primitive';
+  const isPrimitive = model.typeDefinition(type)!.kind === 'primitive';
   return {
     name,
     step: choiceOf === undefined ? name : `${choiceOf}.ofType(${type})`,

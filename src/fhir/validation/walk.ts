@@ -1,8 +1,10 @@
+import type { FhirModel } from '../model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { Findings } from './findings.js';
 
 /** The state of the walk through one resource and what it contains. */
 export interface Walk {
+  readonly model: FhirModel;
   readonly findings: Findings;
   /** The resource that `#id` is looked up in. */
   readonly scope: ContainerScope;

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SyntaxNode } from '../syntax-tree.js';
 import { BAIL, type Items } from './collection.js';
 import { compileNode } from './compile-node.js';
@@ -15,8 +16,8 @@ export type NativeEvaluation = (input: unknown) => Items | undefined;
  * @param type FHIR type of the input.
  * @returns undefined for an expression that has other forms.
  */
-export function compileNative(tree: SyntaxNode, type: string): NativeEvaluation | undefined {
-  const evaluate = compileNode(tree, { type, isParameter: false })?.evaluate;
+export function compileNative(model: FhirModel, tree: SyntaxNode, type: string): NativeEvaluation | undefined {
+  const evaluate = compileNode(tree, { model, type, isParameter: false })?.evaluate;
   if (evaluate === undefined) return undefined;
   return (input) => {
     try {

@@ -1,6 +1,5 @@
-import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/definitions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
 import { bail, FALSE, TRUE, type Items } from './collection.js';
 import { jsonTypeOf, readElements } from './element-access.js';
@@ -20,13 +19,13 @@ export function compileNode(wrapped: SyntaxNode, place: Place): Native | undefin
     case 'BooleanLiteral':
       return { evaluate: () => (node.text === 'true' ? TRUE : FALSE), type: 'boolean' };
     case 'ThisInvocation':
-      return self(place);
+      return self(place.model, place);
     case 'MemberInvocation':
       return compileFirstName(unquote(node.text ?? ''), place);
     case 'FunctionInvocation':
-      return compileInvocation(self(place), node);
+      return compileInvocation(place.model, self(place.model, place), node);
     case 'InvocationExpression':
-      return compileInvocation(compileNode(first!, place), second!);
+      return compileInvocation(place.model, compileNode(first!, place), second!);
     case 'IndexerExpression':
       return compileIndexer(compileNode(first!, place), unwrap(second!));
     default:
@@ -40,9 +39,9 @@ function literal(value: string | number, type: string): Native {
 }
 
 /** `$this`, once it is sure to be of its type. */
-function self({ type }: Place): Native | undefined {
-  const resourceType = isResourceType(type) ? type : undefined;
-  const jsonType = resourceType === undefined ? jsonTypeOf(type) : 'object';
+function self(model: FhirModel, { type }: Place): Native | undefined {
+  const resourceType = model.isResourceType(type) ? type : undefined;
+  const jsonType = resourceType === undefined ? jsonTypeOf(model, type) : 'object';
   if (jsonType === undefined) return undefined;
   const isSound = (item: unknown): boolean =>
     jsonType === 'object' ? isJsonObject(item) && item.resourceType === resourceType : typeof item === jsonType;
@@ -51,31 +50,32 @@ function self({ type }: Place): Native | undefined {
 
 /** The name at the start of a path: the type itself (`Patient.name`) or one of its elements. */
 function compileFirstName(name: string, place: Place): Native | undefined {
-  const start = self(place);
-  if (start === undefined || !isA(place.type, name)) return start && compileMember(start, name);
+  const start = self(place.model, place);
+  if (start === undefined || !place.model.isA(place.type, name))
+    return start && compileMember(place.model, start, name);
   return place.isParameter ? undefined : start;
 }
 
-function compileInvocation(from: Native | undefined, invocation: SyntaxNode): Native | undefined {
+function compileInvocation(model: FhirModel, from: Native | undefined, invocation: SyntaxNode): Native | undefined {
   const name = unquote(invocation.text ?? '');
   if (from === undefined) return undefined;
-  if (invocation.type === 'MemberInvocation') return compileMember(from, name);
+  if (invocation.type === 'MemberInvocation') return compileMember(model, from, name);
   if (invocation.type !== 'FunctionInvocation') return undefined;
-  return compileFunction(from, name, parametersOf(invocation), (parameter, type) =>
-    compileNode(parameter, { type, isParameter: true }),
+  return compileFunction(model, from, name, parametersOf(invocation), (parameter, type) =>
+    compileNode(parameter, { model, type, isParameter: true }),
   );
 }
 
-function compileMember(from: Native, name: string): Native | undefined {
-  const elements = from.type === undefined ? undefined : typeDefinition(from.type)?.elements;
+function compileMember(model: FhirModel, from: Native, name: string): Native | undefined {
+  const elements = from.type === undefined ? undefined : model.typeDefinition(from.type)?.elements;
   const element = elements?.get(name);
   if (element !== undefined) {
     // A choice goes by its base name in FHIRPath; what the library makes of `valueQuantity` is its own affair.
-    const evaluate = element.choiceOf === undefined ? readElements(from.evaluate, [element]) : undefined;
+    const evaluate = element.choiceOf === undefined ? readElements(model, from.evaluate, [element]) : undefined;
     return evaluate && { evaluate, type: element.type };
   }
   const forms = [...(elements?.values() ?? [])].filter((one) => one.choiceOf === name);
-  const evaluate = forms.length === 0 ? undefined : readElements(from.evaluate, forms);
+  const evaluate = forms.length === 0 ? undefined : readElements(model, from.evaluate, forms);
   return evaluate && { evaluate, type: undefined, choice: { from: from.evaluate, elements: forms } };
 }
 

@@ -1,13 +1,13 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
-import { typeDefinition } from '../../fhir/definitions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { bail, type Evaluate, type Items } from './collection.js';
 
 /** How JSON writes the values of a type; undefined for types that are left to the library. */
-export function jsonTypeOf(type: string): 'string' | 'number' | 'boolean' | 'object' | undefined {
+export function jsonTypeOf(model: FhirModel, type: string): 'string' | 'number' | 'boolean' | 'object' | undefined {
   if (type === 'boolean') return 'boolean';
   if (NUMBERS.has(type)) return 'number';
-  const kind = typeDefinition(type)?.kind;
+  const kind = model.typeDefinition(type)?.kind;
   // A resource inside of a resource starts a path of its own in the library.
   return kind === 'primitive' ? 'string' : kind === 'complex' ? 'object' : undefined;
 }
@@ -20,11 +20,12 @@ const NUMBERS: ReadonlySet<string> = new Set(['decimal', 'integer', 'positiveInt
  * @param keeps which forms of a choice to take; all when left out.
  */
 export function readElements(
+  model: FhirModel,
   from: Evaluate,
   elements: readonly ElementDefinition[],
   keeps: (element: ElementDefinition) => boolean = () => true,
 ): Evaluate | undefined {
-  const readers = elements.map((element) => compileReader(element, keeps(element)));
+  const readers = elements.map((element) => compileReader(model, element, keeps(element)));
   if (!readers.every((reader) => reader !== undefined)) return undefined;
   return (self) => {
     const result: unknown[] = [];
@@ -42,9 +43,9 @@ export function readElements(
 /** Adds the values of an element to the result. @returns whether there are any. */
 type Reader = (owner: JsonObject, result: unknown[]) => boolean;
 
-function compileReader({ name, type }: ElementDefinition, isKept: boolean): Reader | undefined {
+function compileReader(model: FhirModel, { name, type }: ElementDefinition, isKept: boolean): Reader | undefined {
   const sibling = `_${name}`;
-  const jsonType = jsonTypeOf(type);
+  const jsonType = jsonTypeOf(model, type);
   if (jsonType === undefined) return undefined;
   const check = jsonType === 'object' ? checkObject : (value: unknown) => typeof value === jsonType || bail();
   return (owner, result) => {

@@ -1,6 +1,5 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/definitions.js';
 import { unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, fromBoolean, type Evaluate } from './collection.js';
 import { readElements } from './element-access.js';
@@ -11,6 +10,7 @@ import { isText } from './operators.js';
 type CompileCriteria = (parameter: SyntaxNode, type: string) => Native | undefined;
 
 type FunctionCompiler = (
+  model: FhirModel,
   from: Native,
   parameter: SyntaxNode | undefined,
   compileCriteria: CompileCriteria,
@@ -18,20 +18,21 @@ type FunctionCompiler = (
 
 /** A call of a function; undefined for what only the library does. */
 export function compileFunction(
+  model: FhirModel,
   from: Native,
   name: string,
   parameters: readonly SyntaxNode[],
   compileCriteria: CompileCriteria,
 ): Native | undefined {
-  return parameters.length > 1 ? undefined : COMPILERS.get(name)?.(from, parameters[0], compileCriteria);
+  return parameters.length > 1 ? undefined : COMPILERS.get(name)?.(model, from, parameters[0], compileCriteria);
 }
 
 const COMPILERS: ReadonlyMap<string, FunctionCompiler> = new Map<string, FunctionCompiler>([
   ['exists', compileExists],
-  ['empty', (from) => ({ evaluate: (self) => fromBoolean(from.evaluate(self).length === 0), type: 'boolean' })],
-  ['count', (from) => ({ evaluate: (self) => [from.evaluate(self).length], type: 'integer' })],
-  ['first', (from) => ({ evaluate: (self) => from.evaluate(self).slice(0, 1), type: from.type })],
-  ['last', (from) => ({ evaluate: (self) => from.evaluate(self).slice(-1), type: from.type })],
+  ['empty', (_, from) => ({ evaluate: (self) => fromBoolean(from.evaluate(self).length === 0), type: 'boolean' })],
+  ['count', (_, from) => ({ evaluate: (self) => [from.evaluate(self).length], type: 'integer' })],
+  ['first', (_, from) => ({ evaluate: (self) => from.evaluate(self).slice(0, 1), type: from.type })],
+  ['last', (_, from) => ({ evaluate: (self) => from.evaluate(self).slice(-1), type: from.type })],
   ['not', compileNot],
   ['where', compileWhere],
   ['ofType', compileOfType],
@@ -42,15 +43,17 @@ const COMPILERS: ReadonlyMap<string, FunctionCompiler> = new Map<string, Functio
 ]);
 
 function compileExists(
+  _: FhirModel,
   from: Native,
   criteria: SyntaxNode | undefined,
   compileCriteria: CompileCriteria,
 ): Native | undefined {
-  const found = criteria === undefined ? from : compileWhere(from, criteria, compileCriteria);
+  const found = criteria === undefined ? from : compileWhere(_, from, criteria, compileCriteria);
   return found && { evaluate: (self) => fromBoolean(found.evaluate(self).length > 0), type: 'boolean' };
 }
 
 function compileWhere(
+  _: FhirModel,
   from: Native,
   criteria: SyntaxNode | undefined,
   compileCriteria: CompileCriteria,
@@ -62,7 +65,7 @@ function compileWhere(
   return { evaluate: (self) => from.evaluate(self).filter(isMet), type: from.type };
 }
 
-function compileNot(from: Native): Native {
+function compileNot(_: FhirModel, from: Native): Native {
   const evaluate: Evaluate = (self) => {
     const value = asBoolean(from.evaluate(self));
     return fromBoolean(value === undefined ? undefined : !value);
@@ -71,17 +74,19 @@ function compileNot(from: Native): Native {
 }
 
 /** Picks forms of a choice; elsewhere the types decide nothing that is not known already. */
-function compileOfType(from: Native, parameter: SyntaxNode | undefined): Native | undefined {
+function compileOfType(model: FhirModel, from: Native, parameter: SyntaxNode | undefined): Native | undefined {
   const type = parameter?.text ?? '';
-  if (from.choice === undefined || typeDefinition(type) === undefined) return undefined;
-  const evaluate = readElements(from.choice.from, from.choice.elements, (element) => isA(element.type, type));
+  if (from.choice === undefined || model.typeDefinition(type) === undefined) return undefined;
+  const evaluate = readElements(model, from.choice.from, from.choice.elements, (element) =>
+    model.isA(element.type, type),
+  );
   return evaluate && { evaluate, type };
 }
 
-function compileExtension(from: Native, parameter: SyntaxNode | undefined): Native | undefined {
+function compileExtension(model: FhirModel, from: Native, parameter: SyntaxNode | undefined): Native | undefined {
   const url = textLiteral(parameter);
-  const element = typeDefinition(from.type ?? '')?.elements.get('extension');
-  const read = url === undefined || element === undefined ? undefined : readElements(from.evaluate, [element]);
+  const element = model.typeDefinition(from.type ?? '')?.elements.get('extension');
+  const read = url === undefined || element === undefined ? undefined : readElements(model, from.evaluate, [element]);
   if (read === undefined) return undefined;
   return {
     evaluate: (self) => read(self).filter((extension) => isJsonObject(extension) && extension.url === url),
@@ -90,7 +95,7 @@ function compileExtension(from: Native, parameter: SyntaxNode | undefined): Nati
 }
 
 function textTest(test: (text: string, part: string) => boolean): FunctionCompiler {
-  return (from, parameter) => {
+  return (_, from, parameter) => {
     const part = textLiteral(parameter);
     if (part === undefined || !isText(from.type)) return undefined;
     const evaluate: Evaluate = (self) => {

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { Evaluate } from './collection.js';
 
@@ -12,6 +13,7 @@ export interface Native {
 
 /** Where an expression stands. */
 export interface Place {
+  readonly model: FhirModel;
   /** FHIR type of `$this`. */
   readonly type: string;
   /** True inside the parameters of a function. */

@@ -1,4 +1,4 @@
-import { isA } from '../../fhir/definitions.js';
+import { isKindOf } from '../../fhir/model/type-hierarchy.js';
 import type { SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, FALSE, fromBoolean, TRUE, type Evaluate, type Items } from './collection.js';
 import type { Native } from './native.js';
@@ -16,7 +16,7 @@ type CompileOperand = (node: SyntaxNode) => Native | undefined;
 
 /** Types that FHIRPath compares as texts. Dates, times and quantities are not among them. */
 export function isText(type: string | undefined): boolean {
-  return type !== undefined && (isA(type, 'string') || isA(type, 'uri') || type === 'base64Binary');
+  return type !== undefined && (isKindOf(type, 'string') || isKindOf(type, 'uri') || type === 'base64Binary');
 }
 
 const OPERATOR_NODES: ReadonlySet<string> = new Set([
@@ -47,7 +47,7 @@ function comparisonClass(left: Native, right: Native): 'number' | 'text' | 'bool
 }
 
 function isNumber(type: string | undefined): boolean {
-  return type !== undefined && (type === 'decimal' || isA(type, 'integer'));
+  return type !== undefined && (type === 'decimal' || isKindOf(type, 'integer'));
 }
 
 function compileEquality(left: Native, right: Native, equal: Items, different: Items): Evaluate | undefined {

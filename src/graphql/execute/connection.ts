@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
 import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
@@ -9,6 +10,7 @@ import type { SearchRequest } from './search-request.js';
 
 /** One page of a connection: what the store gave, without the match that only tells whether something follows. */
 export interface ConnectionPage {
+  readonly model: FhirModel;
   readonly request: SearchRequest;
   /** What a reverse connection points to; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
@@ -20,6 +22,7 @@ export interface ConnectionPage {
 
 /** The page that a search for it gave, one match more than the page holds at most. */
 export function connectionPage(
+  model: FhirModel,
   request: SearchRequest,
   target: ReferenceTarget | undefined,
   { matches, total }: SearchPage,
@@ -27,7 +30,7 @@ export function connectionPage(
   const { count, query } = request;
   const more = count !== undefined && matches.length > count;
   const kept = !more ? matches : query.before === undefined ? matches.slice(0, count) : matches.slice(-count);
-  return { request, target, matches: kept, total, more };
+  return { model, request, target, matches: kept, total, more };
 }
 
 /**
@@ -103,25 +106,27 @@ const PLACES: { readonly [Part in CursorPart]: (page: ConnectionPage) => Place |
   first: (page) => (isEmpty(page) ? undefined : { offset: 0 }),
   last: (page) => (isEmpty(page) ? undefined : lastPage(page)),
   next(page) {
-    const { request, matches, more } = page;
+    const { model, request, matches, more } = page;
     const last = matches.at(-1);
     // A page that ends before a position was come to from the other side; one without matches stands before all of them.
     if (request.query.before !== undefined) {
       if (last === undefined) return { offset: 0 };
       return isEnd(request)
         ? undefined
-        : { after: positionAt(last, request), offset: plus(request.offset, matches.length) };
+        : { after: positionAt(model, last, request), offset: plus(request.offset, matches.length) };
     }
-    return more ? { after: positionAt(last!, request), offset: plus(request.offset, matches.length) } : undefined;
+    return more
+      ? { after: positionAt(model, last!, request), offset: plus(request.offset, matches.length) }
+      : undefined;
   },
   previous(page) {
-    const { request, matches, more } = page;
+    const { model, request, matches, more } = page;
     const { query, offset, count } = request;
     const [first] = matches;
     if (query.before === undefined && query.after === undefined && offset === 0) return undefined;
     if (query.before !== undefined && !more) return undefined;
     if (first === undefined) return lastPage(page);
-    return { before: positionAt(first, request), offset: plus(offset, -count!) };
+    return { before: positionAt(model, first, request), offset: plus(offset, -count!) };
   },
 };
 
@@ -149,7 +154,7 @@ function plus(offset: number | null, more: number): number | null {
  * Where a match stands, as far as its caller can see: under a sort by what is hidden it has no value, and the guard leaves
  * out that sort together with its value.
  */
-function positionAt({ resource }: StoredResource, { query }: SearchRequest): SearchPosition {
-  const { values, id } = positionOf(createSubject(resource, resource.meta?.lastUpdated ?? ''), query.sort);
+function positionAt(model: FhirModel, { resource }: StoredResource, { query }: SearchRequest): SearchPosition {
+  const { values, id } = positionOf(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), query.sort);
   return { values: values.map((value) => (Number.isNaN(value) ? null : value)), id };
 }

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
@@ -102,7 +102,10 @@ async function findAll(
         if (run.options.resolveIdentifiers !== true) return null;
         return itselfOr(identified.get(identifierKey(reference)), 'No single resource with this identifier was found');
       default:
-        return inside(reference, container) ?? itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind]);
+        return (
+          inside(run.options.store.model, reference, container) ??
+          itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind])
+        );
     }
   };
 }
@@ -150,7 +153,7 @@ async function resolveForeign(
     Array.from(texts, async (text) => {
       run.spendCall();
       const resource: AnyResource | null | undefined = await resolve(text);
-      if (!isJsonObject(resource) || !isResourceType(resource.resourceType)) return;
+      if (!isJsonObject(resource) || !run.options.store.model.isResourceType(resource.resourceType)) return;
       // What comes from elsewhere has no identity here: nothing stored refers to it, and its references lead there.
       run.foreign.set(resource, text);
       found.set(text, resource);
@@ -163,11 +166,11 @@ async function resolveForeign(
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** What `#id`, `#`, or inside a Bundle an entry's `fullUrl`, names; contained resources stand in the outermost one. */
-function inside(reference: ResolvableReference, container: AnyResource): Found | undefined {
+function inside(model: FhirModel, reference: ResolvableReference, container: AnyResource): Found | undefined {
   if (reference.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
   const source =
     reference.kind === 'contained' ? containedIn(container, reference.id) : entryOf(container, textOf(reference));
-  const type = source === undefined ? undefined : knownTypeOf(source);
+  const type = source === undefined ? undefined : knownTypeOf(model, source);
   return source === undefined || type === undefined ? undefined : { type, source, container };
 }
 

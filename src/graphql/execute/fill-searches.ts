@@ -86,7 +86,7 @@ function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: O
   }
   run.spendRows(page.matches.length, selectionOf(edge));
   if (edge.shape.kind === 'connection') {
-    const part = connectionPage(request, target, page);
+    const part = connectionPage(run.options.store.model, request, target, page);
     return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
   }
   const { selection } = edge.shape;

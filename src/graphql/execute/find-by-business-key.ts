@@ -1,4 +1,4 @@
-import { isResourceType, resourceTypes, searchParameter } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { or, type Criteria } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/store.js';
@@ -24,7 +24,9 @@ export async function findByCanonical(
   const wanted = references.filter((reference): reference is CanonicalReference => reference.kind === 'canonical');
   const found = new Map<string, AnyResource>();
   if (wanted.length === 0) return found;
-  const types = (type === undefined ? (targets ?? resourceTypes()) : [type]).filter(hasUrl);
+  const types = (type === undefined ? (targets ?? run.options.store.model.resourceTypes) : [type]).filter((one) =>
+    hasUrl(run.options.store.model, one),
+  );
   const urls = new Set(wanted.map(({ url }) => url));
   const criteria = or(
     Array.from(urls, (value): Criteria => ({
@@ -60,7 +62,9 @@ export async function findByIdentifier(
   const wanted = references.filter((reference): reference is IdentifierReference => reference.kind === 'identifier');
   const byType = Map.groupBy(wanted, (reference) => reference.type ?? type ?? '');
   const types = [...byType.keys()].filter(
-    (name) => isResourceType(name) && searchParameter(name, 'identifier') !== undefined,
+    (name) =>
+      run.options.store.model.isResourceType(name) &&
+      run.options.store.model.searchParameter(name, 'identifier') !== undefined,
   );
   const rows = await searchEach(types, (name) => or(byType.get(name)!.map(isIdentified)), run);
   for (const reference of wanted) {
@@ -88,8 +92,8 @@ async function searchEach(
   return pages.flatMap(({ matches }) => matches);
 }
 
-function hasUrl(type: string): boolean {
-  return searchParameter(type, 'url')?.type === 'uri';
+function hasUrl(model: FhirModel, type: string): boolean {
+  return model.searchParameter(type, 'url')?.type === 'uri';
 }
 
 function isIdentified({ system, value }: IdentifierReference): Criteria {

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { asObject, type AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
@@ -15,14 +16,20 @@ type Predicate = (item: unknown, resource: AnyResource) => boolean;
  * @param meter takes note of the work of FHIRPath expressions; it may throw to end the request
  * @throws FhirError `invalid` - a malformed FHIRPath expression, a negative page
  */
-export function compileItemFilter(filter: ElementFilter, variables: Variables, meter: StepMeter): ItemFilter {
+export function compileItemFilter(
+  model: FhirModel,
+  filter: ElementFilter,
+  variables: Variables,
+  meter: StepMeter,
+): ItemFilter {
   const predicates: Predicate[] = [];
   for (const { name, value } of filter.equals) {
     const wanted = evaluate(value, variables);
     if (wanted !== undefined) predicates.push(equality(name, wanted));
   }
   const expression = evaluateSingle('fhirpath', filter.fhirpath, variables);
-  if (expression !== undefined) predicates.push(fhirpathPredicate(String(expression), filter.element.type, meter));
+  if (expression !== undefined)
+    predicates.push(fhirpathPredicate(model, String(expression), filter.element.type, meter));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
   return (items, resource) => {
@@ -54,8 +61,8 @@ function equality(name: string, wanted: unknown): Predicate {
   };
 }
 
-function fhirpathPredicate(expression: string, type: string, meter: StepMeter): Predicate {
+function fhirpathPredicate(model: FhirModel, expression: string, type: string, meter: StepMeter): Predicate {
   meter.spendExpression(expression);
-  const keep = fhirpathFilter(expression, type);
+  const keep = fhirpathFilter(model, expression, type);
   return (item, resource) => keep(item, { resource, meter });
 }

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
@@ -54,9 +54,9 @@ export function projectContained(selection: Selection, resource: JsonObject, con
 }
 
 /** The type of a resource inside a resource; undefined where stored data holds something else. */
-export function knownTypeOf(resource: JsonObject): string | undefined {
+export function knownTypeOf(model: FhirModel, resource: JsonObject): string | undefined {
   const type = resource['resourceType'];
-  return typeof type === 'string' && isResourceType(type) ? type : undefined;
+  return typeof type === 'string' && model.isResourceType(type) ? type : undefined;
 }
 
 function compileSelection(selection: Selection): Projector {
@@ -183,7 +183,7 @@ function compileObjects(field: ObjectField): Writer {
 function compileInlineResource(field: InlineResourceField): Writer {
   const { key, name } = field;
   const project = (value: JsonObject, container: AnyResource, run: Run): Output | null => {
-    const type = knownTypeOf(value);
+    const type = knownTypeOf(run.options.store.model, value);
     if (type === undefined) return null;
     return projectorOf(run.options.selections.forType(field.selections, type))(value, container, run);
   };
@@ -304,7 +304,7 @@ function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilte
   let compiled = run.filters.get(filter);
   if (compiled === undefined) {
     try {
-      compiled = compileItemFilter(filter, run.options.variables, run);
+      compiled = compileItemFilter(run.options.store.model, filter, run.options.variables, run);
     } catch (error) {
       if (!(error instanceof FhirError)) throw error;
       compiled = error;

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
@@ -18,15 +19,18 @@ const MAX_FAULTS = 20;
  * are declared, and what is null is left out, but for the items of lists, where it holds a place.
  */
 export function readInput(
+  model: FhirModel,
   place: InputPlace,
   value: unknown,
 ): { readonly value: unknown; readonly faults: readonly InputFault[] } {
-  const reader = new Reader();
+  const reader = new Reader(model);
   return { value: reader.read(place, value, '', 0), faults: reader.faults };
 }
 
 class Reader {
   readonly faults: InputFault[] = [];
+
+  constructor(private readonly model: FhirModel) {}
 
   read({ type, array }: InputPlace, value: unknown, path: string, depth: number): unknown {
     if (value === null || value === undefined) return value;
@@ -42,7 +46,7 @@ class Reader {
     }
     if (depth === MAX_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_DEPTH} levels`);
     if (!isJsonObject(value)) return this.#refuse(path, `expected an object of type "${type}"`);
-    const fields = inputFieldsOf(type)!;
+    const fields = inputFieldsOf(this.model, type)!;
     const read: [name: string, value: unknown][] = [];
     for (const [name, inner] of Object.entries(value)) {
       if (this.faults.length >= MAX_FAULTS) break;

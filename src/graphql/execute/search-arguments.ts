@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { searchParameters } from '../../fhir/definitions.js';
 import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { argumentName } from '../schema/fields.js';
@@ -22,7 +22,7 @@ export interface SearchArguments {
 }
 
 /** @throws FhirError `invalid` - an argument that no search can have, whatever it says */
-export function searchArguments(edge: SearchEdge, variables: Variables): SearchArguments {
+export function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
   const expression = evaluateSingle('fhirpath', edge.fhirpath, variables);
   return {
     parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
@@ -36,7 +36,7 @@ export function searchArguments(edge: SearchEdge, variables: Variables): SearchA
     reference:
       edge.reverse === undefined
         ? undefined
-        : referenceCode(edge.type, evaluateSingle('_reference', edge.reverse, variables)),
+        : referenceCode(model, edge.type, evaluateSingle('_reference', edge.reverse, variables)),
     offset: pageNumber('_offset', edge.offset, variables) || undefined,
   };
 }
@@ -72,9 +72,9 @@ export function assertSameSearch(given: SearchArguments, held: SearchArguments):
 }
 
 /** The code that `_reference` names; validation has looked at literals, variables are known only now. */
-function referenceCode(type: string, name: unknown): string {
+function referenceCode(model: FhirModel, type: string, name: unknown): string {
   if (typeof name === 'string') {
-    for (const parameter of searchParameters(type).values()) {
+    for (const parameter of model.searchParameters(type).values()) {
       if (parameter.type === 'reference' && argumentName(parameter.code) === argumentName(name)) return parameter.code;
     }
   }

@@ -1,6 +1,6 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { GuardedQuery } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
-import { searchParameters } from '../../fhir/definitions.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
@@ -43,11 +43,11 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
   const { variables } = options;
   const text = cursorArgument(edge, variables);
   const cursor = text === undefined ? undefined : decodeCursor(text, edge.type, options.store.caller);
-  const given = searchArguments(edge, variables);
+  const given = searchArguments(options.store.model, edge, variables);
   if (cursor !== undefined) assertSameSearch(given, cursor.search);
   const search = cursor?.search ?? given;
   const { reference, count, sort } = search;
-  if (cursor !== undefined) assertSearchable(cursor);
+  if (cursor !== undefined) assertSearchable(options.store.model, cursor);
   assertPageSize(count, options);
   const offset = cursor === undefined ? (search.offset ?? 0) : cursor.offset;
   const { listSize } = options.limits;
@@ -60,7 +60,7 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
     query: {
       type: edge.type,
       criteria: criteriaOf(edge.type, search, options),
-      sort: sort === undefined ? undefined : parseSort(edge.type, sort),
+      sort: sort === undefined ? undefined : parseSort(options.store.model, edge.type, sort),
       offset: cursor === undefined ? (offset ?? 0) : 0,
       limit: wanted && count !== 0 ? limit : 0,
       total: shape.kind === 'connection' && shape.total,
@@ -71,21 +71,28 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
     target: cursor?.target,
     count,
     offset,
-    keep: search.fhirpath === undefined ? undefined : resourceFilter(search.fhirpath, edge.type, meter),
+    keep:
+      search.fhirpath === undefined
+        ? undefined
+        : resourceFilter(options.store.model, search.fhirpath, edge.type, meter),
   };
 }
 
 function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
   // All of them together have one budget of comparisons.
-  const context = createParseContext({ modifiers: false, baseUrl: options.baseUrl, now: options.now });
+  const context = createParseContext(options.store.model, {
+    modifiers: false,
+    baseUrl: options.baseUrl,
+    now: options.now,
+  });
   const criteria = parameters.map(([code, texts]) => parseParameterIn(context, type, code, texts));
   if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilterIn(context, type, text))));
   return and(criteria);
 }
 
 /** Arguments have been validated against the schema; what a cursor says has not. */
-function assertSearchable({ type, search: { reference } }: Cursor): void {
-  if (reference === undefined || searchParameters(type).get(reference)?.type === 'reference') return;
+function assertSearchable(model: FhirModel, { type, search: { reference } }: Cursor): void {
+  if (reference === undefined || model.searchParameters(type).get(reference)?.type === 'reference') return;
   throw new FhirError('invalid', `The cursor names no reference parameter of ${type}`);
 }
 
@@ -96,11 +103,12 @@ function assertPageSize(count: number | undefined, { limits: { listSize } }: Run
 }
 
 function resourceFilter(
+  model: FhirModel,
   expression: string,
   type: string,
   compiling: StepMeter | undefined,
 ): NonNullable<SearchRequest['keep']> {
   compiling?.spendExpression(expression);
-  const keep = fhirpathFilter(expression, type);
+  const keep = fhirpathFilter(model, expression, type);
   return (resource, meter) => keep(resource, { resource, meter });
 }

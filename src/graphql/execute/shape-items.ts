@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { evaluate } from '../plan/arguments.js';
@@ -25,7 +26,9 @@ export function shapeItems(
   const path = evaluate(shaping.slice, run.options.variables);
   if (path === undefined) return kept;
   if (path !== '$index') run.spendExpression(String(path));
-  const suffixes = kept.map((item, index) => sliceSuffix(String(path), type, item, index, { resource, run }));
+  const suffixes = kept.map((item, index) =>
+    sliceSuffix(run.options.store.model, String(path), type, item, index, { resource, run }),
+  );
   const known = run.slices.get(out);
   if (known === undefined) run.slices.set(out, new Map([[field.key, suffixes]]));
   else known.set(field.key, suffixes);
@@ -34,6 +37,7 @@ export function shapeItems(
 
 /** An item for which the expression gives nothing keeps the plain name; several results are joined with commas. */
 function sliceSuffix(
+  model: FhirModel,
   path: string,
   type: string,
   item: unknown,
@@ -41,6 +45,6 @@ function sliceSuffix(
   { resource, run }: { readonly resource: AnyResource; readonly run: Run },
 ): string {
   if (path === '$index') return `.${index}`;
-  const result = compileFhirPath(path, type)(item, { resource }, run);
+  const result = compileFhirPath(model, path, type)(item, { resource }, run);
   return result.length === 0 ? '' : `.${result.map(String).join(',')}`;
 }

@@ -50,7 +50,7 @@ async function carryOut(
   const requests: WriteRequest[] = [];
   for (const field of fields) {
     try {
-      requests.push(writeRequest(field, variables));
+      requests.push(writeRequest(run.options.store.model, field, variables));
     } catch (error) {
       run.fail(out, field, error);
       return undefined;

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { WriteRequest } from '../../interactions/write-request.js';
@@ -11,20 +12,20 @@ import { readInput } from './read-input.js';
  *
  * @throws FhirError `invalid` - an argument is missing, or not what it must be
  */
-export function writeRequest(field: WriteField, variables: Variables): WriteRequest {
+export function writeRequest(model: FhirModel, field: WriteField, variables: Variables): WriteRequest {
   const { interaction, type } = field;
   const ifMatch = text('ifMatch', field, variables);
   switch (interaction) {
     case 'create':
       return {
         interaction,
-        resource: resourceOf(field, variables),
+        resource: resourceOf(model, field, variables),
         ifNoneExist: text('ifNoneExist', field, variables),
       };
     case 'update':
-      return { interaction, resource: identified(resourceOf(field, variables), field, variables), ifMatch };
+      return { interaction, resource: identified(resourceOf(model, field, variables), field, variables), ifMatch };
     case 'patch': {
-      const operations = input('patch', { type: PATCH_OPERATION, array: true }, field, variables);
+      const operations = input(model, 'patch', { type: PATCH_OPERATION, array: true }, field, variables);
       return { interaction, key: { type, id: idOf(field, variables) }, operations, ifMatch };
     }
     case 'delete':
@@ -33,9 +34,9 @@ export function writeRequest(field: WriteField, variables: Variables): WriteRequ
 }
 
 /** The `res` argument. Its type is known; where it is named all the same, it must be that one. */
-function resourceOf(field: WriteField, variables: Variables): JsonObject {
+function resourceOf(model: FhirModel, field: WriteField, variables: Variables): JsonObject {
   const { type } = field;
-  const resource = input('res', { type: inputTypeName(type), array: false }, field, variables);
+  const resource = input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'Argument "res" must be given');
   const { resourceType = type, ...elements } = resource;
   if (resourceType === type) return { resourceType, ...elements };
@@ -60,8 +61,8 @@ function text(name: string, { args }: WriteField, variables: Variables): string 
   return evaluateSingleText(name, args[name], variables);
 }
 
-function input(name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
-  const { value, faults } = readInput(place, evaluateJson(args[name], variables));
+function input(model: FhirModel, name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
+  const { value, faults } = readInput(model, place, evaluateJson(args[name], variables));
   const [fault] = faults;
   if (fault === undefined) return value;
   throw new FhirError('invalid', `Argument "${name}" at "${name}${fault.path}": ${fault.reason}`, {

@@ -3,7 +3,6 @@ import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../
 import type { GuardedQuery } from '../../access/contract.js';
 import { homeOf } from '../../access/home-of.js';
 import type { AccessRule } from '../../access/rule.js';
-import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
 import { maskError } from '../../fhir/error.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
@@ -130,8 +129,8 @@ function explainKeyed(
 ): Promise<readonly ExplainedCall[]> {
   const criteria = KEYED[kind];
   const parameter = criteria.kind === 'match' ? criteria.parameter : '';
-  const searched = (types.length === 0 ? resourceTypes() : types).filter(
-    (type) => searchParameter(type, parameter)?.type === KEY_TYPES[kind],
+  const searched = (types.length === 0 ? explaining.store.model.resourceTypes : types).filter(
+    (type) => explaining.store.model.searchParameter(type, parameter)?.type === KEY_TYPES[kind],
   );
   return Promise.all(
     searched.map((type) =>
@@ -165,7 +164,7 @@ async function explainQueried(
   target?: ReferenceTarget,
 ): Promise<ExplainedCall> {
   const { caller } = explaining.options.store;
-  const { query, rules, origins, hiddenSort } = explainQuery(caller, asked, reference);
+  const { query, rules, origins, hiddenSort } = explainQuery(explaining.store.model, caller, asked, reference);
   const checked = rulesAskedAfterSearch(rules);
   const call: ExplainedCall = {
     ...place,

@@ -1,3 +1,4 @@
+import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import {
@@ -24,7 +25,7 @@ import type { IntrospectionField } from '../plan/plan.js';
 import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
 /** Whether, and of which types, a host tells its schema. */
-export type IntrospectionOption = boolean | SchemaOptions;
+export type IntrospectionOption = boolean | Pick<SchemaOptions, 'types'>;
 
 /** Most objects of the answers to one request: the introspection that tools send has some 500,000 for all types. */
 const MAX_OBJECTS = 1_000_000;
@@ -36,12 +37,15 @@ const MAX_MADE = 400_000;
 const MAX_FIELDS = 20;
 
 /** Answers by schema and query. Tools send the same one again and again; it takes some 100 MB, so it does not stay long. */
-const ANSWERS = new LRUCache<string, Answer>({
-  max: 20,
-  maxSize: 2 * MAX_OBJECTS,
-  sizeCalculation: ({ size }) => size + 1,
-  ttl: 10 * 60 * 1000,
-});
+const ANSWERS = perModel(
+  () =>
+    new LRUCache<string, Answer>({
+      max: 20,
+      maxSize: 2 * MAX_OBJECTS,
+      sizeCalculation: ({ size }) => size + 1,
+      ttl: 10 * 60 * 1000,
+    }),
+);
 
 interface Answer {
   readonly value: unknown;
@@ -71,7 +75,7 @@ export function introspect(
   }
   let objects = 0;
   return fields.map((field) => {
-    const { value, size } = answer(field, parts, variables, option === true ? {} : option);
+    const { value, size } = answer(field, parts, variables, option === true ? undefined : option.types);
     objects += size;
     if (objects > MAX_OBJECTS) throw tooManyObjects();
     return value;
@@ -86,13 +90,19 @@ function tooMuch(max: number, message: string): FhirError {
   return new FhirError('too-costly', message, { details: { limit: 'introspection', max } });
 }
 
-function answer(field: IntrospectionField, parts: DocumentParts, variables: Variables, options: SchemaOptions): Answer {
+function answer(
+  field: IntrospectionField,
+  parts: DocumentParts,
+  variables: Variables,
+  types: readonly string[] | undefined,
+): Answer {
   const values = Object.fromEntries(field.variables.map((name) => [name, variables[name]]));
-  const key = JSON.stringify([options.types ?? null, field.nodes.map(print), field.fragments, values]);
-  const known = ANSWERS.get(key);
+  const key = JSON.stringify([types ?? null, field.nodes.map(print), field.fragments, values]);
+  const answers = ANSWERS(parts.model);
+  const known = answers.get(key);
   if (known !== undefined) return known;
-  const made = new Walk(schemaForTools(options), parts, variables).root(field);
-  if (made.size <= MAX_OBJECTS) ANSWERS.set(key, made);
+  const made = new Walk(schemaForTools(parts.model, types), parts, variables).root(field);
+  if (made.size <= MAX_OBJECTS) answers.set(key, made);
   return made;
 }
 

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import {
   Kind,
   type DocumentNode,
@@ -11,6 +11,7 @@ import { isShaped, UNASSIGNABLE } from './shaping.js';
 
 /** What planning needs to know of a document. */
 export interface DocumentParts {
+  readonly model: FhirModel;
   /** Fields with one key are merged, as GraphQL says, or (dialect `hl7`) kept apart and collated in the response. */
   readonly merge: boolean;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -62,7 +63,7 @@ export function typesNamedIn(sets: readonly SelectionSetNode[], parts: DocumentP
       const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : parts.fragments.get(selection.name.value);
       if (fragment === undefined) continue;
       const type = fragment.typeCondition?.name.value;
-      if (type !== undefined && isResourceType(type)) types.add(type);
+      if (type !== undefined && parts.model.isResourceType(type)) types.add(type);
       visit(fragment.selectionSet);
     }
   };
@@ -88,13 +89,14 @@ function collectInto(
       else if (parts.merge && !isShaped(selection) && !isShaped(nodes[0])) nodes.push(selection);
       else collected.set(numberedKey(key, collected), [selection]);
     } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-      if (applies(selection.typeCondition?.name.value, type)) {
+      if (applies(parts.model, selection.typeCondition?.name.value, type)) {
         collectInto(collected, type, selection.selectionSet, parts, opened, count);
       }
     } else {
       const name = selection.name.value;
       const fragment = parts.fragments.get(name);
-      if (fragment === undefined || opened.has(name) || !applies(fragment.typeCondition.name.value, type)) continue;
+      if (fragment === undefined || opened.has(name) || !applies(parts.model, fragment.typeCondition.name.value, type))
+        continue;
       opened.add(name);
       collectInto(collected, type, fragment.selectionSet, parts, opened, count);
     }
@@ -132,8 +134,8 @@ export function putUnderKey(out: { [key: string]: unknown }, key: string, value:
   } else out[key] = value;
 }
 
-function applies(condition: string | undefined, type: string): boolean {
-  return condition === undefined || condition === type || (condition === RESOURCE && isResourceType(type));
+function applies(model: FhirModel, condition: string | undefined, type: string): boolean {
+  return condition === undefined || condition === type || (condition === RESOURCE && model.isResourceType(type));
 }
 
 function isIncluded(directives: FieldNode['directives'], conditions: ReadonlySet<string>): boolean {

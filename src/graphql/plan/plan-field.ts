@@ -1,4 +1,3 @@
-import { typeDefinition } from '../../fhir/definitions.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
@@ -33,7 +32,7 @@ export function planField(
   const name = node.name.value;
   const base = { key, location: locationOf(node), shaping: shapingOf(node) };
   if (name === '__typename') return { kind: 'typename', ...base, value: type };
-  const field = fieldsOf(type)?.get(name);
+  const field = fieldsOf(planning.model, type)?.get(name);
   if (field === undefined) {
     if (name !== '__schema' && name !== '__type') return { kind: 'absent', ...base };
     if (type !== QUERY) throw new FhirError('unsupported', 'Introspection is answered for the whole service only');
@@ -63,11 +62,15 @@ export function planField(
     case 'list':
       return {
         ...base,
-        ...planSearch(field.type, args),
+        ...planSearch(planning.model, field.type, args),
         shape: { kind: 'list', selection: planning.select(field.type, sets, inner) },
       };
     case 'connection':
-      return { ...base, ...planSearch(field.type, args), shape: planConnection(field.type, sets, inner, planning) };
+      return {
+        ...base,
+        ...planSearch(planning.model, field.type, args),
+        shape: planConnection(field.type, sets, inner, planning),
+      };
     case 'resolve':
       return {
         kind: 'reference',
@@ -112,7 +115,7 @@ function planElement(
   planning: Planning,
 ): PlannedField {
   const { element } = field;
-  const definition = typeDefinition(element.type);
+  const definition = planning.model.typeDefinition(element.type);
   const named = { ...base, name: element.name, array: element.array };
   const primitive = definition === undefined || definition.kind === 'primitive';
   // Selected for the sake of another type, in whose element a selection fits.
@@ -158,7 +161,7 @@ function planChoice(
 ): ChoiceField {
   const forms = field.elements.flatMap((element): (PrimitiveField | ObjectField)[] => {
     const named = { ...base, name: element.name, array: false };
-    const primitive = typeDefinition(element.type)?.kind === 'primitive';
+    const primitive = planning.model.typeDefinition(element.type)?.kind === 'primitive';
     if (primitive !== (sets.length === 0)) return [];
     if (primitive) return [{ kind: 'primitive', ...named, type: element.type }];
     const selection = selectElement(element, sets, inner, planning);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { print, type OperationDefinitionNode, type SelectionSetNode } from '../graphql-js.js';
 import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { collectFields, typesNamedIn, type DocumentParts } from './collect-fields.js';
@@ -51,6 +52,7 @@ export function planLateSelection(
 }
 
 class Planner implements Planning {
+  readonly model: FhirModel;
   depth = 0;
 
   constructor(
@@ -58,7 +60,9 @@ class Planner implements Planning {
     private readonly limits: Limits,
     readonly variables: readonly string[],
     public size: number,
-  ) {}
+  ) {
+    this.model = parts.model;
+  }
 
   printFragments(): readonly string[] {
     return [...this.parts.fragments.values()].map(print);

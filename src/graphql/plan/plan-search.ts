@@ -1,4 +1,4 @@
-import { searchParameters } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { SEARCH_CONTROLS } from '../schema/arguments.js';
 import { argumentName } from '../schema/fields.js';
 import type { Argument } from './arguments.js';
@@ -6,11 +6,12 @@ import type { SearchEdge } from './plan.js';
 
 /** What the arguments of a list or connection ask for. */
 export function planSearch(
+  model: FhirModel,
   type: string,
   args: ReadonlyMap<string, Argument>,
 ): Omit<SearchEdge, 'key' | 'location' | 'shaping' | 'shape'> {
   const parameters = [...args].flatMap(([name, values]) =>
-    SEARCH_CONTROLS.has(name) ? [] : [{ code: parameterCode(type, name), values }],
+    SEARCH_CONTROLS.has(name) ? [] : [{ code: parameterCode(model, type, name), values }],
   );
   return {
     kind: 'search',
@@ -27,8 +28,8 @@ export function planSearch(
 }
 
 /** The search parameter that an argument spells: `address_city` is `address-city`. */
-function parameterCode(type: string, name: string): string {
-  const parameters = searchParameters(type);
+function parameterCode(model: FhirModel, type: string, name: string): string {
+  const parameters = model.searchParameters(type);
   if (parameters.has(name)) return name;
   for (const code of parameters.keys()) if (argumentName(code) === name) return code;
   return name;

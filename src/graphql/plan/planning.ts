@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
 import type { AnyTypeSelection, Selection } from './plan.js';
 
@@ -15,6 +16,7 @@ export interface Scope {
 
 /** What the planning of one field asks of the planner that walks the operation. */
 export interface Planning {
+  readonly model: FhirModel;
   /** Names of the variables that the operation declares. */
   readonly variables: readonly string[];
   /** The fragments of the document as text. */

@@ -1,4 +1,4 @@
-import { searchParameters, typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
 import type { GraphQLArgumentConfig, GraphQLInputObjectType, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
@@ -34,38 +34,43 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(['special']);
  *
  * @param inputOf the schema's input type of a name
  */
-export function argumentsOf(field: FieldDescriptor, inputOf: (name: string) => GraphQLInputObjectType): Arguments {
+export function argumentsOf(
+  model: FhirModel,
+  field: FieldDescriptor,
+  inputOf: (name: string) => GraphQLInputObjectType,
+): Arguments {
   switch (field.kind) {
     case 'write':
-      return writeArguments(field, inputOf);
+      return writeArguments(model, field, inputOf);
     case 'read':
       return {
         id: argument(LENIENT_ID, 'The id of the resource'),
         _id: argument(LENIENT_ID, 'The same as id'),
       };
     case 'list':
-      return searchArguments(field.type, field.reverse);
+      return searchArguments(model, field.type, field.reverse);
     case 'connection':
-      return { ...searchArguments(field.type, field.reverse), ...(field.reverse ? {} : cursorArguments()) };
+      return { ...searchArguments(model, field.type, field.reverse), ...(field.reverse ? {} : cursorArguments()) };
     case 'resolve':
       return {
         type: argument(RESOURCE_TYPE_NAME, 'Only a resource of this type; null otherwise'),
         optional: argument(GraphQLBoolean, 'No error where the reference leads nowhere'),
       };
     case 'element':
-      return field.element.array ? elementArguments(field.element.type) : {};
+      return field.element.array ? elementArguments(model, field.element.type) : {};
     default:
       return {};
   }
 }
 
 function writeArguments(
+  model: FhirModel,
   { type, interaction }: FieldDescriptor & { kind: 'write' },
   inputOf: (name: string) => GraphQLInputObjectType,
 ): Arguments {
   const id = argument(new GraphQLNonNull(LENIENT_ID), 'The id of the resource');
   const ifMatch = argument(LENIENT_STRING, 'The version that must be current: 3, or W/"3"');
-  const resource = new GraphQLNonNull(inputOf(inputTypeName(type)));
+  const resource = new GraphQLNonNull(inputOf(inputTypeName(model, type)));
   switch (interaction) {
     case 'create':
       return {
@@ -84,7 +89,7 @@ function writeArguments(
 }
 
 /** Search parameters in snake_case (values combined with OR, parameters with AND), then the controls. */
-function searchArguments(type: string, reverse: boolean): Arguments {
+function searchArguments(model: FhirModel, type: string, reverse: boolean): Arguments {
   const found: Arguments = {};
   if (reverse) {
     found['_reference'] = argument(
@@ -92,7 +97,7 @@ function searchArguments(type: string, reverse: boolean): Arguments {
       'The search parameter that points back to the resource around this field',
     );
   }
-  for (const parameter of searchParameters(type).values()) {
+  for (const parameter of model.searchParameters(type).values()) {
     if (NOT_OFFERED.has(parameter.type)) continue;
     found[argumentName(parameter.code)] = argument(STRINGS, parameter.short);
   }
@@ -116,12 +121,12 @@ function cursorArguments(): Arguments {
 }
 
 /** Filters of a repeating complex element; primitives take none. */
-function elementArguments(type: string): Arguments {
-  const definition = typeDefinition(type);
+function elementArguments(model: FhirModel, type: string): Arguments {
+  const definition = model.typeDefinition(type);
   if (definition === undefined || definition.kind === 'primitive') return {};
   const found: Arguments = {};
-  for (const field of fieldsOf(type)!.values()) {
-    const primitive = filterablePrimitive(field);
+  for (const field of fieldsOf(model, type)!.values()) {
+    const primitive = filterablePrimitive(model, field);
     if (primitive !== undefined)
       found[field.name] = argument(filterType(primitive), 'Keeps the items that have this value');
   }
@@ -132,10 +137,10 @@ function elementArguments(type: string): Arguments {
 }
 
 /** @returns the primitive type that an equality filter on the field compares; undefined where none is offered. */
-export function filterablePrimitive(field: FieldDescriptor): string | undefined {
+export function filterablePrimitive(model: FhirModel, field: FieldDescriptor): string | undefined {
   if (field.kind === 'resource-type') return 'code';
   if (field.kind !== 'element') return undefined;
-  return typeDefinition(field.element.type)?.kind === 'primitive' ? field.element.type : undefined;
+  return model.typeDefinition(field.element.type)?.kind === 'primitive' ? field.element.type : undefined;
 }
 
 function filterType(primitive: string): GraphQLInputType {

@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
-import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages/quote.js';
 import {
@@ -48,10 +48,10 @@ type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
  * @param types resource types to keep, in the root and behind references; undefined: all
  * @throws FhirError `invalid` - one of them is no resource type
  */
-export function completeSchema(types?: readonly string[]): GraphQLSchema {
-  const unknown = types?.find((type) => !isResourceType(type));
+export function completeSchema(model: FhirModel, types?: readonly string[]): GraphQLSchema {
+  const unknown = types?.find((type) => !model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', `Unknown resource type ${quote(unknown)}`);
-  return new SchemaBuilder(new Set(types ?? resourceTypes())).build();
+  return new SchemaBuilder(model, new Set(types ?? model.resourceTypes)).build();
 }
 
 class SchemaBuilder {
@@ -59,7 +59,10 @@ class SchemaBuilder {
   readonly #inputs = new Map<string, GraphQLInputObjectType>();
   readonly #resource: GraphQLInterfaceType;
 
-  constructor(private readonly kept: ReadonlySet<string>) {
+  constructor(
+    private readonly model: FhirModel,
+    private readonly kept: ReadonlySet<string>,
+  ) {
     this.#resource = new GraphQLInterfaceType({
       name: RESOURCE,
       description: 'Any resource: the elements that all types share',
@@ -84,8 +87,8 @@ class SchemaBuilder {
     if (type === undefined) {
       type = new GraphQLObjectType({
         name,
-        description: descriptionOf(name),
-        interfaces: isResourceType(name) ? [this.#resource] : [],
+        description: descriptionOf(this.model, name),
+        interfaces: this.model.isResourceType(name) ? [this.#resource] : [],
         fields: () => this.#fields(name),
       });
       this.#types.set(name, type);
@@ -95,7 +98,7 @@ class SchemaBuilder {
 
   #fields(name: string): FieldConfigs {
     const configs: FieldConfigs = {};
-    for (const field of fieldsOf(name)!.values()) {
+    for (const field of fieldsOf(this.model, name)!.values()) {
       if (field.kind === 'choice' || !this.#keeps(field)) continue;
       configs[field.name] = {
         type: this.#typeOf(field),
@@ -111,11 +114,11 @@ class SchemaBuilder {
    * of these. All their search parameters together would be nine tenths of the schema; `_filter` says the same.
    */
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
-    const all = argumentsOf(field, (name) => this.#input(name));
+    const all = argumentsOf(this.model, field, (name) => this.#input(name));
     // Queries may say `_id` instead, so the engine demands neither; tools are told the one name of the specification.
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
-    if (this.kept.size <= MANY || isMeantFor(parent, field.type)) return all;
+    if (this.kept.size <= MANY || isMeantFor(this.model, parent, field.type)) return all;
     return Object.fromEntries(Object.entries(all).filter(([name]) => SEARCH_CONTROLS.has(name)));
   }
 
@@ -127,11 +130,13 @@ class SchemaBuilder {
   #input(name: string): GraphQLInputObjectType {
     let type = this.#inputs.get(name);
     if (type === undefined) {
-      const fields = [...inputFieldsOf(name)!.values()];
+      const fields = [...inputFieldsOf(this.model, name)!.values()];
       type = new GraphQLInputObjectType({
         name,
         description:
-          name === PATCH_OPERATION ? 'One operation of a JSON Patch' : `${typeOfInput(name)!}, to be written`,
+          name === PATCH_OPERATION
+            ? 'One operation of a JSON Patch'
+            : `${typeOfInput(this.model, name)!}, to be written`,
         fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(name, field)])),
       });
       this.#inputs.set(name, type);
@@ -172,7 +177,7 @@ class SchemaBuilder {
   }
 
   #elementType({ type }: ElementDefinition): GraphQLOutputType {
-    const definition = typeDefinition(type);
+    const definition = this.model.typeDefinition(type);
     if (definition?.kind === 'primitive') return scalarOf(type);
     return type === RESOURCE ? this.#resource : this.#object(type);
   }
@@ -182,8 +187,8 @@ class SchemaBuilder {
 const MANY = 20;
 
 /** Whether a reference parameter of `type` names the target, rather than any resource. */
-function isMeantFor(target: string, type: string): boolean {
-  return [...searchParameters(type).values()].some(
+function isMeantFor(model: FhirModel, target: string, type: string): boolean {
+  return [...model.searchParameters(type).values()].some(
     ({ type: kind, targets }) => kind === 'reference' && targets?.includes(target) === true,
   );
 }
@@ -198,13 +203,13 @@ const SCALARS = new Map(
 
 const TEXT_PARTS: ReadonlySet<string> = new Set(['first', 'previous', 'next', 'last']);
 
-function descriptionOf(name: string): string | undefined {
+function descriptionOf(model: FhirModel, name: string): string | undefined {
   if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
   if (name === MUTATION)
     return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
   if (name === CANONICAL) return 'What stands beside a canonical URL, and the resource it names';
-  const connection = connectionOf(name);
-  if (connection === undefined) return typeDefinition(name)?.short;
+  const connection = connectionOf(model, name);
+  if (connection === undefined) return model.typeDefinition(name)?.short;
   return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
 }
 

@@ -1,5 +1,6 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
-import { isResourceType, resourceTypes, searchParameters, typeDefinition } from '../../fhir/definitions.js';
 
 /**
  * What a field of the FHIR GraphQL schema stands for. Schema, planner and executor all read these, so that they cannot
@@ -65,29 +66,33 @@ const EDGE_PARTS = ['mode', 'score', 'resource'] as const;
  *
  * @returns undefined for a name that is no composite type of the schema
  */
-export function fieldsOf(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
-  let fields = CACHE.get(typeName);
+export function fieldsOf(model: FhirModel, typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
+  const known = FIELDS(model);
+  let fields = known.get(typeName);
   if (fields === undefined) {
-    fields = describeType(typeName);
-    if (fields !== undefined) CACHE.set(typeName, fields);
+    fields = describeType(model, typeName);
+    if (fields !== undefined) known.set(typeName, fields);
   }
   return fields;
 }
 
 /** Bounded by the number of types in the definitions. */
-const CACHE = new Map<string, ReadonlyMap<string, FieldDescriptor>>();
+const FIELDS = perModel(() => new Map<string, ReadonlyMap<string, FieldDescriptor>>());
 
 /** @returns the resource type that a connection or edge type belongs to; undefined for other names. */
-export function connectionOf(typeName: string): { readonly type: string; readonly edge: boolean } | undefined {
+export function connectionOf(
+  model: FhirModel,
+  typeName: string,
+): { readonly type: string; readonly edge: boolean } | undefined {
   const match = /^(.+)Connection(Edge)?$/.exec(typeName);
-  if (match === null || !isResourceType(match[1]!)) return undefined;
+  if (match === null || !model.isResourceType(match[1]!)) return undefined;
   return { type: match[1]!, edge: match[2] !== undefined };
 }
 
 /** @returns the search parameters of `type` that can point to a `target`. */
-export function reverseParameters(type: string, target: string): string[] {
+export function reverseParameters(model: FhirModel, type: string, target: string): string[] {
   const codes: string[] = [];
-  for (const parameter of searchParameters(type).values()) {
+  for (const parameter of model.searchParameters(type).values()) {
     if (parameter.type !== 'reference') continue;
     if (parameter.targets === undefined || parameter.targets.includes(target)) codes.push(parameter.code);
   }
@@ -99,24 +104,24 @@ export function argumentName(code: string): string {
   return code.replaceAll('-', '_');
 }
 
-function describeType(typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
-  if (typeName === QUERY) return describeQuery();
-  if (typeName === MUTATION) return describeMutation();
+function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
+  if (typeName === QUERY) return describeQuery(model);
+  if (typeName === MUTATION) return describeMutation(model);
   if (typeName === CANONICAL)
-    return new Map([...fieldsOf('Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
-  const connection = connectionOf(typeName);
+    return new Map([...fieldsOf(model, 'Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
+  const connection = connectionOf(model, typeName);
   if (connection !== undefined) return describeConnection(connection);
-  const definition = typeDefinition(typeName);
+  const definition = model.typeDefinition(typeName);
   if (definition === undefined || definition.kind === 'primitive') return undefined;
   const fields: FieldDescriptor[] = [];
   if (definition.kind === 'resource') fields.push({ kind: 'resource-type', name: 'resourceType' });
   for (const element of definition.elements.values()) {
     fields.push({ kind: 'element', name: element.name, element });
-    if (hasSibling(element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });
+    if (hasSibling(model, element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });
   }
   fields.push(...describeChoices(definition));
   if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
-  if (isResourceType(typeName)) fields.push(...describeReverse(typeName));
+  if (model.isResourceType(typeName)) fields.push(...describeReverse(model, typeName));
   return byName(fields);
 }
 
@@ -132,9 +137,9 @@ function describeChoices(definition: TypeDefinition): FieldDescriptor[] {
   return [...choices].map(([name, elements]) => ({ kind: 'choice', name, elements }));
 }
 
-function describeQuery(): ReadonlyMap<string, FieldDescriptor> {
+function describeQuery(model: FhirModel): ReadonlyMap<string, FieldDescriptor> {
   return byName(
-    resourceTypes().flatMap((type): FieldDescriptor[] => [
+    model.resourceTypes.flatMap((type): FieldDescriptor[] => [
       { kind: 'read', name: type, type },
       { kind: 'list', name: `${type}List`, type, reverse: false },
       { kind: 'connection', name: `${type}Connection`, type, reverse: false },
@@ -143,9 +148,9 @@ function describeQuery(): ReadonlyMap<string, FieldDescriptor> {
 }
 
 /** See https://hl7.org/fhir/R4/graphql.html#mutations. */
-function describeMutation(): ReadonlyMap<string, FieldDescriptor> {
+function describeMutation(model: FhirModel): ReadonlyMap<string, FieldDescriptor> {
   return byName(
-    resourceTypes().flatMap((type) =>
+    model.resourceTypes.flatMap((type) =>
       WRITES.map(([ending, interaction]): FieldDescriptor => ({
         kind: 'write',
         name: `${type}${ending}`,
@@ -163,9 +168,9 @@ const WRITES = [
   ['Delete', 'delete'],
 ] as const;
 
-function describeReverse(target: string): FieldDescriptor[] {
-  return resourceTypes()
-    .filter((type) => reverseParameters(type, target).length > 0)
+function describeReverse(model: FhirModel, target: string): FieldDescriptor[] {
+  return model.resourceTypes
+    .filter((type) => reverseParameters(model, type, target).length > 0)
     .flatMap((type): FieldDescriptor[] => [
       { kind: 'list', name: `${type}List`, type, reverse: true },
       { kind: 'connection', name: `${type}Connection`, type, reverse: true },
@@ -184,8 +189,8 @@ function describeConnection(of: {
 }
 
 /** Primitives may carry an id and extensions beside their value, except ids and urls, which JSON gives no sibling. */
-function hasSibling(element: ElementDefinition): boolean {
-  return typeDefinition(element.type)?.kind === 'primitive' && element.name !== 'id' && element.type !== 'xhtml';
+function hasSibling(model: FhirModel, element: ElementDefinition): boolean {
+  return model.typeDefinition(element.type)?.kind === 'primitive' && element.name !== 'id' && element.type !== 'xhtml';
 }
 
 function byName(fields: readonly FieldDescriptor[]): ReadonlyMap<string, FieldDescriptor> {

@@ -1,4 +1,5 @@
-import { isResourceType, typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';
 import { scalarOf } from './scalars.js';
 
@@ -27,11 +28,11 @@ export const PATCH_OPERATION = 'PatchOperation';
  * Name of the input type for a FHIR type: a scalar for primitives, `HumanNameInput` for `HumanName`. Where that is the name
  * of a type already (`TaskInput` is the backbone element `Task.input`), it is `TaskResourceInput`.
  */
-export function inputTypeName(type: string): string {
-  const definition = typeDefinition(type);
+export function inputTypeName(model: FhirModel, type: string): string {
+  const definition = model.typeDefinition(type);
   if (definition?.kind === 'primitive') return scalarOf(type).name;
   if (type === RESOURCE) return RESOURCE_INPUT;
-  return typeDefinition(`${type}Input`) === undefined ? `${type}Input` : `${type}ResourceInput`;
+  return model.typeDefinition(`${type}Input`) === undefined ? `${type}Input` : `${type}ResourceInput`;
 }
 
 /**
@@ -40,44 +41,48 @@ export function inputTypeName(type: string): string {
  *
  * @returns undefined for a name that is no input type with fields
  */
-export function inputFieldsOf(name: string): ReadonlyMap<string, InputField> | undefined {
-  let fields = CACHE.get(name);
+export function inputFieldsOf(model: FhirModel, name: string): ReadonlyMap<string, InputField> | undefined {
+  const known = FIELDS(model);
+  let fields = known.get(name);
   if (fields === undefined) {
-    const type = typeOfInput(name);
+    const type = typeOfInput(model, name);
     if (name !== PATCH_OPERATION && type === undefined) return undefined;
-    const described = type === undefined ? PATCH_FIELDS : [...fieldsOf(type)!.values()].flatMap(describeInput);
-    CACHE.set(name, (fields = new Map(described.map((field) => [field.name, field]))));
+    const described =
+      type === undefined
+        ? PATCH_FIELDS
+        : [...fieldsOf(model, type)!.values()].flatMap((field) => describeInput(model, field));
+    known.set(name, (fields = new Map(described.map((field) => [field.name, field]))));
   }
   return fields;
 }
 
 /** Bounded by the number of types in the definitions. */
-const CACHE = new Map<string, ReadonlyMap<string, InputField>>();
+const FIELDS = perModel(() => new Map<string, ReadonlyMap<string, InputField>>());
 
 /** @returns the FHIR type that an input type is for; undefined for other names. */
-export function typeOfInput(name: string): string | undefined {
+export function typeOfInput(model: FhirModel, name: string): string | undefined {
   for (const suffix of ['ResourceInput', 'Input']) {
     const type = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
-    const kind = typeDefinition(type)?.kind;
-    if (kind === undefined || kind === 'primitive' || (kind === 'resource' && !isResourceType(type))) continue;
-    if (inputTypeName(type) === name) return type;
+    const kind = model.typeDefinition(type)?.kind;
+    if (kind === undefined || kind === 'primitive' || (kind === 'resource' && !model.isResourceType(type))) continue;
+    if (inputTypeName(model, type) === name) return type;
   }
   return undefined;
 }
 
-function describeInput(field: FieldDescriptor): InputField[] {
+function describeInput(model: FhirModel, field: FieldDescriptor): InputField[] {
   const { name } = field;
   switch (field.kind) {
     case 'resource-type':
       return [{ name, type: 'String', array: false, required: false, description: 'May be left out: it is known' }];
     case 'element': {
       const { type, array, short } = field.element;
-      return [{ name, type: inputTypeName(type), array, required: false, description: short }];
+      return [{ name, type: inputTypeName(model, type), array, required: false, description: short }];
     }
     case 'sibling': {
       const { array } = field.element;
       const description = `Id and extensions of ${field.element.name}`;
-      return [{ name, type: inputTypeName('Element'), array, required: false, description }];
+      return [{ name, type: inputTypeName(model, 'Element'), array, required: false, description }];
     }
     default:
       return [];

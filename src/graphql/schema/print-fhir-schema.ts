@@ -1,9 +1,14 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { R4 } from '../../fhir/r4.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { type GraphQLSchema, printSchema } from '../graphql-js.js';
 import { completeSchema } from './complete-schema.js';
 
 /** What of the schema tools shall see. */
 export interface SchemaOptions {
+  /** The definitions. Default: FHIR R4 with Medplum's types. */
+  readonly model?: FhirModel | undefined;
   /**
    * Resource types to keep, in the root and behind references; data types stay as they are needed. Default: all.
    *
@@ -15,7 +20,7 @@ export interface SchemaOptions {
 }
 
 /** Of all types one takes some 60 MB; those who name types name the same few again and again. */
-const SCHEMAS = new LRUCache<string, GraphQLSchema>({ max: 4 });
+const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
 
 /**
  * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. The whole of it is
@@ -30,13 +35,14 @@ const SCHEMAS = new LRUCache<string, GraphQLSchema>({ max: 4 });
  * await writeFile('schema.graphql', printFhirSchema({ types: ['Patient', 'Observation'] }));
  */
 export function printFhirSchema(options: SchemaOptions = {}): string {
-  return `${printSchema(schemaForTools(options))}\n`;
+  return `${printSchema(schemaForTools(options.model ?? R4, options.types))}\n`;
 }
 
 /** The schema that tools see, made at first use. */
-export function schemaForTools({ types }: SchemaOptions = {}): GraphQLSchema {
+export function schemaForTools(model: FhirModel, types?: readonly string[]): GraphQLSchema {
   const key = types === undefined ? '*' : [...new Set(types)].sort().join();
-  let schema = SCHEMAS.get(key);
-  if (schema === undefined) SCHEMAS.set(key, (schema = completeSchema(types)));
+  const schemas = SCHEMAS(model);
+  let schema = schemas.get(key);
+  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types)));
   return schema;
 }

@@ -1,13 +1,16 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type { Dialect } from '../dialect.js';
 import { FhirSchema } from './schema.js';
 
 /** One schema per dialect and root: `Query`, and the resource types whose instances were queried. */
-const SCHEMAS = new Map<string, FhirSchema>();
+const SCHEMAS = perModel(() => new Map<string, FhirSchema>());
 
 /** The schema of a dialect whose root fields are those of `root`. */
-export function schemaFor(dialect: Dialect, root: string): FhirSchema {
+export function schemaFor(model: FhirModel, dialect: Dialect, root: string): FhirSchema {
   const key = `${dialect} ${root}`;
-  let schema = SCHEMAS.get(key);
-  if (schema === undefined) SCHEMAS.set(key, (schema = new FhirSchema(dialect, root)));
+  const schemas = SCHEMAS(model);
+  let schema = schemas.get(key);
+  if (schema === undefined) schemas.set(key, (schema = new FhirSchema(model, dialect, root)));
   return schema;
 }

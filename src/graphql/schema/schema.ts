@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
-import { isResourceType, resourceTypes, typeDefinition } from '../../fhir/definitions.js';
 import {
   GraphQLFloat,
   GraphQLInputObjectType,
@@ -18,6 +18,7 @@ import {
   type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLOutputType,
+  type ValidationContext,
 } from '../graphql-js.js';
 import type { Dialect } from '../dialect.js';
 import { argumentsOf } from './arguments.js';
@@ -55,6 +56,7 @@ export class FhirSchema extends GraphQLSchema {
 
   /** @param root `Query`, or a resource type for queries about one instance (https://hl7.org/fhir/R4/graphql.html#instance). */
   constructor(
+    readonly model: FhirModel,
     private readonly dialect: Dialect,
     root: string = QUERY,
   ) {
@@ -67,7 +69,7 @@ export class FhirSchema extends GraphQLSchema {
     this.#types.set(SEARCH_PARAMETER_NAME.name, SEARCH_PARAMETER_NAME);
     this.#types.set(RESOURCE_TYPE_NAME.name, RESOURCE_TYPE_NAME);
     for (const name of [JSON_VALUE, RESOURCE_INPUT]) this.#types.set(name, INPUT_SCALARS.get(name)!);
-    this.#typeMap = lazyTypeMap((name) => this.getType(name));
+    this.#typeMap = lazyTypeMap(model, (name) => this.getType(name));
   }
 
   override getQueryType(): GraphQLObjectType {
@@ -93,7 +95,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   override getPossibleTypes(): GraphQLObjectType[] {
-    return resourceTypes().map((name) => this.getType(name) as GraphQLObjectType);
+    return this.model.resourceTypes.map((name) => this.getType(name) as GraphQLObjectType);
   }
 
   override getImplementations(): { objects: GraphQLObjectType[]; interfaces: GraphQLInterfaceType[] } {
@@ -101,26 +103,26 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   override isSubType(_abstractType: unknown, maybeSubType: GraphQLNamedType): boolean {
-    return isResourceType(maybeSubType.name);
+    return this.model.isResourceType(maybeSubType.name);
   }
 
   #createType(name: string): GraphQLNamedType | undefined {
     if (name === RESOURCE) return this.#createResource(undefined);
-    const inputs = inputFieldsOf(name);
+    const inputs = inputFieldsOf(this.model, name);
     if (inputs !== undefined) return this.#createInput(name, inputs);
-    if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(name) !== undefined)
+    if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(this.model, name) !== undefined)
       return this.#createObject(name);
-    const definition = typeDefinition(name);
+    const definition = this.model.typeDefinition(name);
     if (definition === undefined || definition.kind === 'primitive') return undefined;
-    if (definition.kind === 'resource' && !isResourceType(name)) return undefined;
+    if (definition.kind === 'resource' && !this.model.isResourceType(name)) return undefined;
     return this.#createObject(name);
   }
 
   #createObject(name: string, targets?: readonly string[]): GraphQLObjectType {
     const type = new LazyObjectType({
       name,
-      description: typeDefinition(name)?.short ?? null,
-      interfaces: () => (isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
+      description: this.model.typeDefinition(name)?.short ?? null,
+      interfaces: () => (this.model.isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
       fields: {},
     });
     type.fieldMap = lazyFields(this.#fieldsOf(name), (field) => this.#createField(type, field, targets));
@@ -134,13 +136,15 @@ export class FhirSchema extends GraphQLSchema {
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
-    const own = lazyFields([...fieldsOf(RESOURCE)!.values()], (field) => this.#createField(type, field));
+    const own = lazyFields([...fieldsOf(this.model, RESOURCE)!.values()], (field) => this.#createField(type, field));
     type.fieldMap = new Proxy(own, {
       get: (fields, name) => {
         if (typeof name !== 'string') return undefined;
         const common = fields[name];
         if (common !== undefined) return common;
-        const candidates = (targets ?? resourceTypes()).flatMap((target) => fieldsOf(target)?.get(name) ?? []);
+        const candidates = (targets ?? this.model.resourceTypes).flatMap(
+          (target) => fieldsOf(this.model, target)?.get(name) ?? [],
+        );
         const field = this.#createMerged(type, candidates);
         return field === undefined ? undefined : (fields[name] = field);
       },
@@ -161,7 +165,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   #fieldsOf(name: string): FieldDescriptor[] {
-    return [...fieldsOf(name)!.values()].filter((field) => this.#offers(field));
+    return [...fieldsOf(this.model, name)!.values()].filter((field) => this.#offers(field));
   }
 
   /** Base names of choices are there in dialect `hl7` only. */
@@ -184,7 +188,7 @@ export class FhirSchema extends GraphQLSchema {
     if (second === undefined) return this.#offers(first) ? this.#createField(parent, first) : undefined;
     if (this.dialect !== 'hl7') return undefined;
     const fields = [...different.values()];
-    const args = fields.map((field) => argumentsOf(field, (name) => this.#input(name)));
+    const args = fields.map((field) => argumentsOf(this.model, field, (name) => this.#input(name)));
     return createField(parent.name, first, this.#createChoice(fields), Object.assign({}, ...args));
   }
 
@@ -194,7 +198,10 @@ export class FhirSchema extends GraphQLSchema {
    */
   #createChoice(forms: readonly FieldDescriptor[]): GraphQLObjectType {
     const type = new LazyObjectType({ name: CHOICE, fields: {} });
-    const inner = Map.groupBy(forms.flatMap(fieldsInside), ({ name }) => name);
+    const inner = Map.groupBy(
+      forms.flatMap((form) => fieldsInside(this.model, form)),
+      ({ name }) => name,
+    );
     const named = Array.from(inner, ([name, candidates]) => ({ name, candidates }));
     type.fieldMap = lazyFields(named, ({ candidates }) => this.#createMerged(type, candidates)!);
     return type;
@@ -205,7 +212,7 @@ export class FhirSchema extends GraphQLSchema {
     field: FieldDescriptor,
     targets?: readonly string[],
   ): GraphQLField<unknown, unknown> {
-    const args = argumentsOf(field, (name) => this.#input(name));
+    const args = argumentsOf(this.model, field, (name) => this.#input(name));
     return createField(parent.name, field, this.#typeOf(field, targets), args);
   }
 
@@ -254,7 +261,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   #elementType(element: ElementDefinition): GraphQLOutputType {
-    const definition = typeDefinition(element.type);
+    const definition = this.model.typeDefinition(element.type);
     if (definition?.kind === 'primitive') return listIf(element.array, scalarOf(element.type));
     if (element.type === 'Reference') return listIf(element.array, this.#referenceTo(element.targets));
     return listIf(element.array, this.#output(element.type));
@@ -299,15 +306,20 @@ class LazyInputObjectType extends GraphQLInputObjectType {
   }
 }
 
+/** The definitions of the schema that a document is checked against. */
+export function modelOf(context: ValidationContext): FhirModel {
+  return (context.getSchema() as FhirSchema).model;
+}
+
 /** The fields that can be selected inside a field. */
-function fieldsInside(field: FieldDescriptor): readonly FieldDescriptor[] {
+function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
   switch (field.kind) {
     case 'element':
-      return [...(fieldsOf(field.element.type)?.values() ?? [])];
+      return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
     case 'sibling':
-      return [...fieldsOf(field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
+      return [...fieldsOf(model, field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
     case 'choice':
-      return field.elements.flatMap(({ type }) => [...(fieldsOf(type)?.values() ?? [])]);
+      return field.elements.flatMap(({ type }) => [...(fieldsOf(model, type)?.values() ?? [])]);
     default:
       return [];
   }
@@ -376,11 +388,14 @@ function lazyFields<Descriptor extends { readonly name: string }, Field>(
 }
 
 /** Answers for every known name; lists only what suggestions should offer: the resource types. */
-function lazyTypeMap(find: (name: string) => GraphQLNamedType | undefined): { [name: string]: GraphQLNamedType } {
+function lazyTypeMap(
+  model: FhirModel,
+  find: (name: string) => GraphQLNamedType | undefined,
+): { [name: string]: GraphQLNamedType } {
   return new Proxy(Object.create(null) as { [name: string]: GraphQLNamedType }, {
     get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
     has: (_, name) => typeof name === 'string' && find(name) !== undefined,
-    ownKeys: () => [...resourceTypes()],
+    ownKeys: () => [...model.resourceTypes],
     getOwnPropertyDescriptor: (_, name) => {
       const value = typeof name === 'string' ? find(name) : undefined;
       return value === undefined ? undefined : { enumerable: true, configurable: true, value };

@@ -1,4 +1,5 @@
-import { isResourceType, searchParameters } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { modelOf } from '../schema/schema.js';
 import {
   GraphQLError,
   Kind,
@@ -33,7 +34,10 @@ export const ReferenceParameterRule: ValidationRule = (context: ValidationContex
     const name = literalName(value);
     if (value === undefined || name === undefined || !field.reverse) return;
     const parent = context.getParentType()!.name;
-    const offered = parent === RESOURCE ? allReferences(field.type) : reverseParameters(field.type, parent);
+    const offered =
+      parent === RESOURCE
+        ? allReferences(modelOf(context), field.type)
+        : reverseParameters(modelOf(context), field.type, parent);
     if (offered.some((code) => argumentName(code) === argumentName(name))) return;
     context.reportError(
       new GraphQLError(
@@ -50,7 +54,7 @@ export const ResourceTypeRule: ValidationRule = (context: ValidationContext) => 
     if (describe(context, node)?.kind !== 'resolve') return;
     const value = node.arguments?.find(({ name }) => name.value === 'type')?.value;
     const name = literalName(value);
-    if (value === undefined || name === undefined || isResourceType(name)) return;
+    if (value === undefined || name === undefined || modelOf(context).isResourceType(name)) return;
     context.reportError(new GraphQLError(`"${name.slice(0, 64)}" is not a resource type.`, { nodes: value }));
   },
 });
@@ -67,11 +71,11 @@ export const ReservedVariableRule: ValidationRule = (context: ValidationContext)
 function describe(context: ValidationContext, node: FieldNode): FieldDescriptor | undefined {
   const parent = context.getParentType()?.name;
   if (parent === undefined) return undefined;
-  if (parent !== QUERY && parent !== RESOURCE && connectionOf(parent) !== undefined) return undefined;
-  const field = fieldsOf(parent)?.get(node.name.value);
+  if (parent !== QUERY && parent !== RESOURCE && connectionOf(modelOf(context), parent) !== undefined) return undefined;
+  const field = fieldsOf(modelOf(context), parent)?.get(node.name.value);
   if (field !== undefined || parent !== RESOURCE) return field;
   const type = /^(.+)(List|Connection)$/.exec(node.name.value);
-  if (type === null || !isResourceType(type[1]!)) return undefined;
+  if (type === null || !modelOf(context).isResourceType(type[1]!)) return undefined;
   return { kind: type[2] === 'List' ? 'list' : 'connection', name: node.name.value, type: type[1]!, reverse: true };
 }
 
@@ -79,6 +83,6 @@ function literalName(value: ValueNode | undefined): string | undefined {
   return value?.kind === Kind.ENUM || value?.kind === Kind.STRING ? value.value : undefined;
 }
 
-function allReferences(type: string): string[] {
-  return [...searchParameters(type).values()].filter(({ type }) => type === 'reference').map(({ code }) => code);
+function allReferences(model: FhirModel, type: string): string[] {
+  return [...model.searchParameters(type).values()].filter(({ type }) => type === 'reference').map(({ code }) => code);
 }

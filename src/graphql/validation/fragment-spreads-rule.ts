@@ -1,4 +1,5 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { modelOf } from '../schema/schema.js';
 import {
   GraphQLError,
   isCompositeType,
@@ -18,7 +19,8 @@ import { RESOURCE } from '../schema/fields.js';
 export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) => {
   const check = (node: ASTNode, fragment: GraphQLType | null | undefined, what: string) => {
     const parent = context.getParentType();
-    if (!isCompositeType(fragment) || !isCompositeType(parent) || overlap(fragment.name, parent.name)) return;
+    if (!isCompositeType(fragment) || !isCompositeType(parent) || overlap(modelOf(context), fragment.name, parent.name))
+      return;
     context.reportError(
       new GraphQLError(
         `${what} cannot be spread here as objects of type "${parent.name}" can never be of type "${fragment.name}".`,
@@ -39,7 +41,7 @@ export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) 
 };
 
 /** True if some object can be of both types: the same type, or a resource type and the interface of all. */
-function overlap(one: string, other: string): boolean {
+function overlap(model: FhirModel, one: string, other: string): boolean {
   if (one === other) return true;
-  return (one === RESOURCE && isResourceType(other)) || (other === RESOURCE && isResourceType(one));
+  return (one === RESOURCE && model.isResourceType(other)) || (other === RESOURCE && model.isResourceType(one));
 }

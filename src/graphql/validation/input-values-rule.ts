@@ -1,3 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { modelOf } from '../schema/schema.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import {
   getNamedType,
@@ -35,7 +37,7 @@ export const InputValuesRule: ValidationRule = (context: ValidationContext) => {
       context.reportError(new GraphQLError(message, { nodes: node }));
     if (value.kind === Kind.NULL && isNonNullType(type))
       report(value, `Expected a value of type "${named.name}", not null.`);
-    checkValue({ type: named.name, array: isListType(getNullableType(type)) }, value, report);
+    checkValue(modelOf(context), { type: named.name, array: isListType(getNullableType(type)) }, value, report);
     return false;
   };
   return {
@@ -47,27 +49,28 @@ export const InputValuesRule: ValidationRule = (context: ValidationContext) => {
 
 type Report = (node: ASTNode, message: string) => void;
 
-function checkValue({ type, array }: InputPlace, node: ValueNode, report: Report): void {
+function checkValue(model: FhirModel, { type, array }: InputPlace, node: ValueNode, report: Report): void {
   const items = array && node.kind === Kind.LIST ? node.values : [node];
-  for (const item of items) if (item.kind !== Kind.VARIABLE && item.kind !== Kind.NULL) checkOne(type, item, report);
+  for (const item of items)
+    if (item.kind !== Kind.VARIABLE && item.kind !== Kind.NULL) checkOne(model, type, item, report);
 }
 
-function checkOne(type: string, node: ValueNode, report: Report): void {
+function checkOne(model: FhirModel, type: string, node: ValueNode, report: Report): void {
   if (INPUT_SCALARS.has(type)) {
     if (!takesLiteral(type, node)) report(node, `Expected ${expectedOf(type)}, a value of type "${type}".`);
   } else if (node.kind !== Kind.OBJECT) {
     report(node, `Expected an object of type "${type}".`);
   } else {
-    checkFields(type, node, report);
+    checkFields(model, type, node, report);
   }
 }
 
-function checkFields(type: string, node: ObjectValueNode, report: Report): void {
-  const fields = inputFieldsOf(type)!;
+function checkFields(model: FhirModel, type: string, node: ObjectValueNode, report: Report): void {
+  const fields = inputFieldsOf(model, type)!;
   const given = new Map(node.fields.map((field) => [field.name.value, field]));
   for (const [name, field] of given) {
     const known = fields.get(name);
-    if (known !== undefined) checkValue(known, field.value, report);
+    if (known !== undefined) checkValue(model, known, field.value, report);
     else {
       const hint = didYouMean(name, fields.keys());
       report(field, `Field "${name.slice(0, 64)}" is not defined by type "${type}".${hint}`);

@@ -1,3 +1,4 @@
+import { modelOf } from '../schema/schema.js';
 import {
   getNamedType,
   GraphQLError,
@@ -53,7 +54,7 @@ export const ChoiceLeafsRule: ValidationRule = (context: ValidationContext) => {
 
 function isDeletion(context: ValidationContext, node: FieldNode): boolean {
   if (context.getParentType()?.name !== MUTATION) return false;
-  const field = fieldsOf(MUTATION)!.get(node.name.value);
+  const field = fieldsOf(modelOf(context), MUTATION)!.get(node.name.value);
   return field?.kind === 'write' && field.interaction === 'delete';
 }
 

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import {
   getNamedType,
   Kind,
@@ -7,12 +7,12 @@ import {
   visitWithTypeInfo,
   type DocumentNode,
   type FieldNode,
-  type GraphQLSchema,
   type InlineFragmentNode,
   type SelectionNode,
   type SelectionSetNode,
 } from '../graphql-js.js';
 import { RESOURCE } from '../schema/fields.js';
+import type { FhirSchema } from '../schema/schema.js';
 
 /**
  * A document in which `resource(type: X) { … }` selects from X, as FHIR GraphQL means it: the fields that stand directly on
@@ -23,18 +23,19 @@ import { RESOURCE } from '../schema/fields.js';
  *
  * @returns the same document where no field names a type
  */
-export function withTypedReferences(document: DocumentNode, schema: GraphQLSchema): DocumentNode {
+export function withTypedReferences(document: DocumentNode, schema: FhirSchema): DocumentNode {
+  const { model } = schema;
   const sets = document.definitions.flatMap((definition) =>
     'selectionSet' in definition ? (definition.selectionSet ?? []) : [],
   );
   // PERF: most documents name no type, and the walk that knows types takes as long as a rule of validation.
-  if (!sets.some(hasTypedReference)) return document;
+  if (!sets.some((set) => hasTypedReference(model, set))) return document;
   const types = new TypeInfo(schema);
   return visit(
     document,
     visitWithTypeInfo(types, {
       Field(node) {
-        const type = typeAskedFor(node);
+        const type = typeAskedFor(model, node);
         if (type === undefined || node.selectionSet === undefined) return undefined;
         if (getNamedType(types.getType())?.name !== RESOURCE) return undefined;
         return { ...node, selectionSet: within(type, node.selectionSet) };
@@ -43,22 +44,22 @@ export function withTypedReferences(document: DocumentNode, schema: GraphQLSchem
   );
 }
 
-function hasTypedReference(set: SelectionSetNode): boolean {
+function hasTypedReference(model: FhirModel, set: SelectionSetNode): boolean {
   return set.selections.some(
     (selection) =>
-      (selection.kind === Kind.FIELD && typeAskedFor(selection) !== undefined) ||
+      (selection.kind === Kind.FIELD && typeAskedFor(model, selection) !== undefined) ||
       (selection.kind !== Kind.FRAGMENT_SPREAD &&
         selection.selectionSet !== undefined &&
-        hasTypedReference(selection.selectionSet)),
+        hasTypedReference(model, selection.selectionSet)),
   );
 }
 
 /** The resource type in `resource(type: X)`; undefined for any other field, and for a type that is none. */
-function typeAskedFor(node: FieldNode): string | undefined {
+function typeAskedFor(model: FhirModel, node: FieldNode): string | undefined {
   if (node.name.value !== 'resource') return undefined;
   const value = node.arguments?.find(({ name }) => name.value === 'type')?.value;
   if (value?.kind !== Kind.ENUM && value?.kind !== Kind.STRING) return undefined;
-  return isResourceType(value.value) ? value.value : undefined;
+  return model.isResourceType(value.value) ? value.value : undefined;
 }
 
 /** The same selections, with each run of fields inside a fragment on the type. Other fragments say themselves what they are on. */

@@ -39,6 +39,6 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
 /** {@link importBundle} as a part of something else. */
 export async function runBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
   const session = openSession(context);
-  const content = readBundle(bundle, session.baseUrl);
+  const content = readBundle(context.store.model, bundle, session.baseUrl);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

@@ -46,7 +46,7 @@ export async function planEntries(
   review(identified);
   const lookup = linksWithin(identified);
   const linked = identified.map((one) =>
-    one.action === 'put' ? { ...one, resource: rewriteLinks(one.resource, lookup) } : one,
+    one.action === 'put' ? { ...one, resource: rewriteLinks(session.store.model, one.resource, lookup) } : one,
   );
   const resolved = (await resolveConditionalReferences(linked, session, faults)).filter(
     ({ entry }) => !faults.has(entry.index),

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
@@ -35,7 +36,7 @@ export interface BundleContent {
  *
  * @throws FhirError `invalid` - not a Bundle, or one that is no list of requests (`collection`, `searchset` …)
  */
-export function readBundle(bundle: unknown, baseUrl: string | undefined): BundleContent {
+export function readBundle(model: FhirModel, bundle: unknown, baseUrl: string | undefined): BundleContent {
   if (!isJsonObject(bundle) || bundle['resourceType'] !== 'Bundle') {
     throw new FhirError('invalid', 'Expected a Bundle: a JSON object with "resourceType": "Bundle"');
   }
@@ -52,23 +53,23 @@ export function readBundle(bundle: unknown, baseUrl: string | undefined): Bundle
   const faults = new EntryFaults();
   const entries: BundleEntry[] = [];
   entry.forEach((value: unknown, index) => {
-    faults.guard(index, () => entries.push(readEntry(value, index, baseUrl)));
+    faults.guard(index, () => entries.push(readEntry(model, value, index, baseUrl)));
   });
   refuseSharedFullUrls(entries, faults);
   return { type, size: entry.length, entries: entries.filter(({ index }) => !faults.has(index)), faults };
 }
 
-function readEntry(value: unknown, index: number, baseUrl: string | undefined): BundleEntry {
+function readEntry(model: FhirModel, value: unknown, index: number, baseUrl: string | undefined): BundleEntry {
   if (!isJsonObject(value)) throw new FhirError('invalid', 'The entry must be an object');
   const request = value['request'];
   if (!isJsonObject(request)) throw new FhirError('invalid', 'The entry needs "request" with method and url');
-  const parsed = parseEntryRequest(request['method'], request['url'], baseUrl);
+  const parsed = parseEntryRequest(model, request['method'], request['url'], baseUrl);
   const writes = parsed.method === 'POST' || parsed.method === 'PUT';
   const entry: BundleEntry = {
     index,
     request: parsed,
     fullUrl: optionalText(value, 'fullUrl'),
-    resource: writes ? checkResource(value['resource']) : undefined,
+    resource: writes ? checkResource(model, value['resource']) : undefined,
     ifNoneExist: parsed.method === 'POST' ? optionalText(request, 'ifNoneExist') : undefined,
     ifMatch: version(optionalText(request, 'ifMatch'), 'ifMatch'),
     ifNoneMatch: version(optionalText(request, 'ifNoneMatch'), 'ifNoneMatch'),

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, isResourceId } from '../../fhir/resource.js';
 
@@ -11,13 +11,13 @@ export const MAX_DEPTH = 200;
  *
  * @throws FhirError `invalid`
  */
-export function checkResource(value: unknown): AnyResource {
+export function checkResource(model: FhirModel, value: unknown): AnyResource {
   if (!isJsonObject(value)) throw new FhirError('invalid', `A resource must be a JSON object, not ${kindOf(value)}`);
   const type = Object.hasOwn(value, 'resourceType') ? value['resourceType'] : undefined;
   if (typeof type !== 'string') {
     throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
   }
-  if (!isResourceType(type)) throw new FhirError('invalid', `Unknown resource type "${shorten(type)}"`);
+  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type "${shorten(type)}"`);
   const id = Object.hasOwn(value, 'id') ? value['id'] : undefined;
   if (id !== undefined && !isResourceId(id)) {
     throw new FhirError('invalid', `The id of the ${type} must be 1 to 64 letters, digits, "-" or "."`);

@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId } from '../../fhir/resource.js';
 import { shorten } from './check-resource.js';
@@ -26,7 +26,12 @@ export interface EntryRequest {
  * @param baseUrl the service's own base; request URLs may carry it
  * @throws FhirError `invalid`, and `unsupported` for PATCH, operations and history
  */
-export function parseEntryRequest(method: unknown, url: unknown, baseUrl: string | undefined): EntryRequest {
+export function parseEntryRequest(
+  model: FhirModel,
+  method: unknown,
+  url: unknown,
+  baseUrl: string | undefined,
+): EntryRequest {
   if (typeof method !== 'string') throw new FhirError('invalid', 'The entry needs request.method');
   if (method === 'PATCH') throw new FhirError('unsupported', 'PATCH inside a Bundle is not supported; send a PUT');
   if (!isMethod(method)) throw new FhirError('invalid', `Unknown request.method "${shorten(method)}"`);
@@ -37,7 +42,7 @@ export function parseEntryRequest(method: unknown, url: unknown, baseUrl: string
   const path = mark === -1 ? local : local.slice(0, mark);
   const [type = '', id, keyword, version, ...rest] = path.split('/');
   if (path.includes('$')) throw new FhirError('unsupported', 'Operations inside a Bundle are not supported');
-  if (!isResourceType(type))
+  if (!model.isResourceType(type))
     throw new FhirError('invalid', `request.url names no known resource type: "${shorten(url)}"`);
   if (keyword === '_history' && version === undefined) {
     throw new FhirError('unsupported', 'History inside a Bundle is not supported');

@@ -102,7 +102,12 @@ async function identifyDelete(
   if (id !== undefined) {
     return { action: 'delete', entry, key: { type, id }, expect: statedVersion(entry), optimistic: false };
   }
-  const [match, ...others] = await findMatches(type, parseCondition(type, query!, session), deleted, session);
+  const [match, ...others] = await findMatches(
+    type,
+    parseCondition(session.store.model, type, query!, session),
+    deleted,
+    session,
+  );
   if (match === undefined) return { action: 'nothing', entry };
   if (others.length > 0) throw severalMatches(type);
   const expect = statedVersion(entry) ?? { version: match.versionId };
@@ -121,7 +126,7 @@ async function identifyCreate(
   if (entry.ifNoneExist === undefined) {
     return { action: 'put', entry, ...made, resource, check: undefined, optimistic: false };
   }
-  const criteria = parseCondition(type, entry.ifNoneExist, session);
+  const criteria = parseCondition(session.store.model, type, entry.ifNoneExist, session);
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
@@ -150,7 +155,7 @@ async function identifyUpdate(
     const key = { type, id };
     return { action: 'put', entry, key, resource, expect: stated, ...CHOSEN, check: undefined, optimistic: false };
   }
-  const criteria = parseCondition(type, query!, session);
+  const criteria = parseCondition(session.store.model, type, query!, session);
   const [match, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (match === undefined) {

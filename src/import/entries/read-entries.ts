@@ -29,7 +29,12 @@ export async function readEntry(entry: BundleEntry, session: ImportSession): Pro
 }
 
 async function search(type: string, query: string, session: ImportSession): Promise<AnyResource> {
-  const request = parseSearch(type, query, session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl });
+  const request = parseSearch(
+    session.store.model,
+    type,
+    query,
+    session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl },
+  );
   const page = await session.store.search(
     {
       type,

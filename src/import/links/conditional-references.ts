@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
@@ -28,12 +28,12 @@ export async function resolveConditionalReferences(
   const texts = new Map<PutEntry, ReadonlySet<string>>();
   for (const one of identified) {
     if (one.action !== 'put') continue;
-    const found = conditionalReferences(one.resource);
+    const found = conditionalReferences(session.store.model, one.resource);
     if (found.size > 0) texts.set(one, found);
   }
   if (texts.size === 0) return identified;
 
-  const future = new BundleWorld(identified);
+  const future = new BundleWorld(session.store.model, identified);
   const answers = new Map<string, Promise<string>>();
   const resolved: Identified[] = [];
   for (const one of identified) {
@@ -51,7 +51,7 @@ export async function resolveConditionalReferences(
       }
       const lookup = (link: string, kind: string): string | undefined =>
         kind === 'reference' ? targets.get(link) : undefined;
-      resolved.push({ ...one, resource: rewriteLinks(one.resource, lookup) });
+      resolved.push({ ...one, resource: rewriteLinks(session.store.model, one.resource, lookup) });
     });
   }
   return resolved;
@@ -59,10 +59,10 @@ export async function resolveConditionalReferences(
 
 const CONDITIONAL = /^([A-Z][A-Za-z]*)\?(.*)$/s;
 
-function conditionalReferences(resource: AnyResource): ReadonlySet<string> {
+function conditionalReferences(model: FhirModel, resource: AnyResource): ReadonlySet<string> {
   const found = new Set<string>();
-  rewriteLinks(resource, (link, kind) => {
-    if (kind === 'reference' && link.includes('?') && isResourceType(CONDITIONAL.exec(link)?.[1] ?? ''))
+  rewriteLinks(model, resource, (link, kind) => {
+    if (kind === 'reference' && link.includes('?') && model.isResourceType(CONDITIONAL.exec(link)?.[1] ?? ''))
       found.add(link);
     return undefined;
   });
@@ -71,7 +71,7 @@ function conditionalReferences(resource: AnyResource): ReadonlySet<string> {
 
 async function resolveOne(text: string, future: BundleWorld, session: ImportSession): Promise<string> {
   const [, type, query] = CONDITIONAL.exec(text) as unknown as [string, string, string];
-  const criteria = parseCondition(type, query, session);
+  const criteria = parseCondition(session.store.model, type, query, session);
   const own = future.matching(type, criteria);
   const stored = own.length > 1 ? [] : await findMatches(type, criteria, future.touched, session);
   const ids = [...own, ...stored.map(({ resource }) => resource.id!)];
@@ -96,7 +96,10 @@ class BundleWorld implements SearchWorld {
   readonly #puts = new Map<string, AnyResource>();
   readonly #subjects = new Map<string, SearchSubject>();
 
-  constructor(identified: readonly Identified[]) {
+  constructor(
+    private readonly model: FhirModel,
+    identified: readonly Identified[],
+  ) {
     const touched = new Set<string>();
     for (const one of identified) {
       if (one.action === 'put') this.#puts.set(keyText(one.key), { ...one.resource, id: one.key.id });
@@ -113,7 +116,7 @@ class BundleWorld implements SearchWorld {
     const key = keyText({ type, id });
     const resource = this.#puts.get(key);
     if (resource === undefined) return undefined;
-    const subject = this.#subjects.get(key) ?? createSubject(resource, Date.now());
+    const subject = this.#subjects.get(key) ?? createSubject(this.model, resource, Date.now());
     this.#subjects.set(key, subject);
     return subject;
   }

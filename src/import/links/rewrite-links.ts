@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
 /** Says what a link becomes; undefined leaves it as it is. */
@@ -19,8 +19,12 @@ export type LinkKind = 'reference' | 'url' | 'uri';
  *
  * The resource given is not changed; without any replacement it comes back itself.
  */
-export function rewriteLinks<Resource extends AnyResource>(resource: Resource, lookup: LinkLookup): Resource {
-  return rewriteObject(resource as unknown as JsonObject, { lookup, path: [] }) as unknown as Resource;
+export function rewriteLinks<Resource extends AnyResource>(
+  model: FhirModel,
+  resource: Resource,
+  lookup: LinkLookup,
+): Resource {
+  return rewriteObject(model, resource as unknown as JsonObject, { lookup, path: [] }) as unknown as Resource;
 }
 
 /** One walk: `path` leads from the resource to the object at hand, each step an object and the name it was reached by. */
@@ -29,16 +33,18 @@ interface Walk {
   readonly path: { readonly object: JsonObject; readonly name: string }[];
 }
 
-function rewriteObject(object: JsonObject, walk: Walk): JsonObject {
+function rewriteObject(model: FhirModel, object: JsonObject, walk: Walk): JsonObject {
   let copy: { [key: string]: unknown } | undefined;
   for (const name of Object.keys(object)) {
     const value = object[name];
     let replaced: unknown;
     if (typeof value === 'string') {
-      replaced = rewriteText(value, name, object, walk);
+      replaced = rewriteText(model, value, name, object, walk);
     } else if (typeof value === 'object' && value !== null) {
       walk.path.push({ object, name });
-      replaced = Array.isArray(value) ? rewriteArray(value, name, walk) : rewriteObject(value as JsonObject, walk);
+      replaced = Array.isArray(value)
+        ? rewriteArray(model, value, name, walk)
+        : rewriteObject(model, value as JsonObject, walk);
       walk.path.pop();
     } else {
       continue;
@@ -51,17 +57,19 @@ function rewriteObject(object: JsonObject, walk: Walk): JsonObject {
   return copy ?? object;
 }
 
-function rewriteArray(array: readonly unknown[], name: string, walk: Walk): readonly unknown[] {
+function rewriteArray(model: FhirModel, array: readonly unknown[], name: string, walk: Walk): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let index = 0; index < array.length; index++) {
     const item = array[index];
     let replaced: unknown = item;
     if (typeof item === 'string') {
       const step = walk.path.pop()!;
-      replaced = rewriteText(item, name, step.object, walk);
+      replaced = rewriteText(model, item, name, step.object, walk);
       walk.path.push(step);
     } else if (typeof item === 'object' && item !== null) {
-      replaced = Array.isArray(item) ? rewriteArray(item, name, walk) : rewriteObject(item as JsonObject, walk);
+      replaced = Array.isArray(item)
+        ? rewriteArray(model, item, name, walk)
+        : rewriteObject(model, item as JsonObject, walk);
     }
     if (replaced !== item) {
       copy ??= [...array];
@@ -71,14 +79,14 @@ function rewriteArray(array: readonly unknown[], name: string, walk: Walk): read
   return copy ?? array;
 }
 
-function rewriteText(text: string, name: string, holder: JsonObject, walk: Walk): string {
+function rewriteText(model: FhirModel, text: string, name: string, holder: JsonObject, walk: Walk): string {
   // Every string element of this name is a literal reference or, in three types, a uri that FHIR treats alike.
   if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
   if (name === 'div') return rewriteNarrative(text, walk.lookup);
   // PERF: types are looked up for the few texts that would be replaced, not for all.
   const replaced = walk.lookup(text, 'uri') ?? walk.lookup(text, 'url');
   if (replaced === undefined) return text;
-  switch (elementType(name, holder, walk)) {
+  switch (elementType(model, name, holder, walk)) {
     case 'uri':
       return walk.lookup(text, 'uri') ?? text;
     case 'url':
@@ -101,7 +109,7 @@ function rewriteNarrative(div: string, lookup: LinkLookup): string {
 }
 
 /** The type of an element by the way to it; undefined where the definitions know no such way. */
-function elementType(name: string, holder: JsonObject, walk: Walk): string | undefined {
+function elementType(model: FhirModel, name: string, holder: JsonObject, walk: Walk): string | undefined {
   const objects = [...walk.path.map((step) => step.object), holder];
   const names = [...walk.path.map((step) => step.name), name];
   // A contained resource begins a way of its own.
@@ -109,7 +117,7 @@ function elementType(name: string, holder: JsonObject, walk: Walk): string | und
   while (start > 0 && typeof objects[start]!['resourceType'] !== 'string') start--;
   let type = objects[start]!['resourceType'];
   for (const step of names.slice(start)) {
-    type = typeof type === 'string' ? typeDefinition(type)?.elements.get(step)?.type : undefined;
+    type = typeof type === 'string' ? model.typeDefinition(type)?.elements.get(step)?.type : undefined;
   }
   return typeof type === 'string' ? type : undefined;
 }

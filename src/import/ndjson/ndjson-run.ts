@@ -149,7 +149,7 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
     throw new FhirError('invalid', 'The line is not valid UTF-8', { cause });
   }
   if (text.trim() === '') return undefined;
-  const resource = checkResource(parseJson(text));
+  const resource = checkResource(context.store.model, parseJson(text));
   const { resourceType: type, id } = resource;
   if (id !== undefined) return { key: { type, id }, resource };
   return { key: { type, id: randomUUID() }, resource, expect: { version: null }, generatedId: true };

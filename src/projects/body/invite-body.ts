@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Reference } from '@medplum/fhirtypes';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { assertBody, BodyReader, type LocalReference, own } from '../session/body-reader.js';
@@ -111,9 +112,9 @@ export interface InviteRequest {
  *
  * @throws FhirError `invalid` - one issue per field that is missing or malformed, its path as expression
  */
-export function parseInviteBody(input: unknown): InviteRequest {
+export function parseInviteBody(model: FhirModel, input: unknown): InviteRequest {
   const body = assertBody(input, 'An invite');
-  const reader = new BodyReader();
+  const reader = new BodyReader(model);
   reader.known(body, '', FIELDS);
   const resourceType = readType(reader, body);
   const firstName = reader.requiredText(body, 'firstName', '');

@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { type BodyReader, own } from '../session/body-reader.js';
@@ -18,8 +18,8 @@ const FIXED: ReadonlySet<string> = new Set([
 ]);
 
 /** The elements of a program that administrators choose. */
-export function programFields(type: ProgramType): readonly string[] {
-  return [...typeDefinition(type)!.elements.keys()].filter((name) => !FIXED.has(name));
+export function programFields(model: FhirModel, type: ProgramType): readonly string[] {
+  return [...model.typeDefinition(type)!.elements.keys()].filter((name) => !FIXED.has(name));
 }
 
 /**
@@ -28,13 +28,14 @@ export function programFields(type: ProgramType): readonly string[] {
  * @param removable true where null takes an element away; elsewhere null is the same as leaving it out
  */
 export function readProgramSettings(
+  model: FhirModel,
   reader: BodyReader,
   type: ProgramType,
   body: JsonObject,
   removable: boolean,
 ): { readonly [name: string]: unknown } {
   const settings: { [name: string]: unknown } = {};
-  for (const name of programFields(type)) {
+  for (const name of programFields(model, type)) {
     if (!Object.hasOwn(body, name) || body[name] === undefined) continue;
     if (name === 'name' || name === 'description') {
       const text = reader.text(body, name, '', name === 'name' ? 256 : 4_000);
@@ -49,9 +50,13 @@ export function readProgramSettings(
 }
 
 /** Adds an issue for whatever the definition of the type does not allow, by the field of the body. */
-export function checkProgram(reader: BodyReader, program: { readonly resourceType: ProgramType }): void {
+export function checkProgram(
+  model: FhirModel,
+  reader: BodyReader,
+  program: { readonly resourceType: ProgramType },
+): void {
   const prefix = `${program.resourceType}.`;
-  for (const issue of validateResource(program, { strict: true })) {
+  for (const issue of validateResource(model, program, { strict: true })) {
     const expression = issue.expression?.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
     reader.issues.push({ ...issue, expression: expression ?? [] });
   }

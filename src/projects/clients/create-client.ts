@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { randomUUID } from 'node:crypto';
 import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
@@ -70,7 +71,7 @@ export interface CreatedBot {
 export function createClient(project: ResourceRef, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
   return audited(context, 'create-program', async (facts) => {
     const session = await openProject(project, context, 'create');
-    const request = parseProgramBody<ClientApplication>('ClientApplication', body);
+    const request = parseProgramBody<ClientApplication>(context.store.model, 'ClientApplication', body);
     const secret = createSecret();
     const resource = { ...request.program, secret: await hashSecret(secret) };
     const { program, membership } = await writeProgram(session, resource, request.settings);
@@ -88,7 +89,7 @@ export function createClient(project: ResourceRef, body: ClientBody, context: Pr
 export function createBot(project: ResourceRef, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
   return audited(context, 'create-program', async (facts) => {
     const session = await openProject(project, context, 'create');
-    const request = parseProgramBody<Bot>('Bot', body);
+    const request = parseProgramBody<Bot>(context.store.model, 'Bot', body);
     assertMayMakeSystemBot(session.caller, request.program);
     const { program, membership } = await writeProgram(session, request.program, request.settings);
     facts.targets = [program, membership].map(targetOf);
@@ -117,21 +118,22 @@ export function programMembership(
 }
 
 function parseProgramBody<Program extends ClientApplication | Bot>(
+  model: FhirModel,
   type: Program['resourceType'],
   input: unknown,
 ): { readonly program: Program; readonly settings: MembershipSettings } {
   const body = assertBody(input, 'A program');
-  const reader = new BodyReader();
-  reader.known(body, '', [...programFields(type), 'admin', 'accessPolicy', 'access']);
+  const reader = new BodyReader(model);
+  reader.known(body, '', [...programFields(model, type), 'admin', 'accessPolicy', 'access']);
   if (own(body, 'name') === undefined) reader.fault('name', 'name is required', 'required');
-  const described = readProgramSettings(reader, type, body, false);
+  const described = readProgramSettings(model, reader, type, body, false);
   const { admin, accessPolicy, access } = body;
   const membership = Object.fromEntries(
     Object.entries({ admin, accessPolicy, access }).filter(([, value]) => value !== undefined),
   );
   const settings = readMembershipSettings(reader, membership, '', false);
   const program = { resourceType: type, id: randomUUID(), ...described } as Program;
-  if (reader.issues.length === 0) checkProgram(reader, program);
+  if (reader.issues.length === 0) checkProgram(model, reader, program);
   reader.assertGood('The program cannot be made');
   return { program, settings };
 }

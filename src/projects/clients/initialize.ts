@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { randomUUID } from 'node:crypto';
 import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { type MemberCaller, serverCaller } from '../../access/caller.js';
@@ -46,7 +47,7 @@ export interface Initialized {
  * const { project, client, secret, caller } = await initialize(store, { name: 'Operations' });
  */
 export async function initialize(store: ResourceStore, options: InitializeOptions = {}): Promise<Initialized> {
-  const name = nameOf(options);
+  const name = nameOf(store.model, options);
   const id = randomUUID();
   const secret = createSecret();
   const project: Project = { resourceType: 'Project', id, name, active: true, superAdmin: true, strictMode: true };
@@ -83,8 +84,8 @@ export async function initialize(store: ResourceStore, options: InitializeOption
   };
 }
 
-function nameOf(options: InitializeOptions): string {
-  const reader = new BodyReader();
+function nameOf(model: FhirModel, options: InitializeOptions): string {
+  const reader = new BodyReader(model);
   const name = reader.text({ ...options }, 'name', '') ?? 'Super Admin';
   reader.assertGood('The store cannot be set up');
   return name;

@@ -162,13 +162,15 @@ function changedProgram(
   stored: AnyResource,
   body: JsonObject,
 ): AnyResource {
-  const reader = new BodyReader();
-  reader.known(body, '', programFields(type));
-  const settings: { [name: string]: unknown } = { ...readProgramSettings(reader, type, body, true) };
+  const reader = new BodyReader(session.store.model);
+  reader.known(body, '', programFields(session.store.model, type));
+  const settings: { [name: string]: unknown } = {
+    ...readProgramSettings(session.store.model, reader, type, body, true),
+  };
   keepSecrets(reader, type, stored, settings);
   const changed = Object.entries({ ...stored, ...settings }).filter(([, value]) => value !== null);
   const program = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ProgramType };
-  if (reader.issues.length === 0) checkProgram(reader, program);
+  if (reader.issues.length === 0) checkProgram(session.store.model, reader, program);
   reader.assertGood('The program cannot be changed');
   assertMayMakeSystemBot(session.caller, stored, program);
   return program;

@@ -60,7 +60,7 @@ export function invite(
 ): Promise<InvitePreview> {
   return audited(context, 'invite', async (facts) => {
     const session = await openProject(project, context, 'create');
-    const result = await carryOut(session, parseInviteBody(body), context);
+    const result = await carryOut(session, parseInviteBody(context.store.model, body), context);
     const { user, profile, membership } = result;
     facts.targets = [user, profile, membership].map(targetOf);
     return result;

@@ -129,7 +129,7 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
 
 /** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
 function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
-  const query = emailProfilesQuery(session, request);
+  const query = emailProfilesQuery(session.store.model, session, request);
   return query === undefined ? [] : [{ kind: 'unmatched', query }];
 }
 

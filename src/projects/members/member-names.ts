@@ -1,8 +1,9 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
 import { restrict } from '../../access/read/restrict.js';
 import { unrestrictedRule } from '../../access/rule.js';
-import { searchParameter } from '../../fhir/definitions.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { and, type Criteria, or } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
@@ -11,8 +12,10 @@ import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject
 import { type ProjectSession, splitReference } from '../session/project-session.js';
 
 /** Types of profiles that have a name. */
-const NAMED_TYPES = ['Patient', 'Practitioner', 'RelatedPerson', 'ClientApplication', 'Bot'].filter(
-  (type) => searchParameter(type, 'name')?.type === 'string',
+const NAMED_TYPES = perModel((model) =>
+  ['Patient', 'Practitioner', 'RelatedPerson', 'ClientApplication', 'Bot'].filter(
+    (type) => model.searchParameter(type, 'name')?.type === 'string',
+  ),
 );
 
 /** Memberships read at once. */
@@ -35,33 +38,34 @@ export async function nameCriteria(
   scope: Criteria,
 ): Promise<Criteria> {
   const byProfile = asAsked(
+    session.store.model,
     session,
     or(
-      NAMED_TYPES.map((type) => ({
+      NAMED_TYPES(session.guard.model).map((type) => ({
         kind: 'chain',
         parameter: 'profile',
         type,
-        of: parseParameter(type, parameter, [value]),
+        of: parseParameter(session.guard.model, type, parameter, [value]),
       })),
     ),
   );
-  const named = parseParameter('Practitioner', parameter, [value]);
+  const named = parseParameter(session.guard.model, 'Practitioner', parameter, [value]);
   const ids: string[] = [];
   for (let offset = 0, more = true; more; offset += BATCH) {
     const query = { type: 'ProjectMembership', criteria: and([scope]), offset, limit: BATCH };
     const page = await session.guard.search(query, session.options);
     const members = page.matches.map(({ resource }) => resource as ProjectMembership);
     const users = await usersOf(session, members);
-    ids.push(...members.filter((_, index) => fits(users[index], named)).map(({ id }) => id!));
+    ids.push(...members.filter((_, index) => fits(session.store.model, users[index], named)).map(({ id }) => id!));
     more = members.length === BATCH;
   }
   return ids.length === 0 ? byProfile : or([byProfile, { kind: 'id', ids }]);
 }
 
 /** Names of profiles as far as the one who asks sees them: what policies hide from it has no value for searches either. */
-function asAsked({ caller, view }: ProjectSession, byProfile: Criteria): Criteria {
+function asAsked(model: FhirModel, { caller, view }: ProjectSession, byProfile: Criteria): Criteria {
   if (caller.kind !== 'member' || view === undefined) return byProfile;
-  return restrict(byProfile, 'ProjectMembership', [unrestrictedRule('administration of members')], (type) =>
+  return restrict(model, byProfile, 'ProjectMembership', [unrestrictedRule('administration of members')], (type) =>
     decide(caller, type, 'search'),
   );
 }
@@ -74,10 +78,10 @@ async function usersOf(session: ProjectSession, members: readonly ProjectMembers
   );
 }
 
-function fits(user: User | undefined, named: Criteria): boolean {
+function fits(model: FhirModel, user: User | undefined, named: Criteria): boolean {
   if (user === undefined) return false;
   const { firstName, lastName } = user;
   const name = [{ given: [firstName], family: lastName, text: `${firstName} ${lastName}` }];
   const person: AnyResource & { readonly name: object } = { resourceType: 'Practitioner', id: 'any', name };
-  return matches(named, createSubject(person, 0), EMPTY_WORLD);
+  return matches(named, createSubject(model, person, 0), EMPTY_WORLD);
 }

@@ -49,7 +49,7 @@ export function searchMembers(
     facts.targets = [{ type: 'ProjectMembership' }];
     const pairs = query === undefined ? [] : searchPairs(query);
     const names = pairs.map(([name]) => name);
-    facts.parameters = parameterNames('ProjectMembership', names, isOwn);
+    facts.parameters = parameterNames(context.store.model, 'ProjectMembership', names, isOwn);
     await readProject(session);
     const bundle = await findMembers(session, pairs);
     facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;
@@ -87,7 +87,11 @@ async function findMembers(
 ): Promise<Bundle<Stored<ProjectMembership>>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
-  const request = parseSearch('ProjectMembership', new URLSearchParams(others.map(([...pair]) => pair)));
+  const request = parseSearch(
+    session.store.model,
+    'ProjectMembership',
+    new URLSearchParams(others.map(([...pair]) => pair)),
+  );
   assertAdministrative(request.criteria);
   const page = memberPage(request);
   const criteria = await withOwnParameters(session, request.criteria, own);

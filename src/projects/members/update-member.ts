@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
@@ -61,7 +62,7 @@ export function updateMember(
   return audited(context, 'update-member', async (facts) => {
     const { session, id } = await openProjectOfMember(membership, context, 'update');
     facts.targets = [{ type: 'ProjectMembership', id }];
-    const settings = parseChanges(changes);
+    const settings = parseChanges(context.store.model, changes);
     const { plan, results } = await commitPlanned(
       session.guard,
       () => planUpdate(session, id, settings),
@@ -97,9 +98,9 @@ async function planUpdate(session: ProjectSession, id: string, settings: Members
   return { membership, writes: [...guards, put, ...policiesStillThere(id, settings)], write: guards.length };
 }
 
-function parseChanges(changes: unknown): MembershipSettings {
+function parseChanges(model: FhirModel, changes: unknown): MembershipSettings {
   const body = assertBody(changes, 'A change of a member');
-  const reader = new BodyReader();
+  const reader = new BodyReader(model);
   reader.known(body, '', MEMBERSHIP_FIELDS);
   const settings = readMembershipSettings(reader, body, '', true);
   reader.assertGood('The member cannot be changed');

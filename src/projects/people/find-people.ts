@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
 import { formerProfiles } from '../../access/write/former-memberships.js';
@@ -119,6 +120,7 @@ export async function profilesWithEmail(session: ProjectSession, request: Invite
  * nothing to search.
  */
 export function emailProfilesQuery(
+  model: FhirModel,
   { caller, project }: ProjectSession,
   request: InviteRequest,
 ): GuardedQuery | undefined {
@@ -127,7 +129,7 @@ export function emailProfilesQuery(
   if (criteria === undefined || (caller.kind === 'member' && caller.project !== project)) return undefined;
   const rules = decide(caller, type, 'search');
   if (rules === null) return undefined;
-  return restrictQuery(caller, { type, criteria }, rules, (other) => decide(caller, other, 'search'));
+  return restrictQuery(model, caller, { type, criteria }, rules, (other) => decide(caller, other, 'search'));
 }
 
 /** Most profiles that an error names. */

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
@@ -37,7 +38,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
     if (!mayCreateProjects(caller)) {
       throw new FhirError('forbidden', 'Only super administrators and serverCaller() may create projects');
     }
-    const project = parseProject(body);
+    const project = parseProject(context.store.model, body);
     const key = { type: 'Project', id: project.id! };
     const guard = guardStore(storeWhile(store, caller, mayCreateProjects), serverCaller(key.id));
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
@@ -54,9 +55,9 @@ function mayCreateProjects(caller: Caller): boolean {
   return caller.superAdmin && (caller.powers?.has('Project.create') ?? true);
 }
 
-function parseProject(input: unknown): Project {
+function parseProject(model: FhirModel, input: unknown): Project {
   const body = assertBody(input, 'createProject');
-  const reader = new BodyReader();
+  const reader = new BodyReader(model);
   if (own(body, 'resourceType') !== 'Project') reader.fault('resourceType', 'resourceType must be Project');
   if (Object.hasOwn(body, 'superAdmin') && body['superAdmin'] !== undefined) {
     reader.fault(
@@ -70,7 +71,7 @@ function parseProject(input: unknown): Project {
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   const project = { strictMode: true, ...given, resourceType: 'Project', id: randomUUID(), name } as Project;
   // What is said about the fields above need not be said twice.
-  const said = reader.issues.length > 0 ? [] : validateResource(project, { strict: true });
+  const said = reader.issues.length > 0 ? [] : validateResource(model, project, { strict: true });
   reader.issues.push(...said.map(withoutType));
   reader.assertGood('The project cannot be made');
   return project;

@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { isResourceType } from '../../fhir/definitions.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
@@ -16,6 +16,8 @@ const MAX_TEXT = 256;
 /** Reads the fields of a request body and collects what is wrong with them, so that a caller hears of all at once. */
 export class BodyReader {
   readonly issues: OutcomeIssue[] = [];
+
+  constructor(private readonly model: FhirModel) {}
 
   fault(path: string, diagnostics: string, code = 'invalid'): undefined {
     this.issues.push({ code, diagnostics, expression: [path] });
@@ -71,7 +73,7 @@ export class BodyReader {
     const fits =
       parsed?.kind === 'local' &&
       parsed.version === undefined &&
-      isResourceType(parsed.type) &&
+      this.model.isResourceType(parsed.type) &&
       (types.length === 0 || types.includes(parsed.type));
     if (!fits)
       return this.fault(path, `${path} must be a reference to ${types.join(' or ') || 'a resource'}, as Type/id`);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { groupEntries } from './group-entries.js';
 import type { IndexEntry } from '../index/index-entry.js';
@@ -37,11 +38,11 @@ export const EMPTY_WORLD: SearchWorld = Object.freeze({ find: () => undefined, r
  *
  * @param lastUpdated milliseconds since 1970, or an ISO 8601 instant.
  */
-export function createSubject(resource: AnyResource, lastUpdated: number | string): SearchSubject {
+export function createSubject(model: FhirModel, resource: AnyResource, lastUpdated: number | string): SearchSubject {
   return {
     type: resource.resourceType,
     id: resource.id ?? '',
     lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
-    entries: groupEntries(indexEntries(resource)),
+    entries: groupEntries(indexEntries(model, resource)),
   };
 }

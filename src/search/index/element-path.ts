@@ -1,8 +1,7 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/model/definition-types.js';
-import { typeDefinition } from '../../fhir/definitions.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { isA } from '../../fhir/definitions.js';
 
 /** What a context may know of references to resources inside the one that is walked. */
 export interface ReferenceContext {
@@ -28,24 +27,26 @@ export type VisitorFor<Context> = (position: Position) => Visitor<Context> | und
  * @returns undefined when nothing can be reached.
  */
 export function compilePath<Context>(
+  model: FhirModel,
   type: string,
   path: PathExpression,
   visitorFor: VisitorFor<Context>,
 ): Visitor<Context> | undefined {
-  return inSequence(path.map((steps) => compileSteps(steps, { type }, visitorFor)));
+  return inSequence(path.map((steps) => compileSteps(model, steps, { type }, visitorFor)));
 }
 
 function compileSteps<Context>(
+  model: FhirModel,
   steps: readonly PathStep[],
   from: Position,
   visitorFor: VisitorFor<Context>,
 ): Visitor<Context> | undefined {
   const [step, ...rest] = steps;
   if (step === undefined) return visitorFor(from);
-  if (typeof step === 'string') return compileMember(step, rest, from, visitorFor);
-  const next = compileSteps(rest, from, visitorFor);
+  if (typeof step === 'string') return compileMember(model, step, rest, from, visitorFor);
+  const next = compileSteps(model, rest, from, visitorFor);
   if (next === undefined) return undefined;
-  if ('ofType' in step) return compileOfType(step.ofType, from, next);
+  if ('ofType' in step) return compileOfType(model, step.ofType, from, next);
   if ('resolvesTo' in step) return compileResolvesTo(step.resolvesTo, next);
   if ('equals' in step) return compileEquals(step.path, step.equals, next);
   // An index belongs to the member before it; see compileMember.
@@ -53,6 +54,7 @@ function compileSteps<Context>(
 }
 
 function compileMember<Context>(
+  model: FhirModel,
   name: string,
   rest: readonly PathStep[],
   from: Position,
@@ -61,9 +63,9 @@ function compileMember<Context>(
   const [following, ...afterIndex] = rest;
   const index = typeof following === 'object' && 'index' in following ? following.index : undefined;
   return inSequence(
-    elementsNamed(from.type, name).map((element) => {
+    elementsNamed(model, from.type, name).map((element) => {
       const position = { type: element.type, element };
-      const next = compileSteps(index === undefined ? rest : afterIndex, position, visitorFor);
+      const next = compileSteps(model, index === undefined ? rest : afterIndex, position, visitorFor);
       if (next === undefined) return undefined;
       return index === undefined ? eachItem(element.name, next) : itemAt(element.name, index, next);
     }),
@@ -71,8 +73,8 @@ function compileMember<Context>(
 }
 
 /** One element, or the typed forms of a choice. */
-function elementsNamed(type: string, name: string): readonly ElementDefinition[] {
-  const elements = typeDefinition(type)?.elements;
+function elementsNamed(model: FhirModel, type: string, name: string): readonly ElementDefinition[] {
+  const elements = model.typeDefinition(type)?.elements;
   const single = elements?.get(name);
   if (single !== undefined) return [single];
   return [...(elements?.values() ?? [])].filter((element) => element.choiceOf === name);
@@ -100,12 +102,17 @@ function itemAt<Context>(name: string, index: number, next: Visitor<Context>): V
   };
 }
 
-function compileOfType<Context>(type: string, from: Position, next: Visitor<Context>): Visitor<Context> | undefined {
-  if (isA(from.type, type)) return next;
+function compileOfType<Context>(
+  model: FhirModel,
+  type: string,
+  from: Position,
+  next: Visitor<Context>,
+): Visitor<Context> | undefined {
+  if (model.isA(from.type, type)) return next;
   if (from.type !== 'Resource') return undefined;
   return (value, context) => {
     const resourceType = isJsonObject(value) ? value.resourceType : undefined;
-    if (typeof resourceType === 'string' && isA(resourceType, type)) next(value, context);
+    if (typeof resourceType === 'string' && model.isA(resourceType, type)) next(value, context);
   };
 }
 

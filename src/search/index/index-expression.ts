@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
@@ -13,14 +14,15 @@ import type { IndexWriter } from './index-writer.js';
  * library, whose failures on odd data count as no result.
  */
 export function compileExpression(
+  model: FhirModel,
   type: string,
   expression: string,
   parameterType: SearchParameterType,
 ): Visitor<IndexWriter> | undefined {
   const native = NATIVE.get(expression);
   return native === undefined
-    ? compileByFhirPath(type, expression, parameterType)
-    : compileNative(native, parameterType);
+    ? compileByFhirPath(model, type, expression, parameterType)
+    : compileNative(model, native, parameterType);
 }
 
 interface NativeExpression {
@@ -41,8 +43,12 @@ const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ],
 ]);
 
-function compileNative(native: NativeExpression, parameterType: SearchParameterType): Visitor<IndexWriter> | undefined {
-  const index = valueIndexer(parameterType, native.type);
+function compileNative(
+  model: FhirModel,
+  native: NativeExpression,
+  parameterType: SearchParameterType,
+): Visitor<IndexWriter> | undefined {
+  const index = valueIndexer(model, parameterType, native.type);
   if (index === undefined) return undefined;
   return (value, writer) => {
     if (!isJsonObject(value)) return;
@@ -91,11 +97,16 @@ function priorityOrder(request: JsonObject): number {
   return PRIORITIES.get(request.priority) ?? 10;
 }
 
-function compileByFhirPath(type: string, expression: string, parameterType: SearchParameterType): Visitor<IndexWriter> {
-  const evaluate = compileTypedFhirPath(expression, type);
+function compileByFhirPath(
+  model: FhirModel,
+  type: string,
+  expression: string,
+  parameterType: SearchParameterType,
+): Visitor<IndexWriter> {
+  const evaluate = compileTypedFhirPath(model, expression, type);
   return (value, writer) => {
     for (const result of resultsOf(() => evaluate(value, { resource: writer.resource }))) {
-      valueIndexer(parameterType, result.type)?.(result.value, writer);
+      valueIndexer(model, parameterType, result.type)?.(result.value, writer);
     }
   };
 }

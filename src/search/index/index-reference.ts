@@ -1,6 +1,6 @@
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
-import { isA } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { identifierToken } from './index-token.js';
 import type { ValueIndexer } from './value-indexer.js';
 import type { IndexWriter } from './index-writer.js';
@@ -12,8 +12,8 @@ import type { IndexWriter } from './index-writer.js';
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  */
-export function indexReference(type: string): ValueIndexer | undefined {
-  return INDEXERS.get(type) ?? (isA(type, 'Resource') ? indexResource : undefined);
+export function indexReference(model: FhirModel, type: string): ValueIndexer | undefined {
+  return INDEXERS.get(type) ?? (model.isA(type, 'Resource') ? indexResource : undefined);
 }
 
 const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer>([

@@ -1,9 +1,10 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type {
   PathExpression,
   SearchParameterDefinition,
   SearchParameterType,
 } from '../../fhir/model/definition-types.js';
-import { isResourceType, searchParameters } from '../../fhir/definitions.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
@@ -25,19 +26,19 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
  * indexEntries({ resourceType: 'Patient', active: true })
  * // [{ parameter: 'active', group: 0, value: { kind: 'token', code: 'true' } }, …]
  */
-export function indexEntries(resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(elementsOf(resource));
-  for (const index of indexersOf(resource.resourceType)) index(writer.resource, writer);
+export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
+  const writer = new IndexWriter(model, elementsOf(resource));
+  for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   // PERF: few resources have any.
-  if (writer.insides.found.length > 0) addInside(writer);
+  if (writer.insides.found.length > 0) addInside(model, writer);
   return writer.entries;
 }
 
 /** The entries of resources inside, and of those that they lead to in their turn. */
-function addInside({ insides, entries }: IndexWriter): void {
+function addInside(model: FhirModel, { insides, entries }: IndexWriter): void {
   for (const { number, type, resource, holder } of insides.found) {
-    const writer = new IndexWriter(resource, insides, holder);
-    for (const index of indexersOf(type)) index(resource, writer);
+    const writer = new IndexWriter(model, resource, insides, holder);
+    for (const index of indexersOf(model, type)) index(resource, writer);
     for (const { parameter, group, value } of writer.entries) {
       const inside = insideGroup(number, group);
       if (inside !== undefined) entries.push({ parameter: insideParameter(type, parameter), group: inside, value });
@@ -47,23 +48,26 @@ function addInside({ insides, entries }: IndexWriter): void {
 
 type Indexer = Visitor<IndexWriter>;
 
-// Compiled once per type and process; bounded by the number of FHIR types.
-const indexersByType = new Map<string, readonly Indexer[]>();
+// Compiled once per type; bounded by the number of FHIR types.
+const INDEXERS = perModel(() => new Map<string, readonly Indexer[]>());
 
-function indexersOf(type: string): readonly Indexer[] {
-  let indexers = indexersByType.get(type);
+function indexersOf(model: FhirModel, type: string): readonly Indexer[] {
+  const known = INDEXERS(model);
+  let indexers = known.get(type);
   if (indexers === undefined) {
-    if (!isResourceType(type)) return [];
-    indexers = [...searchParameters(type).values()].flatMap((parameter) => compileParameter(type, parameter) ?? []);
-    indexersByType.set(type, indexers);
+    if (!model.isResourceType(type)) return [];
+    indexers = [...model.searchParameters(type).values()].flatMap(
+      (parameter) => compileParameter(model, type, parameter) ?? [],
+    );
+    known.set(type, indexers);
   }
   return indexers;
 }
 
-function compileParameter(type: string, parameter: SearchParameterDefinition): Indexer | undefined {
+function compileParameter(model: FhirModel, type: string, parameter: SearchParameterDefinition): Indexer | undefined {
   if (HELD_APART.has(parameter.code)) return undefined;
   const isComposite = parameter.components !== undefined;
-  const visit = isComposite ? compileComposite(type, parameter) : compileValues({ type }, parameter);
+  const visit = isComposite ? compileComposite(model, type, parameter) : compileValues(model, { type }, parameter);
   if (visit === undefined) return undefined;
   return (resource, writer) => {
     writer.begin(parameter.code, 0);
@@ -79,17 +83,21 @@ interface ValueExpression {
 }
 
 /** Adds the values that an expression reaches from a position. */
-function compileValues(from: Position, { type, expression, path }: ValueExpression): Indexer | undefined {
-  if (path === undefined) return compileExpression(from.type, expression, type);
-  return compilePath(from.type, path, (position) => valueIndexer(type, position.type, position.element));
+function compileValues(
+  model: FhirModel,
+  from: Position,
+  { type, expression, path }: ValueExpression,
+): Indexer | undefined {
+  if (path === undefined) return compileExpression(model, from.type, expression, type);
+  return compilePath(model, from.type, path, (position) => valueIndexer(model, type, position.type, position.element));
 }
 
 /** Adds one group per result of the expression: the values of its components, unless one of them has none. */
-function compileComposite(type: string, parameter: SearchParameterDefinition): Indexer | undefined {
+function compileComposite(model: FhirModel, type: string, parameter: SearchParameterDefinition): Indexer | undefined {
   const components = parameter.components ?? [];
   const codes = components.map((_, index) => `${parameter.code}$${index}`);
-  return compilePath<IndexWriter>(type, parameter.path ?? [], (position) => {
-    const visits = components.map((component) => compileValues(position, component));
+  return compilePath<IndexWriter>(model, type, parameter.path ?? [], (position) => {
+    const visits = components.map((component) => compileValues(model, position, component));
     if (!visits.every((visit) => visit !== undefined)) return undefined;
     return (value, writer) => {
       const start = writer.entries.length;

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { indexDate } from './index-date.js';
 import { indexNumber, indexQuantity } from './index-quantity.js';
@@ -17,6 +18,7 @@ import type { ValueIndexer } from './value-indexer.js';
  * @returns undefined where the parameter type has no use for such values.
  */
 export function valueIndexer(
+  model: FhirModel,
   parameterType: SearchParameterType,
   type: string,
   element?: ElementDefinition,
@@ -33,7 +35,7 @@ export function valueIndexer(
     case 'quantity':
       return indexQuantity(type);
     case 'reference':
-      return indexReference(type);
+      return indexReference(model, type);
     case 'uri':
       return indexUri;
     case 'composite':

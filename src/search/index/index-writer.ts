@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue } from './index-entry.js';
@@ -22,8 +23,9 @@ export class IndexWriter {
    * @param holder the resource whose contained resources a reference `#id` names
    */
   constructor(
+    model: FhirModel,
     resource: JsonObject,
-    readonly insides = new InsideResources(resource),
+    readonly insides = new InsideResources(model, resource),
     holder = resource,
   ) {
     this.resource = resource;

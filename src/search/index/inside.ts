@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** A resource inside the one that is indexed, with the number that its index entries have as their group. */
@@ -26,7 +26,10 @@ export class InsideResources {
   readonly #found: InsideResource[] = [];
   #byFullUrl: ReadonlyMap<string, JsonObject> | undefined;
 
-  constructor(root: JsonObject) {
+  constructor(
+    private readonly model: FhirModel,
+    root: JsonObject,
+  ) {
     this.#root = root;
   }
 
@@ -56,7 +59,7 @@ export class InsideResources {
     if (known !== undefined) return known;
     const type = resource['resourceType'];
     const number = this.#found.length + 1;
-    if (typeof type !== 'string' || !isResourceType(type) || number > MAX_INSIDE) return undefined;
+    if (typeof type !== 'string' || !this.model.isResourceType(type) || number > MAX_INSIDE) return undefined;
     const added = { number, type, resource, holder };
     this.#byObject.set(resource, added);
     this.#found.push(added);

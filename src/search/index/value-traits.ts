@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type {
   PathExpression,
   SearchComponentDefinition,
@@ -20,17 +21,20 @@ export interface ValueTraits {
 }
 
 /** @param type the resource type that the parameter is one of */
-export function valueTraits(type: string, parameter: SearchParameterDefinition): ValueTraits {
-  return known(parameter, () => reachedFrom([type], parameter.path));
+export function valueTraits(model: FhirModel, type: string, parameter: SearchParameterDefinition): ValueTraits {
+  return known(parameter, () => reachedFrom(model, [type], parameter.path));
 }
 
 /** The same for a part of a composite parameter. */
 export function componentTraits(
+  model: FhirModel,
   type: string,
   { path }: SearchParameterDefinition,
   component: SearchComponentDefinition,
 ): ValueTraits {
-  return known(component, () => reachedFrom(reachedFrom([type], path)?.map((one) => one.type) ?? [], component.path));
+  return known(component, () =>
+    reachedFrom(model, reachedFrom(model, [type], path)?.map((one) => one.type) ?? [], component.path),
+  );
 }
 
 /** Definitions are made once per type and kept, so these are too. */
@@ -43,10 +47,14 @@ function known(definition: object, reach: () => readonly Position[] | undefined)
 }
 
 /** Undefined where only the data tells. */
-function reachedFrom(types: readonly string[], path: PathExpression | undefined): readonly Position[] | undefined {
+function reachedFrom(
+  model: FhirModel,
+  types: readonly string[],
+  path: PathExpression | undefined,
+): readonly Position[] | undefined {
   if (path === undefined) return undefined;
   const reached: Position[] = [];
-  for (const type of types) compilePath(type, path, (position) => void reached.push(position));
+  for (const type of types) compilePath(model, type, path, (position) => void reached.push(position));
   return reached;
 }
 

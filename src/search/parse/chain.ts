@@ -1,5 +1,5 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
-import { searchParameters } from '../../fhir/definitions.js';
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { valueTraits } from '../index/value-traits.js';
@@ -26,11 +26,11 @@ export function followReference(
   context: ParseContext,
   of: (target: string) => Criteria,
 ): Criteria {
-  const parameter = requireReference(type, code);
+  const parameter = requireReference(context.model, type, code);
   const branches: Criteria[] = [];
   const refusals: FhirError[] = [];
-  const candidates = targetTypes(type, parameter, target);
-  const reach = valueTraits(type, parameter).resources ? { reach: 'inside' as const } : {};
+  const candidates = targetTypes(context.model, type, parameter, target);
+  const reach = valueTraits(context.model, type, parameter).resources ? { reach: 'inside' as const } : {};
   for (const candidate of candidates) {
     spend(context, 1);
     try {
@@ -40,12 +40,14 @@ export function followReference(
       refusals.push(error);
     }
   }
-  if (branches.length === 0 && refusals.length > 0) throw closestRefusal(refusals, candidates, { type, code });
+  if (branches.length === 0 && refusals.length > 0)
+    throw closestRefusal(context.model, refusals, candidates, { type, code });
   return or(branches);
 }
 
 /** The refusal of a value before that of a name, and of a name farther along the chain before that of the next one. */
 function closestRefusal(
+  model: FhirModel,
   refusals: readonly FhirError[],
   candidates: readonly string[],
   { type, code }: { readonly type: string; readonly code: string },
@@ -55,7 +57,7 @@ function closestRefusal(
   const [first] = refusals as readonly [FhirError];
   if (candidates.length < 2 || other !== undefined || farther !== undefined) return other ?? farther ?? first;
   const unknown = first.details!['unknownParameter'] as string;
-  const suggestion = didYouMean(unknown, new Set(candidates.flatMap((one) => [...searchParameters(one).keys()])));
+  const suggestion = didYouMean(unknown, new Set(candidates.flatMap((one) => [...model.searchParameters(one).keys()])));
   const message = `Unknown search parameter ${quote(unknown)} of ${orList(candidates)}, which "${code}" of ${type} can point to.`;
   return new FhirError('invalid', message + suggestion, { details: { unknownParameter: unknown, type } });
 }
@@ -74,7 +76,7 @@ export function followReverse(
   context: ParseContext,
   of: (source: string) => Criteria,
 ): Criteria {
-  const { targets } = requireReference(requireResourceType(source), code);
+  const { targets } = requireReference(context.model, requireResourceType(context.model, source), code);
   if (targets !== undefined && !targets.includes(type)) {
     throw new FhirError(
       'invalid',
@@ -91,6 +93,7 @@ export function followReverse(
  * @throws FhirError `invalid` - the parameter cannot point to `target`, or could point to anything and none is named.
  */
 export function targetTypes(
+  model: FhirModel,
   type: string,
   parameter: SearchParameterDefinition,
   target: string | undefined,
@@ -100,7 +103,7 @@ export function targetTypes(
     if (targets !== undefined) return targets;
     throw new FhirError('invalid', `"${code}" of ${type} can point to any type: name one, as in "${code}:Patient"`);
   }
-  requireResourceType(target);
+  requireResourceType(model, target);
   if (targets === undefined || targets.includes(target)) return [target];
   throw new FhirError(
     'invalid',
@@ -108,8 +111,8 @@ export function targetTypes(
   );
 }
 
-function requireReference(type: string, code: string): SearchParameterDefinition {
-  const parameter = requireParameter(type, code);
+function requireReference(model: FhirModel, type: string, code: string): SearchParameterDefinition {
+  const parameter = requireParameter(model, type, code);
   if (parameter.type === 'reference') return parameter;
   throw new FhirError(
     'invalid',

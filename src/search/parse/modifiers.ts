@@ -1,4 +1,4 @@
-import { isResourceType } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
@@ -51,6 +51,7 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<stri
  * @throws FhirError `invalid` - it does not fit the parameter's type; the message names those that do.
  */
 export function requireModifier(
+  model: FhirModel,
   parameter: Pick<SearchParameterDefinition, 'code' | 'type'>,
   traits: ValueTraits,
   text: string,
@@ -58,7 +59,7 @@ export function requireModifier(
   const allowed = allowedOn(parameter, traits);
   const modifier = allowed.find((one) => one === text && one !== 'type');
   if (modifier !== undefined) return modifier;
-  if (allowed.includes('type') && isResourceType(text)) return 'type';
+  if (allowed.includes('type') && model.isResourceType(text)) return 'type';
   const needs = UNSUPPORTED[parameter.type]?.get(text);
   if (needs !== undefined) {
     throw new FhirError(

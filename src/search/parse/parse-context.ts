@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 
 /** What the reading of search text depends on besides the text. */
@@ -24,6 +25,7 @@ export const MAX_COMPARISONS = 10_000;
 
 /** The options of one search with their defaults, and the work it may still cause. */
 export interface ParseContext {
+  readonly model: FhirModel;
   readonly modifiers: boolean;
   readonly baseUrl: string | undefined;
   /** Milliseconds since 1970. */
@@ -35,8 +37,9 @@ export interface ParseContext {
 }
 
 /** @returns a fresh context; one search uses one. */
-export function createParseContext(options: SearchOptions = {}): ParseContext {
+export function createParseContext(model: FhirModel, options: SearchOptions = {}): ParseContext {
   return {
+    model,
     modifiers: options.modifiers ?? true,
     baseUrl: options.baseUrl,
     now: (options.now ?? new Date()).getTime(),

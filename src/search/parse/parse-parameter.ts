@@ -1,4 +1,4 @@
-import { searchParameter } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { targetTypes } from './chain.js';
@@ -38,12 +38,13 @@ import { requireParameter } from './require-parameter.js';
  * parseParameter('Patient', 'family', ['Kulas,Smith']);
  */
 export function parseParameter(
+  model: FhirModel,
   type: string,
   name: string,
   values: readonly string[],
   options?: SearchOptions,
 ): Criteria {
-  return parseParameterIn(createParseContext(options), type, name, values);
+  return parseParameterIn(createParseContext(model, options), type, name, values);
 }
 
 /** {@link parseParameter} as a part of a larger search. */
@@ -88,9 +89,10 @@ function criteriaOf(
   values: readonly string[],
   context: ParseContext,
 ): Criteria {
-  const parameter = requireParameter(type, code);
-  const traits = valueTraits(type, parameter);
-  const modifier = modifierText === undefined ? undefined : requireModifier(parameter, traits, modifierText);
+  const parameter = requireParameter(context.model, type, code);
+  const traits = valueTraits(context.model, type, parameter);
+  const modifier =
+    modifierText === undefined ? undefined : requireModifier(context.model, parameter, traits, modifierText);
   const each = (criteriaFor: (value: string) => Criteria): Criteria =>
     or(
       values.map((value) => {
@@ -132,7 +134,7 @@ function criteriaOf(
         ]),
       );
     case 'type': {
-      const targets = targetTypes(type, parameter, modifierText);
+      const targets = targetTypes(context.model, type, parameter, modifierText);
       return each((value) => ({ kind: 'match', parameter: code, test: typedReference(code, targets, value, context) }));
     }
     default:
@@ -155,7 +157,7 @@ export function plainCriteria(
   if (code === '_id') return { kind: 'id', ids: [unescape(value)] };
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
   if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
-  const test = parseValue({ ...parameter, ...valueTraits(type, parameter) }, value, context);
+  const test = parseValue({ ...parameter, ...valueTraits(context.model, type, parameter) }, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
 }
@@ -191,7 +193,7 @@ function canonicalCriteria(type: string, value: string, context: ParseContext): 
   const parts = splitEscaped(value, '|').map(unescape);
   const [url, version] = parts as [string, string?];
   const versioned =
-    parts.length === 2 && url !== '' && version !== '' && searchParameter(type, 'version') !== undefined;
+    parts.length === 2 && url !== '' && version !== '' && context.model.searchParameter(type, 'version') !== undefined;
   if (!versioned || version === undefined)
     return match('url', { kind: 'uri', comparator: 'equals', value: unescape(value) });
   spend(context, 1);

@@ -1,4 +1,3 @@
-import { isResourceType, resourceTypes } from '../../fhir/definitions.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
@@ -34,10 +33,10 @@ export function parseReferenceValue(
   const reference = parseReference(text, context.baseUrl);
   switch (reference?.kind) {
     case 'local':
-      if (!isResourceType(reference.type)) {
+      if (!context.model.isResourceType(reference.type)) {
         throw new FhirError(
           'invalid',
-          `Unknown resource type ${quote(reference.type)} in a value of search parameter "${parameter.code}".${didYouMean(reference.type, resourceTypes())}`,
+          `Unknown resource type ${quote(reference.type)} in a value of search parameter "${parameter.code}".${didYouMean(reference.type, context.model.resourceTypes)}`,
         );
       }
       return { kind: 'reference', types: [reference.type], id: reference.id };

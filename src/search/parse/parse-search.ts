@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, type SortKey } from '../criteria/criteria.js';
 import { parseFilterIn } from './filter/parse-filter.js';
@@ -41,9 +42,14 @@ export type SearchInput =
  * @example
  * parseSearch('Patient', 'name=Ann&birthdate=ge2010&_sort=-birthdate&_count=20');
  */
-export function parseSearch(type: string, query: SearchInput, options?: SearchOptions): SearchRequest {
-  requireResourceType(type);
-  const context = createParseContext(options);
+export function parseSearch(
+  model: FhirModel,
+  type: string,
+  query: SearchInput,
+  options?: SearchOptions,
+): SearchRequest {
+  requireResourceType(model, type);
+  const context = createParseContext(model, options);
   const results: { -readonly [Name in keyof SearchRequest]?: SearchRequest[Name] } = {};
   const sorts: string[] = [];
   const criteria: Criteria[] = [];
@@ -78,7 +84,7 @@ export function parseSearch(type: string, query: SearchInput, options?: SearchOp
         criteria.push(parseParameterIn(context, type, name, [value]));
     }
   }
-  if (sorts.length > 0) results.sort = parseSort(type, sorts);
+  if (sorts.length > 0) results.sort = parseSort(model, type, sorts);
   return { ...results, criteria: and(criteria) };
 }
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import type { SortKey } from '../criteria/criteria.js';
 import { quote } from '../../fhir/messages/quote.js';
@@ -14,13 +15,13 @@ import { requireParameter } from './require-parameter.js';
  * @example
  * parseSort('Observation', ['-date,code']); // [{ parameter: 'date', descending: true }, { parameter: 'code', … }]
  */
-export function parseSort(type: string, texts: readonly string[]): SortKey[] {
+export function parseSort(model: FhirModel, type: string, texts: readonly string[]): SortKey[] {
   const keys = new Map<string, SortKey>();
   for (const text of texts) {
     for (const part of text.split(',', MAX_KEYS + 1)) {
       const descending = part.startsWith('-');
       const parameter = descending ? part.slice(1) : part;
-      assertSortable(type, parameter, text);
+      assertSortable(model, type, parameter, text);
       if (!keys.has(parameter)) keys.set(parameter, { parameter, descending });
     }
   }
@@ -30,14 +31,14 @@ export function parseSort(type: string, texts: readonly string[]): SortKey[] {
 /** No type has as many parameters, so that further keys could only repeat earlier ones. */
 const MAX_KEYS = 200;
 
-function assertSortable(type: string, parameter: string, text: string): void {
+function assertSortable(model: FhirModel, type: string, parameter: string, text: string): void {
   if (parameter === '') {
     throw new FhirError(
       'invalid',
       `"_sort" takes search parameters such as "-date,code", but ${quote(text)} has an empty one`,
     );
   }
-  if (requireParameter(type, parameter).type === 'composite') {
+  if (requireParameter(model, type, parameter).type === 'composite') {
     throw new FhirError('invalid', `"_sort" cannot order by composite search parameter "${parameter}"`);
   }
 }

@@ -1,4 +1,3 @@
-import { searchParameter } from '../../fhir/definitions.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { CompositeCriteria, DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/criteria.js';
@@ -127,9 +126,9 @@ export function parseCompositeValue(
     );
   }
   const tests = components.map((component, index) => {
-    const targets = searchParameter(type, component.code)?.targets;
+    const targets = context.model.searchParameter(type, component.code)?.targets;
     const code = `${parameter.code} (${component.code})`;
-    const traits = componentTraits(type, parameter, component);
+    const traits = componentTraits(context.model, type, parameter, component);
     const part = { code, type: component.type, ...traits, ...(targets && { targets }) };
     return parseValue(part, parts[index]!, context);
   });

@@ -1,4 +1,4 @@
-import { isResourceType, resourceTypes, searchParameter, searchParameters } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
@@ -14,11 +14,11 @@ const UNSUPPORTED: ReadonlySet<string> = new Set(['_text', '_content', '_query',
  * suggests near names.
  * @throws FhirError `unsupported` - known to FHIR, but not evaluated here (`_text`, type `special`).
  */
-export function requireParameter(type: string, code: string): SearchParameterDefinition {
-  const definition = searchParameter(requireResourceType(type), code);
+export function requireParameter(model: FhirModel, type: string, code: string): SearchParameterDefinition {
+  const definition = model.searchParameter(requireResourceType(model, type), code);
   if (UNSUPPORTED.has(code)) throw new FhirError('unsupported', `Search parameter "${code}" is not supported`);
   if (definition === undefined) {
-    const suggestion = didYouMean(code, searchParameters(type).keys());
+    const suggestion = didYouMean(code, model.searchParameters(type).keys());
     throw new FhirError('invalid', `Unknown search parameter ${quote(code)} of ${type}.${suggestion}`, {
       details: { unknownParameter: code.slice(0, 40), type },
     });
@@ -37,8 +37,8 @@ export function requireParameter(type: string, code: string): SearchParameterDef
  *
  * @throws FhirError `invalid` - it is none; the message suggests near names.
  */
-export function requireResourceType(name: unknown): string {
+export function requireResourceType(model: FhirModel, name: unknown): string {
   if (typeof name !== 'string') throw new FhirError('invalid', 'The name of a resource type must be a string');
-  if (isResourceType(name)) return name;
-  throw new FhirError('invalid', `Unknown resource type ${quote(name)}.${didYouMean(name, resourceTypes())}`);
+  if (model.isResourceType(name)) return name;
+  throw new FhirError('invalid', `Unknown resource type ${quote(name)}.${didYouMean(name, model.resourceTypes)}`);
 }

@@ -1,4 +1,4 @@
-import { searchParameter } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
 
@@ -33,13 +33,14 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
  * type is left out: somebody who types a value in the place of a name would leave it in the audit trail.
  */
 export function parameterNames(
+  model: FhirModel,
   type: string,
   names: readonly string[],
   isOwn: (name: string) => boolean = () => false,
 ): string[] {
   const plain = names.map((name) => name.split(/[:.]/, 1)[0]!);
   const isKnown = (name: string): boolean =>
-    isOwn(name) || RESULT_PARAMETERS.has(name) || searchParameter(type, name) !== undefined;
+    isOwn(name) || RESULT_PARAMETERS.has(name) || model.searchParameter(type, name) !== undefined;
   return [...new Set(plain)].filter(isKnown);
 }
 

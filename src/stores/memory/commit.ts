@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
@@ -18,11 +19,12 @@ export interface Committed {
 
 /** Applies writes one after the other; the first that fails takes back all before it. */
 export function commitWrites(
+  model: FhirModel,
   writes: readonly Write[],
   dataOf: (project: string) => ProjectData,
   clock: () => Date,
 ): Committed {
-  const commit = new Commit(dataOf, clock().getTime());
+  const commit = new Commit(model, dataOf, clock().getTime());
   try {
     return { results: writes.map((write, index) => commit.apply(write, index)), changes: commit.changes };
   } catch (error) {
@@ -38,7 +40,11 @@ class Commit {
   /** How to take back what was done, oldest first. */
   readonly #undo: (() => void)[] = [];
 
-  constructor(dataOf: (project: string) => ProjectData, now: number) {
+  constructor(
+    private readonly model: FhirModel,
+    dataOf: (project: string) => ProjectData,
+    now: number,
+  ) {
     this.#dataOf = dataOf;
     this.#now = now;
   }
@@ -108,7 +114,7 @@ class Commit {
 
   #setSubject(data: ProjectData, holding: Holding, { resource, updated }: HeldVersion): void {
     const before = holding.subject;
-    data.setSubject(holding, resource && createSubject(resource, updated));
+    data.setSubject(holding, resource && createSubject(this.model, resource, updated));
     this.#undo.push(() => data.setSubject(holding, before));
   }
 

@@ -51,7 +51,7 @@ export class MemoryStore implements ResourceStore {
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
-    return toPage(data, searchSubjects(data, query), query);
+    return toPage(this.model, data, searchSubjects(data, query), query);
   }
 
   async searchByReference(
@@ -62,12 +62,12 @@ export class MemoryStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
-    return targets.map((target) => toPage(data, searchReferring(data, query, parameter, target), query));
+    return targets.map((target) => toPage(this.model, data, searchReferring(data, query, parameter, target), query));
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
-    const { results, changes } = commitWrites(writes, (project) => this.#dataOf(project), this.#clock);
+    const { results, changes } = commitWrites(this.model, writes, (project) => this.#dataOf(project), this.#clock);
     this.#feed.publish(changes);
     return results;
   }
@@ -116,8 +116,13 @@ export class MemoryStore implements ResourceStore {
   }
 }
 
-function toPage(data: ProjectData, matching: readonly SearchSubject[], query: SearchQuery): SearchPage {
-  const matches = cutPage(matching, query).map(({ type, id }) =>
+function toPage(
+  model: FhirModel,
+  data: ProjectData,
+  matching: readonly SearchSubject[],
+  query: SearchQuery,
+): SearchPage {
+  const matches = cutPage(model, matching, query).map(({ type, id }) =>
     storedVersion(data.holding(type, id)!.versions.at(-1)!),
   );
   return query.total === true ? { matches, total: matching.length } : { matches };

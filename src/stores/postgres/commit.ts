@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { unmatchedFound } from '../../store/conflicts.js';
@@ -30,12 +31,12 @@ export class Commits {
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
     if (writes.length === 0) return { results: [], changes: [] };
     // Extraction needs no transaction, so it comes before.
-    const prepared = writes.map(prepare);
+    const prepared = writes.map((write, index) => prepare(this.#config.model, write, index));
     const serializable = writes.some(({ kind }) => kind === 'unmatched');
     const { attempts, clock } = this.#config;
     return inTransaction(this.#connections, { serializable, attempts, signal }, (transaction, attempt) =>
       // PERF: who was overtaken once may be so again and again; the second time it waits in line.
-      new Commit(transaction, clock().getTime(), attempt > 1).apply(prepared),
+      new Commit(this.#config.model, transaction, clock().getTime(), attempt > 1).apply(prepared),
     );
   }
 }
@@ -45,11 +46,11 @@ type PreparedWrite =
   | { readonly write: PutWrite | DeleteWrite; readonly key: string; readonly entries: readonly IndexEntry[] }
   | { readonly write: UnmatchedCheck };
 
-function prepare(write: Write, index: number): PreparedWrite {
+function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
   if (write.kind === 'unmatched') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
   const { project, type, id } = write.key;
-  const entries = write.kind === 'put' ? indexEntries(write.resource) : [];
+  const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
   return { write, key: resourceKey(project, type, id), entries };
 }
 
@@ -62,7 +63,12 @@ class Commit {
   readonly #changes: Change[] = [];
 
   /** @param locks holds the resources from the start, so that nobody else changes them. */
-  constructor(transaction: Transaction, now: number, locks: boolean) {
+  constructor(
+    private readonly model: FhirModel,
+    transaction: Transaction,
+    now: number,
+    locks: boolean,
+  ) {
     this.#transaction = transaction;
     this.#now = now;
     this.#locks = locks;
@@ -115,7 +121,7 @@ class Commit {
 
   async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
     await this.#flush(false);
-    const [row] = await this.#transaction.run(firstMatchStatement(query));
+    const [row] = await this.#transaction.run(firstMatchStatement(this.model, query));
     if (row !== undefined) throw unmatchedFound(index, `${query.type}/${row[0] as string}`);
     return { kind: 'unmatched' };
   }

@@ -1,4 +1,5 @@
-import { resourceTypes, searchParameter } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
@@ -10,9 +11,11 @@ import { parameterKey, projectKey, resourceKey } from './keys.js';
 export const NO_SYSTEM = '';
 
 /** PostgreSQL's side of the translation. Every row named in a statement says which project it is of: that is the shard. */
-export const POSTGRES_DIALECT: SqlDialect = {
+export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model) => ({
+  model,
+
   collection: (_, type) => type,
-  parameter: (type, code) => (hasValues(type as string, code) ? parameterKey(type as string, code) : undefined),
+  parameter: (type, code) => (hasValues(model, type as string, code) ? parameterKey(type as string, code) : undefined),
   system: (_, uri) => uri,
   noSystem: NO_SYSTEM,
 
@@ -25,7 +28,7 @@ export const POSTGRES_DIALECT: SqlDialect = {
   // sort then reads the values of all resources once per row. Two alternatives for the project look twice as many.
   ofParameterInSort: (x, project, parameter) =>
     sql`${x}.project = ANY (ARRAY[${projectKey(project)}, ${projectKey(project)}]::uuid[]) AND ${x}.parameter = ${parameter}`,
-  pointsTo,
+  pointsTo: (...asked) => pointsTo(model, ...asked),
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },
 
   isOneOf,
@@ -37,13 +40,13 @@ export const POSTGRES_DIALECT: SqlDialect = {
   plans: true,
   join: sql`JOIN`,
   noLimit: null,
-};
+}));
 
 /** By its definition. What FHIR does not know, and what is special, is never indexed; see index-entry.ts for the forms of codes. */
-function hasValues(type: string, code: string): boolean {
+function hasValues(model: FhirModel, type: string, code: string): boolean {
   const inside = /^#(\w+)\.(.*)$/.exec(code);
-  if (inside !== null) return hasValues(inside[1]!, inside[2]!);
-  const definition = searchParameter(type, code.split(/[$:#]/, 1)[0]!);
+  if (inside !== null) return hasValues(model, inside[1]!, inside[2]!);
+  const definition = model.searchParameter(type, code.split(/[$:#]/, 1)[0]!);
   return definition !== undefined && definition.type !== 'special';
 }
 
@@ -53,6 +56,7 @@ function isCurrentRow(row: Sql, project: string, type: string | number | null): 
 
 /** Without a type it is any that FHIR knows. */
 function pointsTo(
+  model: FhirModel,
   x: Sql,
   project: string,
   types: readonly string[] | undefined,
@@ -62,7 +66,7 @@ function pointsTo(
   if (ids === undefined) return types === undefined ? TRUE : isOneOf(sql`${x}.target_type`, types);
   return isOneOf(
     sql`${x}.target`,
-    (types ?? resourceTypes()).flatMap((type) => ids.map((id) => resourceKey(project, type, id))),
+    (types ?? model.resourceTypes).flatMap((type) => ids.map((id) => resourceKey(project, type, id))),
   );
 }
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { resourceKey } from './keys.js';
@@ -6,9 +7,9 @@ import { byReferenceStatement, type Run, searchStatements } from './search.js';
 import { toStatement } from './statements.js';
 
 /** The statements behind a call and PostgreSQL's plan for each. See https://www.postgresql.org/docs/current/using-explain.html. */
-export async function explainCall(call: StoreCall, run: Run): Promise<readonly StatementPlan[]> {
+export async function explainCall(model: FhirModel, call: StoreCall, run: Run): Promise<readonly StatementPlan[]> {
   return Promise.all(
-    statementsOf(call).map(async (statement) => {
+    statementsOf(model, call).map(async (statement) => {
       const rows = await run(sql`EXPLAIN (COSTS OFF) ${statement}`);
       return {
         statement: toStatement(statement).text.replaceAll(/\s+/g, ' '),
@@ -18,19 +19,19 @@ export async function explainCall(call: StoreCall, run: Run): Promise<readonly S
   );
 }
 
-function statementsOf(call: StoreCall): readonly Sql[] {
+function statementsOf(model: FhirModel, call: StoreCall): readonly Sql[] {
   switch (call.kind) {
     case 'read':
       return call.keys.length === 0 ? [] : [currentStatement(call.keys)];
     case 'search': {
-      const { page, count } = searchStatements(call.query);
+      const { page, count } = searchStatements(model, call.query);
       const pages = call.query.limit === 0 ? [] : [page];
       return call.query.total === true ? [...pages, count] : pages;
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
       const keys = targets.map(({ type, id }) => resourceKey(query.project, type, id));
-      const statement = byReferenceStatement(query, parameter, keys);
+      const statement = byReferenceStatement(model, query, parameter, keys);
       return statement === undefined ? [] : [statement];
     }
   }

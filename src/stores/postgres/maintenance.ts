@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { parseStored } from '../sql/parse-stored.js';
@@ -25,22 +26,31 @@ export interface PostgresVerification {
  *
  * @returns how many.
  */
-export async function reindex(connections: Connections, attempts: number, signal?: AbortSignal): Promise<number> {
+export async function reindex(
+  model: FhirModel,
+  connections: Connections,
+  attempts: number,
+  signal?: AbortSignal,
+): Promise<number> {
   let count = 0;
   for await (const part of parts(connections, signal)) {
     const options = { serializable: false, attempts, signal };
-    count += await inTransaction(connections, options, (transaction) => reindexPart(transaction, part));
+    count += await inTransaction(connections, options, (transaction) => reindexPart(model, transaction, part));
   }
   await connections.run(sql`UPDATE fhirgraph_meta SET value = ${String(INDEX_VERSION)} WHERE name = 'index_version'`);
   return count;
 }
 
 /** Compares every resource with its versions, its index rows and its key. Others read and write meanwhile. */
-export async function verify(connections: Connections, signal?: AbortSignal): Promise<PostgresVerification> {
+export async function verify(
+  model: FhirModel,
+  connections: Connections,
+  signal?: AbortSignal,
+): Promise<PostgresVerification> {
   const problems: string[] = [];
   let resources = 0;
   for await (const part of parts(connections, signal)) {
-    const found = await connections.use((connection) => verifyPart(connection, part), signal);
+    const found = await connections.use((connection) => verifyPart(model, connection, part), signal);
     resources += found.resources;
     problems.push(...found.problems.slice(0, MAX_PROBLEMS - problems.length));
   }
@@ -74,12 +84,12 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
   }
 }
 
-async function reindexPart(transaction: Transaction, { shard, keys }: Part): Promise<number> {
+async function reindexPart(model: FhirModel, transaction: Transaction, { shard, keys }: Part): Promise<number> {
   const held =
     await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${shard} AND key = ANY (${arrayText(keys)})
     ORDER BY key FOR UPDATE`);
   if (held.length !== keys.length) throw new FhirError('corrupt', 'A resource has vanished');
-  const { rows, resources } = indexRowsOf(shard, await readPart(transaction, { shard, keys }));
+  const { rows, resources } = indexRowsOf(model, shard, await readPart(transaction, { shard, keys }));
   for (const table of ALL_INDEX_TABLES) {
     await transaction.run(
       sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${arrayText(keys)})`,
@@ -89,7 +99,7 @@ async function reindexPart(transaction: Transaction, { shard, keys }: Part): Pro
   return resources;
 }
 
-async function verifyPart(connection: Connection, part: Part): Promise<PostgresVerification> {
+async function verifyPart(model: FhirModel, connection: Connection, part: Part): Promise<PostgresVerification> {
   await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
   try {
     const stored = await readPart(connection, part);
@@ -98,7 +108,7 @@ async function verifyPart(connection: Connection, part: Part): Promise<PostgresV
       problemsOf(part.shard, one).map((line) => `${names.get(one.key)!}: ${line}`),
     );
     const readable = stored.filter(({ content }) => content === null || isReadable(content));
-    const { rows, resources } = indexRowsOf(part.shard, readable);
+    const { rows, resources } = indexRowsOf(model, part.shard, readable);
     const keys = readable.map(({ key }) => key);
     for (const table of ALL_INDEX_TABLES) {
       const differing = await connection.run(rows.differences(table, keys));
@@ -161,12 +171,14 @@ function isReadable(content: string): boolean {
 
 /** The rows that current resources should have. */
 function indexRowsOf(
+  model: FhirModel,
   shard: string,
   stored: readonly StoredRow[],
 ): { readonly rows: IndexRows; readonly resources: number } {
   const rows = new IndexRows(shard);
   const current = stored.filter(({ content }) => content !== null);
-  for (const { key, type, content } of current) rows.add(key, type, indexEntries(parseStored(content!).resource));
+  for (const { key, type, content } of current)
+    rows.add(key, type, indexEntries(model, parseStored(content!).resource));
   return { rows, resources: current.length };
 }
 

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
 import { rowCondition } from '../sql/conditions.js';
@@ -7,7 +8,7 @@ import { planRows } from '../sql/plan.js';
 import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
-import { POSTGRES_DIALECT } from './dialect.js';
+import { postgresDialect } from './dialect.js';
 import { resourceKey } from './keys.js';
 import type { Row } from './lent-connection.js';
 
@@ -15,10 +16,10 @@ import type { Row } from './lent-connection.js';
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
 
 /** One page of the matches. The count does not wait for the page. */
-export async function search(query: SearchQuery, run: Run): Promise<SearchPage> {
+export async function search(model: FhirModel, query: SearchQuery, run: Run): Promise<SearchPage> {
   const { offset, limit } = pageOf(query);
-  const edge = pageEdgeOf(query);
-  const { page, count } = searchStatements(query);
+  const edge = pageEdgeOf(model, query);
+  const { page, count } = searchStatements(model, query);
   // PERF: a page that cannot be cut short says how many there are.
   const isWhole = edge === undefined && limit === undefined && offset === 0;
   const [rows, counted] = await Promise.all([
@@ -33,6 +34,7 @@ export async function search(query: SearchQuery, run: Run): Promise<SearchPage> 
 
 /** One page per target. */
 export async function searchByReference(
+  model: FhirModel,
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
@@ -40,7 +42,7 @@ export async function searchByReference(
 ): Promise<readonly SearchPage[]> {
   const keys = targets.map(({ type, id }) => resourceKey(query.project, type, id));
   const wanted = [...new Set(keys)];
-  const statement = byReferenceStatement(query, parameter, wanted);
+  const statement = byReferenceStatement(model, query, parameter, wanted);
   const rows = wanted.length === 0 || statement === undefined ? [] : await run(statement);
   const texts = new Map<string, { readonly contents: string[]; total: number }>();
   for (const [position, content, total] of rows) {
@@ -50,7 +52,7 @@ export async function searchByReference(
     if (content !== null) page.contents.push(content as string);
     page.total = total === null ? page.contents.length : Number(total);
   }
-  const backwards = pageEdgeOf(query)?.before === true;
+  const backwards = pageEdgeOf(model, query)?.before === true;
   return keys.map((key) => {
     const { contents, total } = texts.get(key) ?? { contents: [], total: 0 };
     const matches = contents.map(parseStored);
@@ -60,15 +62,15 @@ export async function searchByReference(
 }
 
 /** The statements behind {@link search}. */
-export function searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
-  const scope = scopeOf(query);
+export function searchStatements(model: FhirModel, query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
+  const scope = scopeOf(model, query);
   const matching = sql`FROM resource r0 WHERE ${whereOf(query, scope)}`;
   return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
 }
 
 /** The id of the first match. */
-export function firstMatchStatement(query: SearchQuery): Sql {
-  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(query))} ORDER BY r0.id LIMIT 1`;
+export function firstMatchStatement(model: FhirModel, query: SearchQuery): Sql {
+  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} ORDER BY r0.id LIMIT 1`;
 }
 
 /**
@@ -77,12 +79,13 @@ export function firstMatchStatement(query: SearchQuery): Sql {
  * where they are not asked for or not there. In the order of each page.
  */
 export function byReferenceStatement(
+  model: FhirModel,
   query: SearchQuery,
   parameter: string,
   targets: readonly string[],
 ): Sql | undefined {
   const { offset, limit } = pageOf(query);
-  const scope = scopeOf(query);
+  const scope = scopeOf(model, query);
   const key = parameterKey(scope, parameter);
   const condition = rowCondition(query.criteria, scope);
   if (key === undefined || condition === FALSE) return undefined;
@@ -91,7 +94,7 @@ export function byReferenceStatement(
       AND ${allOf([isFound(scope), condition])}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const from = sql`unnest(${arrayText(targets)}::uuid[]) WITH ORDINALITY AS j(target, position)`;
-  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(query) !== undefined;
+  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
   if (query.total !== true || !isPart) {
     return sql`SELECT j.position, p.content, NULL FROM ${from} CROSS JOIN LATERAL (${page}) AS p
       ORDER BY j.position, p.place`;
@@ -101,8 +104,8 @@ export function byReferenceStatement(
     ORDER BY j.position, p.place`;
 }
 
-function scopeOf({ project, type }: SearchQuery): RowScope {
-  return rowScope({ project, dialect: POSTGRES_DIALECT }, type);
+function scopeOf(model: FhirModel, { project, type }: SearchQuery): RowScope {
+  return rowScope({ project, dialect: postgresDialect(model) }, type);
 }
 
 function whereOf({ criteria }: SearchQuery, scope: RowScope): Sql {

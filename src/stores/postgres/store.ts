@@ -90,7 +90,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#answer(options, () => search(query, this.#runOn(query.project, options)));
+    return this.#answer(options, () => search(this.model, query, this.#runOn(query.project, options)));
   }
 
   async searchByReference(
@@ -100,7 +100,7 @@ export class PostgresStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, () =>
-      searchByReference(query, parameter, targets, this.#runOn(query.project, options)),
+      searchByReference(this.model, query, parameter, targets, this.#runOn(query.project, options)),
     );
   }
 
@@ -126,7 +126,7 @@ export class PostgresStore implements ResourceStore {
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
-    return this.#answer(options, () => explainCall(call, this.#runOn(project, options)));
+    return this.#answer(options, () => explainCall(this.model, call, this.#runOn(project, options)));
   }
 
   /**
@@ -139,7 +139,7 @@ export class PostgresStore implements ResourceStore {
    * @returns how many.
    */
   async reindex(options?: CallOptions): Promise<number> {
-    return this.#perform(options, () => reindex(this.#writer, this.#config.attempts, options?.signal));
+    return this.#perform(options, () => reindex(this.model, this.#writer, this.#config.attempts, options?.signal));
   }
 
   /**
@@ -147,7 +147,7 @@ export class PostgresStore implements ResourceStore {
    * meanwhile.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
-    return this.#answer(options, () => verify(this.#writer, options?.signal));
+    return this.#answer(options, () => verify(this.model, this.#writer, options?.signal));
   }
 
   async close(): Promise<void> {

@@ -87,7 +87,7 @@ function missingCondition({ parameter, missing }: MissingCriteria, scope: RowSco
   const key = parameterKey(scope, parameter);
   if (key === undefined) return missing ? TRUE : FALSE;
   const present = anyOf(
-    tablesOf(scope.type, parameter).map(
+    tablesOf(scope.dialect.model, scope.type, parameter).map(
       (table) =>
         sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, X)}
           WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)})`,

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { CompositeCriteria, MatchCriteria } from '../../search/criteria/criteria.js';
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
@@ -22,6 +23,9 @@ export interface EvaluatedRow {
  * ```
  */
 export interface SqlDialect {
+  /** The store's. */
+  readonly model: FhirModel;
+
   /** What stands for a type of a project; undefined while there is none of it, so that nothing can match. */
   collection(project: string, type: string): SqlValue | undefined;
   /** What stands for a search parameter of a collection; undefined while no resource has had a value of it. */

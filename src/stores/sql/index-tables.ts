@@ -1,4 +1,4 @@
-import { searchParameter } from '../../fhir/definitions.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import type { IndexTable } from './lookup.js';
 import { type Sql, sql } from './sql.js';
@@ -20,11 +20,11 @@ export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference',
 export type ValueTable = (typeof INDEX_TABLES)[number];
 
 /** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
-export function tablesOf(type: string, parameter: string): readonly ValueTable[] {
+export function tablesOf(model: FhirModel, type: string, parameter: string): readonly ValueTable[] {
   // What stands beside a parameter are tokens; see index-entry.ts for the forms of codes.
   if (parameter.includes(':')) return ['token'];
   const [code, component] = parameter.split('$') as [string, string | undefined];
-  const definition = searchParameter(type, code);
+  const definition = model.searchParameter(type, code);
   const kind = component === undefined ? definition?.type : definition?.components?.[Number(component)]?.type;
   return kind === undefined ? INDEX_TABLES : TABLES_BY_TYPE[kind];
 }

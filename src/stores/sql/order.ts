@@ -67,7 +67,7 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   if (key === undefined) return undefined;
   const { ofParameterInSort } = scope.dialect;
   const ofKey = ofParameterInSort?.(X, scope.project, key) ?? ofParameter(X, key, scope);
-  const values = tablesOf(type, parameter).map(
+  const values = tablesOf(scope.dialect.model, type, parameter).map(
     (table) => sql`SELECT ${table === 'reference' ? targetText.value : ORDER_VALUES[table]} AS value
       FROM ${scope.dialect.byResource(table, X)} ${table === 'reference' ? targetText.join : NOTHING}
       WHERE x.resource = ${row}.key AND ${ofKey}`,

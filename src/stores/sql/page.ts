@@ -12,7 +12,7 @@ import { list, Sql, sql } from './sql.js';
 export function pageOfMatches(query: SearchQuery, matching: Sql, scope: RowScope): Sql {
   const { noLimit } = scope.dialect;
   const { offset, limit = noLimit } = pageOf(query);
-  const edge = pageEdgeOf(query);
+  const edge = pageEdgeOf(scope.dialect.model, query);
   const terms = orderTerms(query.sort, scope);
   const page = sql`LIMIT ${limit} OFFSET ${offset}`;
   const id = sql`r0.id`;

@@ -1,4 +1,5 @@
 import { parametersOf } from '../../search/criteria/parameters-of.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
@@ -36,6 +37,7 @@ export class Commits {
   readonly #clock: () => Date;
 
   constructor(
+    private readonly model: FhirModel,
     database: SqliteDatabase,
     statements: Statements,
     dictionaries: Dictionaries,
@@ -58,7 +60,7 @@ export class Commits {
     const entries = writes.map((write, index) => {
       if (write.kind !== 'put') return NO_ENTRIES;
       assertPutMatchesKey(write, index);
-      return indexEntries(write.resource);
+      return indexEntries(this.model, write.resource);
     });
     const changes: Change[] = [];
     const apply = (): readonly WriteResult[] => {

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/lookup.js';
@@ -10,9 +11,11 @@ import { textCondition } from './text-test.js';
 export const NO_SYSTEM = 0;
 
 /** SQLite's side of the translation. Texts are compared byte by byte in UTF-8, which is the order of code points. */
-export function sqliteDialect(dictionaries: Dictionaries): SqlDialect {
+export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): SqlDialect {
   const { collections, parameters, systems } = dictionaries;
   return {
+    model,
+
     collection: (project, type) => collections.find(project, type),
     parameter: (collection, code) => parameters.find(collection as number, code),
     system: (project, uri) => systems.find(project, uri),

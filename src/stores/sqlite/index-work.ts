@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { type Codes, includesCode, isWhole, parameterOf, readCodes } from '../sql/index-changes.js';
 import type { ReindexProgress } from '../sql/reindex.js';
@@ -25,7 +26,13 @@ export class IndexWork {
   readonly #status: IndexStatus;
   readonly #index: IndexWriter;
 
-  constructor(database: SqliteDatabase, statements: Statements, dictionaries: Dictionaries, status: IndexStatus) {
+  constructor(
+    private readonly model: FhirModel,
+    database: SqliteDatabase,
+    statements: Statements,
+    dictionaries: Dictionaries,
+    status: IndexStatus,
+  ) {
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
@@ -111,7 +118,7 @@ export class IndexWork {
     [key, , version, updated, text, sum]: ResourceRow,
   ): void {
     const { resource } = parseKept({ resource: key, version, updated, text, sum });
-    const entries = indexEntries(resource);
+    const entries = indexEntries(this.model, resource);
     if (isWhole(parameters)) {
       this.#index.remove(key);
       this.#index.add({ project, collection, resource: key }, entries);

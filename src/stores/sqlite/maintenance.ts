@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { currentResources } from './current-resources.js';
@@ -21,7 +22,13 @@ export class Maintenance {
   readonly #dictionaries: Dictionaries;
   readonly #status: IndexStatus;
 
-  constructor(database: SqliteDatabase, statements: Statements, dictionaries: Dictionaries, status: IndexStatus) {
+  constructor(
+    private readonly model: FhirModel,
+    database: SqliteDatabase,
+    statements: Statements,
+    dictionaries: Dictionaries,
+    status: IndexStatus,
+  ) {
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
@@ -39,7 +46,7 @@ export class Maintenance {
   }
 
   verify(): Verification {
-    return verifyDatabase(this.#database, this.#statements, this.#status);
+    return verifyDatabase(this.model, this.#database, this.#statements, this.#status);
   }
 
   #reindex(counts: Map<string, ReindexProgress>): void {
@@ -49,7 +56,7 @@ export class Maintenance {
     this.#remakeIndexes();
     const index = new IndexWriter(this.#statements, createDictionaries(this.#database, this.#statements));
     for (const { project, type, collection, key, kept } of currentResources(this.#statements)) {
-      index.add({ project, collection, resource: key }, indexEntries(parseKept(kept).resource));
+      index.add({ project, collection, resource: key }, indexEntries(this.model, parseKept(kept).resource));
       const name = `${project}/${type}`;
       const done = (counts.get(name)?.done ?? 0) + 1;
       counts.set(name, { project, type, done, total: done });

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
@@ -23,17 +24,17 @@ export class Searches {
   readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
 
-  constructor(statements: Statements, dictionaries: Dictionaries) {
+  constructor(model: FhirModel, statements: Statements, dictionaries: Dictionaries) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
-    this.#dialect = sqliteDialect(dictionaries);
+    this.#dialect = sqliteDialect(model, dictionaries);
   }
 
   /** One page of the matches. */
   search(query: SearchQuery): KeyPage {
     const { offset, limit } = pageOf(query);
     const { page, count } = this.searchStatements(query);
-    const edge = pageEdgeOf(query);
+    const edge = pageEdgeOf(this.#dialect.model, query);
     const keys = limit === 0 ? [] : this.#statements.all(page).map(([content]) => content as number);
     if (edge?.before === true) keys.reverse();
     if (query.total !== true) return { keys };
@@ -57,7 +58,7 @@ export class Searches {
   /** One page per target. */
   searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
     const { offset, limit } = pageOf(query);
-    const edge = pageEdgeOf(query);
+    const edge = pageEdgeOf(this.#dialect.model, query);
     const targetKeys = this.targetKeys(query, targets);
     const pages = new Map<number | undefined, KeyPage>([
       [undefined, query.total ? { keys: [], total: 0 } : { keys: [] }],
@@ -92,7 +93,7 @@ export class Searches {
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
       WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${condition}`;
-    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(query) !== undefined;
+    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
     const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
     return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
       FROM json_each(${JSON.stringify(targetKeys)}) j`;

@@ -91,9 +91,10 @@ export class SqliteStore implements ResourceStore {
     const dictionaries = createDictionaries(this.#database, this.#statements);
     this.#contents = new Contents(this.#statements, config.cacheBytes);
     this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
-    this.#searches = new Searches(this.#statements, dictionaries);
+    this.#searches = new Searches(config.model, this.#statements, dictionaries);
     this.#status = new IndexStatus(this.#statements, this.model);
     this.#commits = new Commits(
+      config.model,
       this.#database,
       this.#statements,
       dictionaries,
@@ -101,16 +102,16 @@ export class SqliteStore implements ResourceStore {
       this.#status,
       config.clock,
     );
-    this.#maintenance = new Maintenance(this.#database, this.#statements, dictionaries, this.#status);
+    this.#maintenance = new Maintenance(config.model, this.#database, this.#statements, dictionaries, this.#status);
     this.#reindexing = new Reindexing(
       this.#database,
-      new IndexWork(this.#database, this.#statements, dictionaries, this.#status),
+      new IndexWork(config.model, this.#database, this.#statements, dictionaries, this.#status),
       config.busyTimeout,
     );
     try {
       assertOwnDatabase(this.#database);
       configureConnection(this.#database, config);
-      registerTextTest(this.#database);
+      registerTextTest(config.model, this.#database);
       registerChecksums(this.#database);
       prepareSchema(this.#database, this.#statements, this.model);
       takeOver(this.#database, this.#statements, this.model);

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { insideSubject } from '../../search/evaluate/inside-subject.js';
 import { matches } from '../../search/evaluate/match.js';
@@ -14,23 +15,30 @@ export function textCondition(criteria: Criteria, { row, type, inside = sql`0` }
 }
 
 /** Gives SQLite the function behind {@link textCondition}. */
-export function registerTextTest(database: SqliteDatabase): void {
-  database.function('fhirgraph_matches', { deterministic: true, directOnly: true, safeIntegers: false }, matchesText);
+export function registerTextTest(model: FhirModel, database: SqliteDatabase): void {
+  database.function(
+    'fhirgraph_matches',
+    { deterministic: true, directOnly: true, safeIntegers: false },
+    textTest(model),
+  );
 }
 
-function matchesText(
-  criteriaText: string,
-  type: string,
-  inside: number,
-  owner: number,
-  version: number,
-  updated: number,
-  text: string | null,
-  sum: number | null,
-): number {
-  const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
-  const criteria = JSON.parse(criteriaText) as Criteria;
-  const whole = createSubject(resource, lastUpdated);
-  const subject = inside === 0 ? whole : insideSubject(whole, type, inside);
-  return matches(criteria, subject, EMPTY_WORLD) ? 1 : 0;
+function textTest(model: FhirModel) {
+  // SQLite takes the number of parameters from the function, so each is named.
+  return (
+    criteriaText: string,
+    type: string,
+    inside: number,
+    owner: number,
+    version: number,
+    updated: number,
+    text: string | null,
+    sum: number | null,
+  ): number => {
+    const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
+    const criteria = JSON.parse(criteriaText) as Criteria;
+    const whole = createSubject(model, resource, lastUpdated);
+    const subject = inside === 0 ? whole : insideSubject(whole, type, inside);
+    return matches(criteria, subject, EMPTY_WORLD) ? 1 : 0;
+  };
 }

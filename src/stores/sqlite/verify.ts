@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
@@ -30,8 +31,13 @@ export interface Verification {
  *
  * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
  */
-export function verifyDatabase(database: SqliteDatabase, statements: Statements, status: IndexStatus): Verification {
-  return inSnapshot(database, () => new Verifier(database, statements, status).run());
+export function verifyDatabase(
+  model: FhirModel,
+  database: SqliteDatabase,
+  statements: Statements,
+  status: IndexStatus,
+): Verification {
+  return inSnapshot(database, () => new Verifier(model, database, statements, status).run());
 }
 
 class Verifier {
@@ -43,7 +49,12 @@ class Verifier {
   readonly #problems: string[] = [];
   #resources = 0;
 
-  constructor(database: SqliteDatabase, statements: Statements, status: IndexStatus) {
+  constructor(
+    private readonly model: FhirModel,
+    database: SqliteDatabase,
+    statements: Statements,
+    status: IndexStatus,
+  ) {
     this.#statements = statements;
     this.#status = status;
     // What the store remembers of the dictionaries would hide that they have lost it.
@@ -91,7 +102,9 @@ class Verifier {
     }
     const pending = this.#pendingOf(collection, project, type);
     if (pending[0] === EVERY) return undefined;
-    const entries = indexEntries(resource).filter(({ parameter }) => !includesCode(pending, parameterOf(parameter)));
+    const entries = indexEntries(this.model, resource).filter(
+      ({ parameter }) => !includesCode(pending, parameterOf(parameter)),
+    );
     const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
     const left = this.#parametersOf(collection, pending);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));

@@ -125,7 +125,7 @@ async function assertFound(
   expected: { readonly [search: string]: readonly string[] },
 ): Promise<void> {
   for (const [search, ids] of Object.entries(expected)) {
-    assert.deepEqual(await idsOf(store, queryOf(type, parseSearch(type, search).criteria)), ids, search);
+    assert.deepEqual(await idsOf(store, queryOf(type, parseSearch(store.model, type, search).criteria)), ids, search);
   }
 }
 

@@ -77,7 +77,7 @@ export const positionSuite: ConformanceSuite = {
         );
         await putAll(store, ...observations);
         const sort = [{ parameter: 'date', descending: true }];
-        const position = positionOf(createSubject(observations[1]!, 0), sort);
+        const position = positionOf(createSubject(store.model, observations[1]!, 0), sort);
         const targets = ['a', 'b', 'nobody'].map((id) => ({ type: 'Patient', id }));
         const ask = (page: Partial<SearchQuery>): Promise<readonly SearchPage[]> =>
           store.searchByReference(
@@ -147,7 +147,7 @@ async function walk(
     if (direction === 'after') seen.push(...ids);
     else seen.unshift(...ids);
     const { resource, lastUpdated } = direction === 'after' ? matches.at(-1)! : matches[0]!;
-    position = positionOf(createSubject(resource, lastUpdated), sort);
+    position = positionOf(createSubject(store.model, resource, lastUpdated), sort);
     await betweenPages();
   }
   throw new assert.AssertionError({ message: 'The pages have no end' });

@@ -38,7 +38,7 @@ export async function assertSearches(
   random: () => number,
   runs: number,
 ): Promise<void> {
-  const reference = new ReferenceSearch(resources);
+  const reference = new ReferenceSearch(store.model, resources);
   const queries = new RandomQueries(project, reference, random);
   for (let run = 0; run < runs; run++) {
     const query = queries.search();

@@ -1,4 +1,4 @@
-import { resourceTypes } from '../../../src/fhir/definitions.js';
+import { R4 } from '../../../src/fhir/r4.js';
 import { chain, nested, pieces, textOf, type HostileDocument } from './hostile-document.js';
 
 /** Small documents that stand for huge ones: aliases, fragments, directives, lists inside lists. */
@@ -260,6 +260,6 @@ function everyType(inner: string): string {
   return `extension { valueReference { resource { ${TYPES.map((type) => `... on ${type} { ${inner} }`).join(' ')} } } }`;
 }
 
-const TYPES = resourceTypes()
+const TYPES = R4.resourceTypes
   .filter((type) => type !== 'Binary' && type !== 'Bundle' && type !== 'Parameters')
   .slice(0, 30);

@@ -1,5 +1,5 @@
+import { R4 } from '../../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { resourceTypes } from '../../../src/fhir/definitions.js';
 import { inputFieldsOf, inputTypeName, typeOfInput } from '../../../src/graphql/schema/input-fields.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { failures, messages } from '../harness.js';
@@ -218,14 +218,14 @@ describe('what does not fit is refused, without a word of its content', () => {
 
 describe('the input types', () => {
   test('have names of their own, which lead back to what they are for', () => {
-    expect(inputTypeName('HumanName')).toBe('HumanNameInput');
-    expect(inputTypeName('PatientContact')).toBe('PatientContactInput');
-    expect(inputTypeName('Task')).toBe('TaskResourceInput');
-    expect(inputTypeName('TaskInput')).toBe('TaskInputInput');
-    expect(inputTypeName('code')).toBe('String');
-    for (const type of resourceTypes()) expect(typeOfInput(inputTypeName(type))).toBe(type);
+    expect(inputTypeName(R4, 'HumanName')).toBe('HumanNameInput');
+    expect(inputTypeName(R4, 'PatientContact')).toBe('PatientContactInput');
+    expect(inputTypeName(R4, 'Task')).toBe('TaskResourceInput');
+    expect(inputTypeName(R4, 'TaskInput')).toBe('TaskInputInput');
+    expect(inputTypeName(R4, 'code')).toBe('String');
+    for (const type of R4.resourceTypes) expect(typeOfInput(R4, inputTypeName(R4, type))).toBe(type);
     for (const name of ['Patient', 'TaskInput', 'StringInput', 'ResourceInput', 'Input', 'constructor']) {
-      expect(inputFieldsOf(name)).toBeUndefined();
+      expect(inputFieldsOf(R4, name)).toBeUndefined();
     }
   });
 

@@ -1,3 +1,4 @@
+import { R4 } from '../../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../../src/fhir/error.js';
@@ -26,7 +27,7 @@ const DEPTH = 2;
 function valuesOf(type: string, depth: number): fc.Arbitrary<unknown> {
   const scalar = SCALARS[type];
   if (scalar !== undefined) return scalar;
-  const fields = [...inputFieldsOf(type)!.values()].filter(
+  const fields = [...inputFieldsOf(R4, type)!.values()].filter(
     ({ name, type }) =>
       name !== 'resourceType' && (name !== 'id' || depth < DEPTH) && (depth > 0 || SCALARS[type] !== undefined),
   );
@@ -59,7 +60,7 @@ async function outcome(store: () => Promise<unknown>, read: () => Promise<AnyRes
 const TYPES = ['Patient', 'Observation', 'Questionnaire', 'Task', 'Bundle'] as const;
 
 test.each(TYPES)('a %s is stored the same by the repository, by a variable and by a literal', async (type) => {
-  const input = inputTypeName(type);
+  const input = inputTypeName(R4, type);
   const mutation = `mutation ($res: ${input}!) { ${type}Update(id: "x", res: $res) { id } }`;
   let stored = 0;
   await fc.assert(
@@ -96,7 +97,11 @@ describe('real resources', () => {
     ];
     let count = 0;
     for (const { resource } of bundles.flatMap(({ entry }) => entry)) {
-      const { value, faults } = readInput({ type: inputTypeName(resource.resourceType), array: false }, resource);
+      const { value, faults } = readInput(
+        R4,
+        { type: inputTypeName(R4, resource.resourceType), array: false },
+        resource,
+      );
       expect(faults).toEqual([]);
       expect(value).toEqual(resource);
       count += 1;

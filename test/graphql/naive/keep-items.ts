@@ -1,3 +1,4 @@
+import { R4 } from '../../../src/fhir/r4.js';
 import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
 import type { Arguments, JsonObject } from './resolvers.js';
 
@@ -15,7 +16,7 @@ export function keepItems(
     kept = kept.filter((item) => [item[name]].flat().includes(wanted));
   }
   if (typeof fhirpath === 'string') {
-    const keep = fhirpathFilter(fhirpath, type);
+    const keep = fhirpathFilter(R4, fhirpath, type);
     kept = kept.filter((item) => keep(item, { resource }));
   }
   for (const number of [_offset, _count]) {

@@ -1,4 +1,4 @@
-import { typeDefinition } from '../../../src/fhir/definitions.js';
+import { R4 } from '../../../src/fhir/r4.js';
 import { fieldsOf, reverseParameters, type FieldDescriptor } from '../../../src/graphql/schema/fields.js';
 import type { JsonObject } from './resolvers.js';
 
@@ -14,7 +14,7 @@ export function learnVocabulary(resources: readonly JsonObject[]): Vocabulary {
     const actual = type === 'Resource' ? String(object['resourceType']) : type;
     let known = vocabulary.get(actual);
     if (known === undefined) vocabulary.set(actual, (known = new Map()));
-    for (const element of typeDefinition(actual)?.elements.values() ?? []) {
+    for (const element of R4.typeDefinition(actual)?.elements.values() ?? []) {
       if (object[element.name] === undefined) continue;
       const values = known.get(element.name) ?? [];
       known.set(element.name, values);
@@ -89,8 +89,8 @@ class Writer {
     if (roll < 0.35 && resource && depth > 0) return this.#reverse(type, depth);
     if (roll < 0.7 && type === 'Reference' && depth > 0) return this.#resolve(depth);
     const known = [...(this.vocabulary.get(type)?.keys() ?? [])];
-    const all = [...fieldsOf(type)!.keys()];
-    const field = fieldsOf(type)!.get(known.length > 0 && this.#chance(0.8) ? this.#pick(known) : this.#pick(all));
+    const all = [...fieldsOf(R4, type)!.keys()];
+    const field = fieldsOf(R4, type)!.get(known.length > 0 && this.#chance(0.8) ? this.#pick(known) : this.#pick(all));
     return field === undefined ? 'id' : this.#field(field, depth, prefix);
   }
 
@@ -101,7 +101,7 @@ class Writer {
     if (field.kind === 'resource-type') return 'resourceType';
     if (field.kind !== 'element') return 'id';
     const { element } = field;
-    const kind = typeDefinition(element.type)?.kind;
+    const kind = R4.typeDefinition(element.type)?.kind;
     if (kind === 'primitive') return `${shown}${this.#chance(0.1) ? ` ${this.#condition()}` : ''}`;
     if (kind === 'resource') return `${shown} ${this.#anyResource(depth - 1)}`;
     if (depth <= 0) return 'id';
@@ -115,7 +115,7 @@ class Writer {
     const args: string[] = [];
     const known = [...(this.vocabulary.get(type)?.entries() ?? [])].filter(
       ([name, values]) =>
-        values.length > 0 && typeDefinition(typeDefinition(type)!.elements.get(name)!.type)?.kind === 'primitive',
+        values.length > 0 && R4.typeDefinition(R4.typeDefinition(type)!.elements.get(name)!.type)?.kind === 'primitive',
     );
     if (known.length > 0 && this.#chance(0.7)) {
       const [name, values] = this.#pick(known);
@@ -140,7 +140,9 @@ class Writer {
   }
 
   #reverse(type: string, depth: number): string {
-    const pairs = this.types.flatMap((other) => reverseParameters(other, type).map((code) => [other, code] as const));
+    const pairs = this.types.flatMap((other) =>
+      reverseParameters(R4, other, type).map((code) => [other, code] as const),
+    );
     if (pairs.length === 0) return 'id';
     const [other, code] = this.#pick(pairs);
     const args = this.#searchArguments(other, code.replaceAll('-', '_'));

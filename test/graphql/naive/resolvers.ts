@@ -1,3 +1,4 @@
+import { R4 } from '../../../src/fhir/r4.js';
 import { elementsOf } from '../../../src/fhir/resource.js';
 import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
 import { and } from '../../../src/search/criteria/criteria.js';
@@ -37,7 +38,7 @@ export async function searchAll(
   const criteria = Object.entries(parameters).flatMap(([name, values]) =>
     values === null || values === undefined
       ? []
-      : parseParameter(type, name.replace(/(?!^)_/g, '-'), [values].flat().map(String), {
+      : parseParameter(R4, type, name.replace(/(?!^)_/g, '-'), [values].flat().map(String), {
           modifiers: false,
           now: new Date(),
         }),
@@ -48,10 +49,10 @@ export async function searchAll(
     // Contained resources stand in others, and nothing refers to them.
     if (parent.value !== parent.resource) return [];
     criteria.push(
-      parseParameter(type, code, [`${String(resourceType)}/${String(id)}`], { modifiers: false, now: new Date() }),
+      parseParameter(R4, type, code, [`${String(resourceType)}/${String(id)}`], { modifiers: false, now: new Date() }),
     );
   }
-  const sort = typeof _sort === 'string' || Array.isArray(_sort) ? parseSort(type, [_sort].flat().map(String)) : [];
+  const sort = typeof _sort === 'string' || Array.isArray(_sort) ? parseSort(R4, type, [_sort].flat().map(String)) : [];
   for (const number of [_offset, _count]) {
     if (typeof number === 'number' && number < 0) throw new Error('A page cannot be negative');
   }
@@ -60,7 +61,7 @@ export async function searchAll(
   const page = matches.slice(offset, typeof _count === 'number' ? offset + _count : undefined);
   const items = page.map(({ resource }) => itemOf(elementsOf(resource)));
   if (typeof fhirpath !== 'string') return items;
-  const keep = fhirpathFilter(fhirpath, type);
+  const keep = fhirpathFilter(R4, fhirpath, type);
   return items.filter(({ value }) => keep(value, { resource: value }));
 }
 

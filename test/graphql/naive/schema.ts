@@ -1,6 +1,6 @@
+import { R4 } from '../../../src/fhir/r4.js';
 import { execute } from 'graphql/execution/execute.js';
 import type { ElementDefinition } from '../../../src/fhir/model/definition-types.js';
-import { isResourceType, typeDefinition } from '../../../src/fhir/definitions.js';
 import {
   GraphQLInterfaceType,
   GraphQLList,
@@ -72,7 +72,7 @@ class SchemaBuilder {
     if (type === undefined) {
       type = new GraphQLObjectType({
         name,
-        interfaces: () => (isResourceType(name) ? [this.#resource] : []),
+        interfaces: () => (R4.isResourceType(name) ? [this.#resource] : []),
         fields: () => this.#fields(name),
       });
       this.#types.set(name, type);
@@ -82,7 +82,7 @@ class SchemaBuilder {
 
   #fields(typeName: string): { [name: string]: GraphQLFieldConfig<Item, unknown> } {
     const fields: { [name: string]: GraphQLFieldConfig<Item, unknown> } = {};
-    for (const field of fieldsOf(typeName)!.values()) {
+    for (const field of fieldsOf(R4, typeName)!.values()) {
       const type = this.#typeOf(field);
       if (type === undefined) continue;
       fields[field.name] = {
@@ -115,7 +115,7 @@ class SchemaBuilder {
   }
 
   #elementType(element: ElementDefinition): GraphQLOutputType {
-    const kind = typeDefinition(element.type)?.kind;
+    const kind = R4.typeDefinition(element.type)?.kind;
     if (kind === 'primitive') return listIf(element.array, scalarOf(element.type));
     return listIf(element.array, kind === 'resource' ? this.#resource : this.#object(element.type));
   }
@@ -135,7 +135,7 @@ class SchemaBuilder {
         return wrap(item.value[field.name], item.resource);
       case 'element': {
         const value = item.value[field.name];
-        if (typeDefinition(field.element.type)?.kind === 'primitive') return value;
+        if (R4.typeDefinition(field.element.type)?.kind === 'primitive') return value;
         const kept = Array.isArray(value) ? keepItems(value, field.element.type, args, item.resource) : value;
         return wrap(kept, item.resource);
       }
@@ -158,7 +158,7 @@ function wrap(value: unknown, resource: Item['resource']): unknown {
 
 /** An ordinary schema cannot have two types called `String`, so the lenient one gets another name. */
 function renamedArguments(field: FieldDescriptor): { [name: string]: GraphQLArgumentConfig } {
-  const renamed = Object.entries(argumentsOf(field, noInput)).map(([name, { type }]) => [
+  const renamed = Object.entries(argumentsOf(R4, field, noInput)).map(([name, { type }]) => [
     name,
     { type: renamedType(type) },
   ]);

@@ -1,4 +1,3 @@
-import { searchParameter } from '../../../fhir/definitions.js';
 import { FhirError } from '../../../fhir/error.js';
 import type { Criteria, ValueTest } from '../../criteria/criteria.js';
 import { comparisonCriteria } from './filter-operators.js';
@@ -72,13 +71,13 @@ export function groupCriteria(
       const parts = orList([...group.parts.keys()]);
       throw new FhirError('invalid', `Each of ${parts} has to be compared once here, but not ${quote(step.name)}`);
     }
-    const criteria = comparisonCriteria(type, requireParameter(type, code), operator, value, context);
+    const criteria = comparisonCriteria(type, requireParameter(context.model, type, code), operator, value, context);
     if (criteria.kind !== 'match') {
       throw new FhirError('unsupported', `Operator ${quote(operator)} is not supported in the parts of a group`);
     }
     tests.set(code, criteria.test);
   }
-  const components = searchParameter(type, group.composite)?.components ?? [];
+  const components = context.model.searchParameter(type, group.composite)?.components ?? [];
   return {
     kind: 'composite',
     parameter: group.composite,

@@ -72,7 +72,7 @@ export function comparisonCriteria(
     return operator === 'ne' ? not(id) : id;
   }
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
-  const test = testOf({ ...parameter, ...valueTraits(type, parameter) }, operator, value, context);
+  const test = testOf({ ...parameter, ...valueTraits(context.model, type, parameter) }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
 }

@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { FhirError } from '../../../fhir/error.js';
 import { followReference } from '../chain.js';
 import { ALL, and, not, or, type Criteria } from '../../criteria/criteria.js';
@@ -23,8 +24,8 @@ import { requireParameter } from '../require-parameter.js';
  * @example
  * parseFilter('Patient', 'given eq "peter" and birthdate ge 2014-10-10');
  */
-export function parseFilter(type: string, text: string, options?: SearchOptions): Criteria {
-  return parseFilterIn(createParseContext(options), type, text);
+export function parseFilter(model: FhirModel, type: string, text: string, options?: SearchOptions): Criteria {
+  return parseFilterIn(createParseContext(model, options), type, text);
 }
 
 /** {@link parseFilter} as a part of a larger search. */
@@ -56,7 +57,7 @@ function comparisonFrom(type: string, comparison: FilterComparison, index: numbe
         throw new FhirError('invalid', `"_filter" has operators in place of modifiers, so ${quote(name)} takes none`);
       }
       spend(context, 1);
-      return comparisonCriteria(last, requireParameter(last, code), operator, value, context);
+      return comparisonCriteria(last, requireParameter(context.model, last, code), operator, value, context);
     });
   }
   return walkName(type, name, context, (last, code, target) => {
