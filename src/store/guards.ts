@@ -15,6 +15,11 @@ export function callAborted(signal: AbortSignal | undefined): FhirError {
   return new FhirError('aborted', 'The call was ended by its signal', { cause: signal?.reason });
 }
 
+/** What a call rejects with that its deadline has ended. */
+export function callTimedOut(): FhirError {
+  return new FhirError('aborted', 'The call was ended by its deadline', { details: { deadline: true } });
+}
+
 /** What every method of a closed store rejects with. */
 export function storeClosed(): FhirError {
   return new FhirError('unavailable', 'The store is closed');

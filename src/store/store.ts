@@ -86,6 +86,11 @@ export interface ResourceStore {
 export interface CallOptions {
   /** Ends the work early with `aborted`; left out, nothing is watched. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * When the answer is of no more use, as `performance.now()` tells time; left out, never. A store ends its work by then
+   * with `aborted` and `details.deadline`, even where it cannot notice the signal. Stores may leave that to the signal.
+   */
+  readonly deadline?: number | undefined;
 }
 
 /** The project that holds what exists above projects: Users and the Projects themselves. */

@@ -162,7 +162,7 @@ describe('the text of an explanation', () => {
    where everything
    at most 5
    by trusted code: everything
-   SELECT j.value, (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND TRUE ORDER BY r0.id LIMIT ? OFFSET ?)), NULL FROM json_each(?) j
+   SELECT j.value, (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND (x.resource % 251 <> 0 OR fhirgraph_in_time()) ORDER BY r0.id LIMIT ? OFFSET ?)), NULL FROM json_each(?) j
      SCAN j VIRTUAL TABLE INDEX 1:
      CORRELATED SCALAR SUBQUERY 2
        CO-ROUTINE (subquery-1)

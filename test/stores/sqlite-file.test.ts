@@ -328,7 +328,7 @@ describe('damage', () => {
     await store.commit(randomResources(createRandom(7)).map((resource) => put(resource)));
     const { resources } = await store.verify();
     database.exec(`UPDATE string SET folded = 'x' WHERE resource = (SELECT min(resource) FROM string);
-      INSERT INTO date VALUES (99999, 1, 0, 0, 1, 2)`);
+      INSERT INTO date VALUES (99999, 1, 0, 0, 1, 2, 3)`);
     expect((await store.verify()).problems.toSorted()).toEqual([
       'Patient/p1: its index rows are not what it says',
       'date: rows of resources that are not there: 1',

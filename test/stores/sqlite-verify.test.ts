@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { INDEX_COLUMNS } from '../../src/stores/sqlite/index-rows.js';
 import { INDEX_TABLES } from '../../src/stores/sql/index-tables.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
@@ -53,7 +54,7 @@ function indexRows(database: Database.Database): unknown {
 
 describe('verify finds, and reindex mends', () => {
   const VALUES = {
-    token: ["code = code || 'x'", 'system = system + 1'],
+    token: ["code = code || 'x'", 'system = system + 1', 'extreme = extreme + 4'],
     string: ["folded = folded || 'x'", "text = text || 'x'", "collation = 'x'"],
     date: ['low = low - 1', 'high = high + 1'],
     quantity: ['low = -1e301', 'high = 1e301', 'system = 99', "code = 'x'", "unit = 'x'"],
@@ -63,19 +64,20 @@ describe('verify finds, and reindex mends', () => {
   const ANY = '(resource, parameter, grp, ordinal) IN (SELECT resource, parameter, grp, ordinal FROM';
   const cases = INDEX_TABLES.flatMap((table): [name: string, statements: string][] => {
     const one = `${ANY} ${table} LIMIT 1 OFFSET 3)`;
+    const columns = INDEX_COLUMNS[table].join(', ');
     return [
       [`a missing row of ${table}`, `DELETE FROM ${table} WHERE ${one}`],
       [`all rows of ${table} missing`, `DELETE FROM ${table}`],
       [
         `a row too many in ${table}`,
         `CREATE TEMP TABLE extra AS SELECT * FROM ${table} WHERE ${one}; UPDATE extra SET ordinal = 999;
-         INSERT INTO ${table} SELECT * FROM extra`,
+         INSERT INTO ${table} (${columns}) SELECT ${columns} FROM extra`,
       ],
       [
         `rows of a deleted resource in ${table}`,
         `CREATE TEMP TABLE extra AS SELECT * FROM ${table} WHERE ${one};
          UPDATE extra SET resource = (SELECT key FROM resource WHERE version > 0 AND content IS NULL);
-         INSERT INTO ${table} SELECT * FROM extra`,
+         INSERT INTO ${table} (${columns}) SELECT ${columns} FROM extra`,
       ],
       [`a row of ${table} under another parameter`, `UPDATE ${table} SET parameter = parameter + 1000 WHERE ${one}`],
       [`a row of ${table} in another group`, `UPDATE ${table} SET grp = grp + 1000 WHERE ${one}`],

@@ -65,6 +65,7 @@ export function copyAsSchema1(file: string, copy: string): void {
     // Nobody noted definitions then.
     database.exec("DELETE FROM meta WHERE name <> 'index_version'");
   })();
+  database.exec("UPDATE meta SET value = '3' WHERE name = 'index_version'");
   database.pragma('user_version = 1');
   database.pragma(`application_id = ${0x66686972}`);
   database.close();

@@ -98,7 +98,8 @@ function compareIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function orderOf(value: IndexValue): string | number | undefined {
+/** What one value is ordered by: the table of {@link sortValue}. */
+export function orderOf(value: IndexValue): string | number | undefined {
   switch (value.kind) {
     case 'string':
       return collationKey(value.text);

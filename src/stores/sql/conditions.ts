@@ -13,6 +13,7 @@ import {
   chainScope,
   innerScope,
   insideScope,
+  inTime,
   isCurrent,
   isFound,
   ofParameter,
@@ -134,5 +135,5 @@ function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sq
   if (key === undefined) return FALSE;
   return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
     WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key
-      AND ${allOf([isFound(source), rowCondition(of, source)])})`;
+      AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), rowCondition(of, source)])})`;
 }

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { CompositeCriteria, MatchCriteria } from '../../search/criteria/criteria.js';
+import type { CompositeCriteria, MatchCriteria, MissingCriteria } from '../../search/criteria/criteria.js';
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 
@@ -71,6 +71,11 @@ export interface SqlDialect {
 
   /** Tests `:text` on the stored resource. Left out where the texts of tokens are in the table `display`. */
   readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, scope: EvaluatedRow) => Sql;
+
+  /** The keys of all resources that have, or lack, values of a parameter. Left out where no index knows. */
+  missingScan?(collection: SqlValue, criteria: MissingCriteria, parameter: SqlValue): Sql;
+  /** A condition that is always true and ends the statement at the deadline of its call; see `CallOptions.deadline`. */
+  readonly inTime?: (key: Sql) => Sql;
 
   /** The database decides by itself where to start, so everything that is true of a row is said. */
   readonly plans: boolean;

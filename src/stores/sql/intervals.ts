@@ -31,15 +31,20 @@ export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
     case 'eb':
       return ranged('date', sql`${start} < ${low} AND ${end} <= ${low}`);
     case 'gt':
-      return { table: 'date', condition: sql`${end} > ${high}`, scans: endingAfter(high, TRUE) };
+      return { table: 'date', condition: sql`${end} > ${high}`, scans: endingAfter(high, TRUE), disjoint: true };
     case 'ge': {
       const condition = sql`(${end} > ${high} OR ${start} >= ${low})`;
-      return { table: 'date', condition, scans: endingAfter(low, condition) };
+      return { table: 'date', condition, scans: endingAfter(low, condition), disjoint: true };
     }
     case 'ap':
     case 'po': {
       const starting = sql`${start} < ${high}`;
-      return { table: 'date', condition: sql`(${starting} AND ${end} > ${low})`, scans: endingAfter(low, starting) };
+      return {
+        table: 'date',
+        condition: sql`(${starting} AND ${end} > ${low})`,
+        scans: endingAfter(low, starting),
+        disjoint: true,
+      };
     }
   }
 }
@@ -58,7 +63,8 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
   const either = (condition: Sql, point: Sql, span: Sql): Lookup => ({
     table: 'quantity',
     condition: allOf([condition, unit]),
-    scans: [allOf([point, unit]), allOf([sql`${end} > ${start}`, span, unit])],
+    scans: [allOf([point, sql`${end} = ${start}`, unit]), allOf([sql`${end} > ${start}`, span, unit])],
+    disjoint: true,
   });
   switch (prefix) {
     case 'eq':

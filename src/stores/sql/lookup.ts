@@ -10,6 +10,8 @@ export interface Lookup {
   readonly table: IndexTable;
   readonly condition: Sql;
   readonly scans?: readonly Sql[];
+  /** No row is in two of the scans. */
+  readonly disjoint?: boolean;
 }
 
 export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri' | 'display';

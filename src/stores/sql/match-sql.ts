@@ -3,8 +3,8 @@ import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
 import { type Lookup } from './lookup.js';
-import { ofParameter, parameterKey, type RowScope } from './rows.js';
-import { anyOf, FALSE, type Sql, sql } from './sql.js';
+import { inTime, ofParameter, parameterKey, type RowScope } from './rows.js';
+import { allOf, anyOf, FALSE, type Sql, sql } from './sql.js';
 
 const X = sql`x`;
 
@@ -51,7 +51,7 @@ export function matchScans(
       for (const scan of scans) {
         selects.push(
           sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x
-            WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND ${scan}`,
+            WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, scan, inTime(sql`x.resource`, scope)])}`,
         );
       }
     }
@@ -59,7 +59,8 @@ export function matchScans(
   return selects;
 }
 
-function lookupsByTable(
+/** The tables that hold values of the parameter, with the look-ups that each takes. */
+export function lookupsByTable(
   matches: readonly MatchCriteria[],
   scope: RowScope,
 ): readonly (readonly [Lookup['table'], readonly Lookup[]])[] {

@@ -1,4 +1,11 @@
-import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria/criteria.js';
+import type {
+  AndCriteria,
+  ChainCriteria,
+  Criteria,
+  HasCriteria,
+  MissingCriteria,
+  OrCriteria,
+} from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
 import { linkOf, rowCondition } from './conditions.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
@@ -6,6 +13,7 @@ import {
   amongCurrent,
   chainScope,
   inPlan,
+  inTime,
   innerScope,
   isCurrent,
   isFound,
@@ -46,8 +54,9 @@ export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseSca
       return chainPlan(criteria, scope, choose);
     case 'has':
       return hasPlan(criteria, scope, choose);
-    case 'last-updated':
     case 'missing':
+      return missingPlan(criteria, scope);
+    case 'last-updated':
     case 'not':
     case 'all':
     case 'none':
@@ -66,11 +75,16 @@ function planConjunction({ of }: AndCriteria, scope: RowScope, choose?: ChooseSc
 }
 
 function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly plan: RowPlan }): PlannedScan {
-  const parts = criteria.kind === 'or' ? criteria.of : [criteria];
-  return { scan: plan.scan!, direct: parts.every(({ kind }) => DIRECT_KINDS.has(kind)) };
+  return { scan: plan.scan!, direct: isDirect(criteria) };
 }
 
-const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite']);
+/** A scan for the criteria reads ranges of an index and nothing else. */
+export function isDirect(criteria: Criteria): boolean {
+  const parts = criteria.kind === 'or' ? criteria.of : [criteria];
+  return parts.every(({ kind }) => DIRECT_KINDS.has(kind));
+}
+
+const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite', 'missing']);
 
 /** Joins the scans of all alternatives, if each has one. */
 function planDisjunction(criteria: OrCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
@@ -96,6 +110,14 @@ function fromScans(scans: readonly Sql[] | undefined, criteria: Criteria, scope:
 
 const X = sql`x`;
 
+function missingPlan(criteria: MissingCriteria, scope: RowScope): RowPlan {
+  const key = parameterKey(scope, criteria.parameter);
+  const isComponent = criteria.parameter.includes('$') || scope.inside !== undefined;
+  const scan =
+    key === undefined || isComponent ? undefined : scope.dialect.missingScan?.(scope.collection!, criteria, key);
+  return scan === undefined ? { residual: rowCondition(criteria, scope) } : { scan, residual: TRUE };
+}
+
 function idScan(ids: readonly string[], scope: RowScope): Sql {
   const { row, dialect } = scope;
   return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), dialect.isOneOf(sql`${row}.id`, ids)])}`;
@@ -120,7 +142,7 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };
   const scan = sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)}
-    AND x.target IN (${keysOf(targets, target)})`;
+    AND x.target IN (${keysOf(targets, target)}) AND ${inTime(sql`x.resource`, scope)}`;
   return { scan, residual: TRUE };
 }
 
@@ -134,9 +156,9 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
   const targets =
     sources.scan === undefined
       ? sql`SELECT x.target FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
-          WHERE ${ofParameter(X, key, source)} AND ${allOf([isFound(source), sources.residual])}`
+          WHERE ${ofParameter(X, key, source)} AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), sources.residual])}`
       : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)})
-          AND ${ofParameter(X, key, source)}`;
+          AND ${ofParameter(X, key, source)} AND ${inTime(sql`x.resource`, scope)}`;
   // What is pointed to may be of another type, deleted or never there.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
   return { scan, wide: targets, residual: TRUE };

@@ -1,6 +1,6 @@
 import type { SqlDialect } from './dialect.js';
 import { insideParameter } from '../../search/index/inside.js';
-import { allOf, FALSE, Sql, sql, type SqlValue } from './sql.js';
+import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** What criteria are translated for. */
 export interface SearchScope {
@@ -73,6 +73,11 @@ export function isFound({ row, project, dialect }: RowScope): Sql {
   return dialect.isFound(row, project);
 }
 
+/** True of every row, and the end of the statement when its time is up, where the database needs to be told. */
+export function inTime(key: Sql, { dialect }: SearchScope): Sql {
+  return dialect.inTime?.(key) ?? TRUE;
+}
+
 /**
  * How to find what matches: the rows whose key is in `scan`, narrowed by `residual`.
  *
@@ -88,8 +93,10 @@ export interface RowPlan {
 /** The condition that is true for exactly the rows of a plan. */
 export function inPlan(plan: RowPlan, scope: RowScope): Sql {
   const { scan, residual } = plan;
-  if (scan === undefined || scope.dialect.plans) return allOf([isCurrent(scope), amongCurrent(plan, scope)]);
-  return allOf([sql`${scope.row}.key IN (${scan})`, residual]);
+  if (scan === undefined || scope.dialect.plans) {
+    return allOf([isCurrent(scope), inTime(sql`${scope.row}.key`, scope), amongCurrent(plan, scope)]);
+  }
+  return allOf([sql`${scope.row}.key IN (${scan})`, inTime(sql`${scope.row}.key`, scope), residual]);
 }
 
 /** What a plan says of a row that is current. */

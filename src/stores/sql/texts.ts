@@ -10,3 +10,12 @@ export function prefixEnd(prefix: string): string | undefined {
   }
   return undefined;
 }
+
+/** The order of databases: by code point. Differs from JavaScript's where one text has surrogates. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  if (SURROGATES.test(a) || SURROGATES.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
+}
+
+const SURROGATES = /[\ud800-\udfff]/;

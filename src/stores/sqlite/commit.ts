@@ -21,6 +21,7 @@ import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
 import type { Searches } from './search.js';
+import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 import { Versions } from './versions.js';
@@ -34,6 +35,7 @@ export class Commits {
   readonly #status: IndexStatus;
   readonly #versions: Versions;
   readonly #index: IndexWriter;
+  readonly #shapes: Shapes;
   readonly #clock: () => Date;
 
   constructor(
@@ -50,7 +52,8 @@ export class Commits {
     this.#dictionaries = dictionaries;
     this.#searches = searches;
     this.#status = status;
-    this.#versions = new Versions(statements, dictionaries);
+    this.#shapes = new Shapes(statements, dictionaries);
+    this.#versions = new Versions(statements, dictionaries, this.#shapes);
     this.#index = new IndexWriter(statements, dictionaries);
     this.#clock = clock;
   }
@@ -68,6 +71,7 @@ export class Commits {
       this.#versions.begin(this.#clock().getTime());
       const results = writes.map((write, index) => this.#apply(write, index, entries[index]!, changes));
       this.#index.flush();
+      this.#shapes.flush();
       return results;
     };
     return { results: inTransaction(this.#database, apply, (committed) => this.#settle(committed)), changes };
@@ -75,7 +79,9 @@ export class Commits {
 
   #settle(committed: boolean): void {
     settleAll(this.#dictionaries, committed);
-    if (!committed) this.#index.clear();
+    if (committed) return;
+    this.#index.clear();
+    this.#shapes.clear();
   }
 
   #apply(write: Write, index: number, entries: readonly IndexEntry[], changes: Change[]): WriteResult {
@@ -97,7 +103,7 @@ export class Commits {
   ): WriteResult {
     const before = this.#versions.stateOf(key);
     assertExpected(key, expect, before, index);
-    const version = this.#versions.add(key, before, resource);
+    const version = this.#versions.add(key, before, resource, entries);
     if (before.exists) this.#takeOut(version.owner);
     this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, entries);
     for (const text of new Set(unique)) this.#holdUnique(key, text, version.owner, index);
@@ -109,7 +115,7 @@ export class Commits {
     const before = this.#versions.stateOf(key);
     assertExpected(key, expect, before, index);
     if (!before.exists) return { kind: 'delete', versionId: null };
-    const version = this.#versions.add(key, before, null);
+    const version = this.#versions.add(key, before, null, NO_ENTRIES);
     this.#takeOut(version.owner);
     changes.push(changeOf('delete', key, version));
     return { kind: 'delete', versionId: version.versionId };

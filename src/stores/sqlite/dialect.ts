@@ -5,6 +5,8 @@ import type { IndexTable } from '../sql/lookup.js';
 import { FALSE, Sql, sql, TRUE } from '../sql/sql.js';
 import { prefixEnd } from '../sql/texts.js';
 import type { Dictionaries } from './dictionary.js';
+import { isInTime } from './guard.js';
+import { shapeScan } from './shapes.js';
 import { textCondition } from './text-test.js';
 
 /** `token.system` and `quantity.system` of values without one. */
@@ -12,7 +14,7 @@ export const NO_SYSTEM = 0;
 
 /** SQLite's side of the translation. Texts are compared byte by byte in UTF-8, which is the order of code points. */
 export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): SqlDialect {
-  const { collections, parameters, systems } = dictionaries;
+  const { collections, parameters, resources, systems } = dictionaries;
   return {
     model,
 
@@ -26,6 +28,12 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     byResource: (table, x) => sql`${TABLE_NAMES[table]} ${x} INDEXED BY ${PRIMARY_KEYS[table]}`,
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
+      // PERF: of one key the index gives rows in order, each resource once.
+      if (types?.length === 1 && ids?.length === 1) {
+        const collection = collections.find(project, types[0]!);
+        const target = collection === undefined ? undefined : resources.find(collection, ids[0]!);
+        return target === undefined ? FALSE : sql`${x}.target = ${target}`;
+      }
       const targets = targetKeys(project, types, ids, dictionaries);
       return targets === TRUE || targets === FALSE ? targets : sql`${x}.target IN (${targets})`;
     },
@@ -40,6 +48,9 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,
     evaluate: textCondition,
+    missingScan: (collection, { missing }, parameter) =>
+      shapeScan(collection as number, parameter as number, missing ? 'none' : 'some'),
+    inTime: isInTime,
 
     plans: false,
     // SQLite never reorders a CROSS JOIN.

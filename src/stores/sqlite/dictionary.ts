@@ -13,6 +13,8 @@ export interface Dictionaries {
   readonly resources: ResourceDictionary;
   /** Project, uri. */
   readonly systems: Dictionary<string>;
+  /** Collection, parameters. */
+  readonly shapes: Dictionary<number>;
 }
 
 export function createDictionaries(database: SqliteDatabase, statements: Statements): Dictionaries {
@@ -21,18 +23,23 @@ export function createDictionaries(database: SqliteDatabase, statements: Stateme
     parameters: new Dictionary(database, statements, 'parameter'),
     resources: new ResourceDictionary(database, statements, 'resource'),
     systems: new Dictionary(database, statements, 'system'),
+    shapes: new Dictionary(database, statements, 'shape'),
   };
 }
 
 /** Ends a transaction for all of them. See {@link Dictionary.settle}. */
 export function settleAll(dictionaries: Dictionaries, committed: boolean): void {
-  const { collections, parameters, resources, systems } = dictionaries;
-  for (const dictionary of [collections, parameters, resources, systems]) dictionary.settle(committed);
+  for (const dictionary of all(dictionaries)) dictionary.settle(committed);
 }
 
 /** Forgets everything, when the tables were mended. */
-export function forgetAll({ collections, parameters, resources, systems }: Dictionaries): void {
-  for (const dictionary of [collections, parameters, resources, systems]) dictionary.forget();
+export function forgetAll(dictionaries: Dictionaries): void {
+  for (const dictionary of all(dictionaries)) dictionary.forget();
+}
+
+function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'settle' | 'forget'>[] {
+  const { collections, parameters, resources, systems, shapes } = dictionaries;
+  return [collections, parameters, resources, systems, shapes];
 }
 
 /**
@@ -125,13 +132,23 @@ export class ResourceDictionary extends Dictionary<number> {
   }
 
   /** Makes the row of a resource that has none yet, with its first version. See schema.ts for the columns. */
-  make(collection: number, id: string, version: number, updated: number, content: number | null): number {
-    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content);
+  make(collection: number, id: string, state: StoredState): number {
+    const { version, updated, content, shape } = state;
+    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content, shape);
   }
 }
 
 const MAKE_WITH_VERSION =
-  'INSERT INTO resource (collection, id, sum, version, updated, content) VALUES (?, ?, ?, ?, ?, ?)';
+  'INSERT INTO resource (collection, id, sum, version, updated, content, shape) VALUES (?, ?, ?, ?, ?, ?, ?)';
+
+/** What a row of `resource` says of the newest version. See schema.ts. */
+export interface StoredState {
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly updated: number;
+  readonly content: number | null;
+  readonly shape: number | null;
+}
 
 /** Names remembered per table; one takes about 100 bytes. */
 const MAX_KNOWN = 50_000;
@@ -152,5 +169,9 @@ const TEXTS = {
   system: {
     find: 'SELECT key FROM system WHERE project = ? AND uri = ?',
     make: 'INSERT INTO system (project, uri) VALUES (?, ?)',
+  },
+  shape: {
+    find: 'SELECT key FROM shape WHERE collection = ? AND parameters = ?',
+    make: 'INSERT INTO shape (collection, parameters) VALUES (?, ?)',
   },
 } as const;

@@ -28,8 +28,8 @@ function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readon
     case 'read':
       return reads.statements(call.keys);
     case 'search': {
-      const { page, count } = searches.searchStatements(call.query);
-      const pages = call.query.limit === 0 ? [] : [page, LOAD];
+      const { pages: ways, count } = searches.searchStatements(call.query);
+      const pages = call.query.limit === 0 ? [] : [...ways, LOAD];
       return call.query.total === true ? [...pages, count] : pages;
     }
     case 'search-by-reference': {

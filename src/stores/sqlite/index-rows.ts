@@ -1,5 +1,6 @@
 import { collationKey } from '../../search/index/fold.js';
-import type { IndexEntry } from '../../search/index/index-entry.js';
+import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
+import { markExtremes } from '../sql/extremes.js';
 import type { ValueTable } from '../sql/index-tables.js';
 import type { SqlValue } from '../sql/sql.js';
 import { NO_SYSTEM } from './dialect.js';
@@ -31,61 +32,65 @@ const OF_ALL = ['resource', 'parameter', 'grp', 'ordinal'] as const;
 
 /** The columns of the index tables. */
 export const INDEX_COLUMNS: { readonly [Table in ValueTable]: readonly string[] } = {
-  token: [...OF_ALL, 'code', 'system'],
-  string: [...OF_ALL, 'folded', 'text', 'collation'],
-  date: [...OF_ALL, 'low', 'high'],
-  quantity: [...OF_ALL, 'low', 'high', 'system', 'code', 'unit'],
+  token: [...OF_ALL, 'code', 'system', 'extreme'],
+  string: [...OF_ALL, 'folded', 'text', 'collation', 'extreme'],
+  date: [...OF_ALL, 'low', 'high', 'extreme'],
+  quantity: [...OF_ALL, 'low', 'high', 'system', 'code', 'unit', 'extreme'],
   reference: [...OF_ALL, 'target'],
-  uri: [...OF_ALL, 'value'],
+  uri: [...OF_ALL, 'value', 'extreme'],
 };
 
 /** Makes the rows of a resource, one per entry, in the order of `ordinal`. */
 export function addIndexRows(owner: IndexOwner, entries: readonly IndexEntry[], names: Names, rows: RowSinks): void {
+  const extremes = markExtremes(entries);
   entries.forEach((entry, ordinal) => {
-    addRow(owner, names.parameters.intern(owner.collection, entry.parameter), ordinal, entry, names, rows);
+    const parameter = names.parameters.intern(owner.collection, entry.parameter);
+    addRow(owner, [owner.resource, parameter, entry.group, ordinal], extremes[ordinal]!, entry.value, names, rows);
   });
 }
 
 function addRow(
-  { project, resource }: IndexOwner,
-  parameter: number,
-  ordinal: number,
-  { group, value }: IndexEntry,
+  { project }: IndexOwner,
+  place: readonly [resource: number, parameter: number, grp: number, ordinal: number],
+  extreme: number,
+  value: IndexValue,
   names: Names,
   rows: RowSinks,
 ): void {
   switch (value.kind) {
     case 'token':
-      rows.token.push(resource, parameter, group, ordinal, value.code ?? null, systemOf(names, project, value.system));
+      rows.token.push(...place, value.code ?? null, systemOf(names, project, value.system), extreme);
       return;
     case 'string': {
       const key = collationKey(value.text);
-      const collation = key === value.folded ? null : key;
-      rows.string.push(resource, parameter, group, ordinal, value.folded, value.text, collation);
+      rows.string.push(...place, value.folded, value.text, key === value.folded ? null : key, extreme);
       return;
     }
     case 'date':
-      rows.date.push(resource, parameter, group, ordinal, value.low, value.high);
+      rows.date.push(...place, value.low, value.high, extreme);
       return;
     case 'number':
-      rows.quantity.push(resource, parameter, group, ordinal, value.low, value.high, null, null, null);
+      rows.quantity.push(...place, value.low, value.high, null, null, null, extreme);
       return;
     case 'quantity': {
       const { low, high, code, unit } = value;
-      const system = systemOf(names, project, value.system);
-      rows.quantity.push(resource, parameter, group, ordinal, low, high, system, code ?? null, unit ?? null);
+      rows.quantity.push(
+        ...place,
+        low,
+        high,
+        systemOf(names, project, value.system),
+        code ?? null,
+        unit ?? null,
+        extreme,
+      );
       return;
     }
     case 'reference':
-      if ('url' in value) {
-        rows.uri.push(resource, parameter, group, ordinal, value.url);
-      } else {
-        const target = targetOf(names, project, value.type, value.id);
-        rows.reference.push(resource, parameter, group, ordinal, target);
-      }
+      if ('url' in value) rows.uri.push(...place, value.url, extreme);
+      else rows.reference.push(...place, targetOf(names, project, value.type, value.id));
       return;
     case 'uri':
-      rows.uri.push(resource, parameter, group, ordinal, value.value);
+      rows.uri.push(...place, value.value, extreme);
   }
 }
 

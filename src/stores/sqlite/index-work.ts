@@ -9,6 +9,7 @@ import { askAgain, endWork } from './index-takeover.js';
 import { IndexWriter } from './index-writer.js';
 import { parseKept } from './kept-text.js';
 import { assertNotOvertaken } from './prepare-schema.js';
+import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
@@ -25,6 +26,7 @@ export class IndexWork {
   readonly #dictionaries: Dictionaries;
   readonly #status: IndexStatus;
   readonly #index: IndexWriter;
+  readonly #shapes: Shapes;
 
   constructor(
     private readonly model: FhirModel,
@@ -38,6 +40,7 @@ export class IndexWork {
     this.#dictionaries = dictionaries;
     this.#status = status;
     this.#index = new IndexWriter(statements, dictionaries);
+    this.#shapes = new Shapes(statements, dictionaries);
   }
 
   /** The number of resources to be indexed again, as far as it is not more than this. */
@@ -91,11 +94,11 @@ export class IndexWork {
         if (goesOn(++resources)) continue;
         const done = work.done + resources;
         this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
-        this.#index.flush();
+        this.#flush();
         return { resources, progress: { project: work.project, type, done: Math.min(done, total), total } };
       }
       if (rows.length > 0) continue;
-      this.#index.flush();
+      this.#flush();
       endWork(this.#statements, collection, type);
       return { resources, progress: { project: work.project, type, done: total, total } };
     }
@@ -115,10 +118,11 @@ export class IndexWork {
   #indexAgain(
     { project, collection, parameters }: Work,
     parameterKeys: readonly number[],
-    [key, , version, updated, text, sum]: ResourceRow,
+    [key, , version, updated, text, sum, shape]: ResourceRow,
   ): void {
     const { resource } = parseKept({ resource: key, version, updated, text, sum });
     const entries = indexEntries(this.model, resource);
+    this.#shapes.set(key, shape, this.#shapes.of(collection, entries));
     if (isWhole(parameters)) {
       this.#index.remove(key);
       this.#index.add({ project, collection, resource: key }, entries);
@@ -135,9 +139,16 @@ export class IndexWork {
     return rows.filter(([, code]) => includesCode(parameters, parameterOf(code))).map(([key]) => key);
   }
 
+  #flush(): void {
+    this.#index.flush();
+    this.#shapes.flush();
+  }
+
   #settle(committed: boolean): void {
     settleAll(this.#dictionaries, committed);
-    if (!committed) this.#index.clear();
+    if (committed) return;
+    this.#index.clear();
+    this.#shapes.clear();
   }
 }
 
@@ -166,6 +177,7 @@ type ResourceRow = readonly [
   updated: number,
   text: string | null,
   sum: number | null,
+  shape: number,
 ];
 
 const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
@@ -173,7 +185,7 @@ const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.
 const NEXT_WORK = `${WORK} ORDER BY w.rank LIMIT 1`;
 const NEXT_WORK_OF_PROJECT = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
   FROM collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ? ORDER BY w.rank LIMIT 1`;
-const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum
+const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum, r.shape
   FROM resource r LEFT JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT 50`;
 const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';

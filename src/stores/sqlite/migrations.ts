@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './driver.js';
 type Migration = (database: SqliteDatabase) => void;
 
 /** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWork];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWork, addShapesAndExtremes];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -26,4 +26,44 @@ function addIndexWork(database: SqliteDatabase): void {
       collection INTEGER PRIMARY KEY, rank INTEGER NOT NULL, parameters TEXT NOT NULL, cursor TEXT NOT NULL DEFAULT '',
       done INTEGER NOT NULL DEFAULT 0, total INTEGER);
     CREATE INDEX index_work_by_rank ON index_work (rank);`);
+}
+
+/**
+ * 4: shapes of resources, marks of smallest and largest values. Marks are made with the index rows, which are made again. Until
+ * then all resources of a type have one shape, so that their number is right.
+ */
+function addShapesAndExtremes(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE shape (
+      key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (collection, parameters));
+    DELETE FROM meta WHERE name = 'index_version';
+    ALTER TABLE resource ADD COLUMN shape INTEGER;
+    INSERT INTO shape (collection, parameters, resources)
+      SELECT collection, '[]', count(*) FROM resource WHERE content IS NOT NULL GROUP BY collection;
+    UPDATE resource SET shape = (SELECT s.key FROM shape s WHERE s.collection = resource.collection) WHERE content IS NOT NULL;
+    CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
+    ALTER TABLE token ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE string ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE string ADD COLUMN place TEXT GENERATED ALWAYS AS (coalesce(collation, folded)) VIRTUAL;
+    ALTER TABLE date ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE quantity ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE uri ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX resource_by_updated;
+    DROP INDEX token_by_value;
+    DROP INDEX string_by_value;
+    DROP INDEX date_by_value;
+    DROP INDEX date_by_end;
+    DROP INDEX quantity_by_value;
+    DROP INDEX quantity_by_end;
+    DROP INDEX uri_by_value;
+    CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
+    CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
+    CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
+    CREATE INDEX string_by_place ON string (parameter, place, resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
+    CREATE INDEX date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0;
+    CREATE INDEX date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000;
+    CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
+    CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
+    CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;`);
 }

@@ -6,14 +6,20 @@
  * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
  *                                            under it can never leave the project or the type
  * system        (project, uri)               0 stands for no system
+ * shape         (collection, parameters)     which parameters a resource has values of, and how many resources are so:
+ *                                            resources of one shape are one range, those that lack a parameter are few
+ *                                            ranges, and no count of a type looks at its resources. See shapes.ts
  * resource      (collection, id)             also for what is only referred to (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never there
+ *               shape                        of the current version; null where content is
  * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
  *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
+ *               extreme                      whether the value is the smallest or largest of its resource, so that the
+ *                                            index by value gives resources in the order of a sort. See extremes.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to be made again, one row per type of a project: see index-work.ts
  *               rank                         whose turn it is
@@ -34,37 +40,43 @@ CREATE TABLE collection (
 CREATE TABLE parameter (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
 CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
+CREATE TABLE shape (
+  key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (collection, parameters));
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,
-  sum INTEGER, UNIQUE (collection, id));
-CREATE INDEX resource_by_updated ON resource (collection, updated) WHERE content IS NOT NULL;
+  sum INTEGER, shape INTEGER, UNIQUE (collection, id));
+CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
+CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
 CREATE TABLE version (
   key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,
   sum INTEGER);
 CREATE UNIQUE INDEX version_by_resource ON version (resource, version);
 CREATE TABLE token (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-  code TEXT, system INTEGER NOT NULL,
+  code TEXT, system INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX token_by_value ON token (parameter, code, resource, system);
+CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
 CREATE TABLE string (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-  folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT,
+  folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT, extreme INTEGER NOT NULL DEFAULT 0,
+  place TEXT GENERATED ALWAYS AS (coalesce(collation, folded)) VIRTUAL,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX string_by_value ON string (parameter, folded, resource) WHERE grp = 0;
+CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
+CREATE INDEX string_by_place ON string (parameter, place, resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
 CREATE TABLE date (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-  low INTEGER NOT NULL, high INTEGER NOT NULL,
+  low INTEGER NOT NULL, high INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX date_by_value ON date (parameter, low, high, resource) WHERE grp = 0;
-CREATE INDEX date_by_end ON date (parameter, high, low, resource) WHERE grp = 0 AND high - low > 86400000;
+CREATE INDEX date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0;
+CREATE INDEX date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000;
 CREATE TABLE quantity (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-  low REAL NOT NULL, high REAL NOT NULL, system INTEGER, code TEXT, unit TEXT,
+  low REAL NOT NULL, high REAL NOT NULL, system INTEGER, code TEXT, unit TEXT, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource) WHERE grp = 0;
-CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource) WHERE grp = 0 AND high > low;
+CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
+CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
 CREATE TABLE reference (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   target INTEGER NOT NULL,
@@ -72,9 +84,9 @@ CREATE TABLE reference (
 CREATE INDEX reference_by_value ON reference (parameter, target, resource);
 CREATE TABLE uri (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-  value TEXT NOT NULL,
+  value TEXT NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX uri_by_value ON uri (parameter, value, resource) WHERE grp = 0;
+CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;
 CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
   PRIMARY KEY (project, text)) WITHOUT ROWID;

@@ -2,14 +2,19 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
+import { countStatement } from './count.js';
 import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { pageOfMatches } from '../sql/page.js';
 import { planRows } from '../sql/plan.js';
-import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
-import { FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
+import { inPlan, inTime, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
+import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
+import { type Guard } from './guard.js';
+import { type Condition, conditionsOf } from './pages/condition.js';
+import { PageFinder } from './pages/page-finder.js';
+import { countOfShapes } from './shapes.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -21,21 +26,22 @@ export interface KeyPage {
 /** Answers searches with version keys: what stands behind them is the business of `Contents`. */
 export class Searches {
   readonly #statements: Statements;
+  readonly #guard: Guard;
   readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
 
-  constructor(model: FhirModel, statements: Statements, dictionaries: Dictionaries) {
+  constructor(model: FhirModel, statements: Statements, dictionaries: Dictionaries, guard: Guard) {
     this.#statements = statements;
+    this.#guard = guard;
     this.#dictionaries = dictionaries;
     this.#dialect = sqliteDialect(model, dictionaries);
   }
 
   /** One page of the matches. */
-  search(query: SearchQuery): KeyPage {
+  search(query: SearchQuery, among: readonly Condition[] = []): KeyPage {
     const { offset, limit } = pageOf(query);
-    const { page, count } = this.searchStatements(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
-    const keys = limit === 0 ? [] : this.#statements.all(page).map(([content]) => content as number);
+    const keys = limit === 0 ? [] : this.#page(query, among);
     if (edge?.before === true) keys.reverse();
     if (query.total !== true) return { keys };
     // PERF: a page that was not cut short says how many there are.
@@ -44,7 +50,44 @@ export class Searches {
       limit !== 0 &&
       (limit === undefined || keys.length < limit) &&
       (offset === 0 || keys.length > 0);
-    return { keys, total: whole ? offset + keys.length : (this.#statements.get(count)![0] as number) };
+    return { keys, total: whole ? offset + keys.length : this.#count(query, among) };
+  }
+
+  #page(query: SearchQuery, among: readonly Condition[]): number[] {
+    const scope = this.#scope(query);
+    if (scope.collection === undefined) return [];
+    const { offset, limit = Infinity } = pageOf(query);
+    const edge = pageEdgeOf(this.#dialect.model, query);
+    const conditions = [...among, ...conditionsOf(query.criteria, scope, chooseScan(this.#statements))];
+    const finder = new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], edge?.before === true);
+    return finder
+      .find(conditions, offset + limit, edge?.position)
+      .slice(offset)
+      .map(({ content }) => content);
+  }
+
+  #count(query: SearchQuery, among: readonly Condition[]): number {
+    return (this.#statements.get(this.#countStatement(query, among)) ?? [0])[0] as number;
+  }
+
+  #countStatement(query: SearchQuery, among: readonly Condition[]): Sql {
+    const scope = this.#scope(query);
+    if (scope.collection === undefined) return sql`SELECT 0`;
+    if (among.length > 0) return this.#countAmong(query, scope, among);
+    const repeats = (parameter: string): boolean => {
+      const key = parameterKey(scope, parameter) as number;
+      return this.#statements.get(countOfShapes(scope.collection as number, key, 'several'))![0] !== 0;
+    };
+    const short = countStatement(query.criteria, scope, repeats);
+    if (short !== undefined) return short;
+    const plan = this.#plan(query, scope);
+    return countOf(plan) ?? sql`SELECT count(*) FROM resource r0 WHERE ${inPlan(plan, scope)}`;
+  }
+
+  #countAmong(query: SearchQuery, scope: RowScope, [first, ...others]: readonly Condition[]): Sql {
+    const tests = [...others.map(({ test }) => test), rowCondition(query.criteria, scope)];
+    const where = allOf([sql`r0.key IN (${first!.scan!})`, inTime(sql`r0.key`, scope), ...tests]);
+    return sql`SELECT count(*) FROM resource r0 WHERE ${where}`;
   }
 
   /** The first match as `Type/id`; undefined for none. */
@@ -57,29 +100,56 @@ export class Searches {
 
   /** One page per target. */
   searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
+    const targetKeys = this.targetKeys(query, targets);
+    const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
+    const pages = new Map<number | undefined, KeyPage>();
+    const scope = this.#scope(query);
+    const key = parameterKey(scope, parameter) as number | undefined;
+    if (key !== undefined && wanted.length > 0) {
+      const broad = pageOf(query).limit === undefined ? new Set<number>() : this.#broadTargets(key, wanted);
+      for (const target of broad) pages.set(target, this.search(query, [refersTo(key, target)]));
+      const narrow = wanted.filter((target) => !broad.has(target));
+      if (narrow.length > 0) this.#searchTogether(query, parameter, narrow, pages);
+    }
+    const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
+    return targetKeys.map((target) => pages.get(target) ?? none);
+  }
+
+  /** What so many refer to that a page of it is worth a search of its own. */
+  #broadTargets(parameter: number, targets: readonly number[]): ReadonlySet<number> {
+    const rows = this.#statements.all(sql`SELECT j.value FROM json_each(${JSON.stringify(targets)}) j
+      WHERE (SELECT count(*) FROM (SELECT 1 FROM reference x
+        WHERE x.parameter = ${parameter} AND x.target = j.value LIMIT ${BROAD})) = ${BROAD}`);
+    return new Set(rows.map(([target]) => target as number));
+  }
+
+  #searchTogether(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly number[],
+    pages: Map<number | undefined, KeyPage>,
+  ): void {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
-    const targetKeys = this.targetKeys(query, targets);
-    const pages = new Map<number | undefined, KeyPage>([
-      [undefined, query.total ? { keys: [], total: 0 } : { keys: [] }],
-    ]);
-    const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
-    const statement = wanted.length === 0 ? undefined : this.byReferenceStatement(query, parameter, wanted);
+    const statement = this.byReferenceStatement(query, parameter, targets);
     for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
       const keys = JSON.parse(contents as string) as number[];
       if (edge?.before === true) keys.reverse();
       const whole = query.total === true && limit === undefined && offset === 0 && edge === undefined;
       pages.set(target as number, query.total ? { keys, total: whole ? keys.length : (total as number) } : { keys });
     }
-    return targetKeys.map((key) => pages.get(key) ?? pages.get(undefined)!);
   }
 
-  /** The statements behind {@link search}. */
-  searchStatements(query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
+  /** The statements behind {@link search}: those of each way to find the page, and the count. */
+  searchStatements(query: SearchQuery): { readonly pages: readonly Sql[]; readonly count: Sql } {
     const scope = this.#scope(query);
-    const plan = this.#plan(query, scope);
-    const matching = sql`FROM resource r0 WHERE ${inPlan(plan, scope)}`;
-    return { page: pageOfMatches(query, matching, scope), count: countOf(plan) ?? sql`SELECT count(*) ${matching}` };
+    if (scope.collection === undefined) return { pages: [sql`SELECT 0 WHERE FALSE`], count: sql`SELECT 0` };
+    const { offset, limit = Infinity } = pageOf(query);
+    const edge = pageEdgeOf(this.#dialect.model, query);
+    const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
+    const finder = new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], edge?.before === true);
+    const pages = finder.statements(conditions, offset + limit, edge?.position);
+    return { pages, count: this.#countStatement(query, []) };
   }
 
   /**
@@ -92,7 +162,7 @@ export class Searches {
     const condition = rowCondition(query.criteria, scope);
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
-      WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${condition}`;
+      WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
     const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
     const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
     return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
@@ -120,4 +190,16 @@ export class Searches {
 function countOf({ scan, residual }: RowPlan): Sql | undefined {
   if (scan === undefined || residual !== TRUE) return undefined;
   return sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${scan}))`;
+}
+
+/** From so many references on, a page for a target is found by itself. */
+const BROAD = 1_000;
+
+function refersTo(parameter: number, target: number): Condition {
+  const referring = sql`x.parameter = ${parameter} AND x.target = ${target} AND x.grp = 0`;
+  return {
+    test: sql`EXISTS (SELECT 1 FROM reference x INDEXED BY sqlite_autoindex_reference_1 WHERE x.resource = r0.key AND ${referring})`,
+    scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value WHERE ${referring}`,
+    direct: true,
+  };
 }

@@ -13,6 +13,7 @@ import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names } from './inde
 import type { IndexStatus } from './index-status.js';
 import { LIST_PARAMETERS } from './index-work.js';
 import { parseKept } from './kept-text.js';
+import { shapeText } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inSnapshot } from './transaction.js';
 
@@ -102,13 +103,16 @@ class Verifier {
     }
     const pending = this.#pendingOf(collection, project, type);
     if (pending[0] === EVERY) return undefined;
-    const entries = indexEntries(this.model, resource).filter(
-      ({ parameter }) => !includesCode(pending, parameterOf(parameter)),
-    );
+    const all = indexEntries(this.model, resource);
+    const entries = all.filter(({ parameter }) => !includesCode(pending, parameterOf(parameter)));
     const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
     const left = this.#parametersOf(collection, pending);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
-    return same ? undefined : 'its index rows are not what it says';
+    if (!same) return 'its index rows are not what it says';
+    if (pending.length > 0) return undefined;
+    const shape = shapeText(all, (code) => this.#names.parameters.intern(collection, code));
+    const [stored] = (this.#statements.read(SHAPE).get(key) ?? []) as readonly unknown[];
+    return stored === shape ? undefined : 'its shape is not what it says';
   }
 
   #storedRows(table: ValueTable, resource: number, leftOut: ReadonlySet<SqlValue>): string {
@@ -216,6 +220,9 @@ const ROWS = Object.fromEntries(
   INDEX_TABLES.map((table) => [table, `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ?`]),
 ) as { readonly [Table in ValueTable]: string };
 
+const SHAPE = `SELECT s.parameters FROM resource r CROSS JOIN shape s ON s.key = r.shape AND s.collection = r.collection
+  WHERE r.key = ?`;
+
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
 
 /** Statements that count what must not be. */
@@ -259,6 +266,15 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
   {
     problem: 'unique_key: rows of resources that are not there',
     count: `SELECT count(*) FROM unique_key WHERE resource NOT IN (${CURRENT})`,
+  },
+  {
+    problem: 'resource: shapes of what is not there',
+    count: 'SELECT count(*) FROM resource WHERE (shape IS NULL) <> (content IS NULL)',
+  },
+  {
+    problem: 'shape: wrong numbers of resources',
+    count: `SELECT count(*) FROM shape s
+      WHERE s.resources <> (SELECT count(*) FROM resource r INDEXED BY resource_by_shape WHERE r.shape = s.key)`,
   },
   {
     problem: 'parameter: rows of no project and type',

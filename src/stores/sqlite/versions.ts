@@ -4,7 +4,9 @@ import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { checksum } from './checksum.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import type { Dictionaries } from './dictionary.js';
+import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 
 /** What the tables `resource` and `version` know of a key. */
@@ -17,6 +19,8 @@ export interface ResourceState {
   readonly updated: number;
   /** There is a current version. */
   readonly exists: boolean;
+  /** Of the current version. */
+  readonly shape: number | null;
 }
 
 /** A version just written. */
@@ -30,12 +34,14 @@ export interface NewVersion extends WrittenVersion {
 export class Versions {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
+  readonly #shapes: Shapes;
   #now = 0;
   #nextKey = 0;
 
-  constructor(statements: Statements, dictionaries: Dictionaries) {
+  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
+    this.#shapes = shapes;
   }
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
@@ -48,14 +54,19 @@ export class Versions {
   stateOf({ project, type, id }: ResourceKey): ResourceState {
     const collection = this.#dictionaries.collections.find(project, type);
     const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
-    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false };
-    const row = this.#statements.read('SELECT version, updated, content FROM resource WHERE key = ?').get(owner);
-    const [version, updated, content] = row as [number, number, number | null];
-    return { owner, version, updated, exists: content !== null };
+    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false, shape: null };
+    const row = this.#statements.read('SELECT version, updated, content, shape FROM resource WHERE key = ?').get(owner);
+    const [version, updated, content, shape] = row as [number, number, number | null, number | null];
+    return { owner, version, updated, exists: content !== null, shape };
   }
 
-  /** Writes the version after `state`. @param resource null: a deletion. */
-  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null): NewVersion {
+  /** Writes the version after `state`. @param resource null: a deletion. @param entries what it can be found by */
+  add(
+    key: ResourceKey,
+    state: ResourceState,
+    resource: AnyResource | null,
+    entries: readonly IndexEntry[],
+  ): NewVersion {
     const collection = this.#dictionaries.collections.intern(key.project, key.type);
     const version = state.version + 1;
     const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
@@ -64,13 +75,16 @@ export class Versions {
     const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
     const versionKey = this.#nextKey++;
     const content = text === null ? null : versionKey;
-    const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, version, updated, content);
-    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
+    const shape = resource === null ? null : this.#shapes.of(collection, entries);
+    this.#shapes.move(state.shape, shape);
+    const stored = { version, updated, content, shape };
+    const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
+    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
     const sum = checksum({ resource: owner, version, updated, text });
     this.#statements.write(ADD_VERSION).run(versionKey, owner, version, updated, text, sum);
     return { owner, collection, versionId, lastUpdated, text };
   }
 }
 
-const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ? WHERE key = ?';
+const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';

@@ -5,6 +5,7 @@ import { type ConformanceSuite, keyOf, PROJECT, put } from '../conformance-case.
 import { below, oneOf } from '../random.js';
 import { RandomQueries } from '../random-queries.js';
 import { randomResources } from '../random-resources.js';
+import { skewedResources } from '../skewed-resources.js';
 import { type ReferenceAnswer, ReferenceSearch } from '../reference-search.js';
 
 /** Random searches over random data, against the plain meaning of criteria. */
@@ -19,6 +20,14 @@ export const randomSuite: ConformanceSuite = {
           await changeSome(store, current, random);
           await assertSearches(store, PROJECT, [...current.values()], random, 150);
         }
+      },
+    },
+    {
+      name: 'answer so over skewed data: one status for nearly all, repeated and missing values',
+      async run(store, random) {
+        const results = await store.commit(skewedResources(60, random).map((resource) => put(resource)));
+        const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+        await assertSearches(store, PROJECT, stored, random, 100);
       },
     },
   ],

@@ -1,0 +1,27 @@
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { rowCondition } from '../../sql/conditions.js';
+import { isDirect, planRows } from '../../sql/plan.js';
+import type { RowScope } from '../../sql/rows.js';
+import { type Sql, TRUE } from '../../sql/sql.js';
+import type { ChooseScan } from '../../sql/plan.js';
+
+/** One thing that must hold of a resource: how to test it, and how to find all of which it holds. */
+export interface Condition {
+  /** On the row `r0`. */
+  readonly test: Sql;
+  /** Undefined where no index helps. */
+  readonly scan?: Sql | undefined;
+  /** The scan gives its first rows at once. */
+  readonly direct?: boolean;
+  /** What it says, where that is criteria. */
+  readonly criteria?: Criteria;
+}
+
+/** The conditions that criteria are made of. */
+export function conditionsOf(criteria: Criteria, scope: RowScope, choose: ChooseScan): readonly Condition[] {
+  if (criteria.kind === 'all') return [];
+  if (criteria.kind === 'and') return criteria.of.flatMap((one) => conditionsOf(one, scope, choose));
+  const { scan, residual } = planRows(criteria, scope, choose);
+  const test = rowCondition(criteria, scope);
+  return [{ criteria, test, direct: isDirect(criteria), scan: residual === TRUE ? scan : undefined }];
+}

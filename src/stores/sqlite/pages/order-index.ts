@@ -1,0 +1,108 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import { LARGEST, SMALLEST } from '../../sql/extremes.js';
+import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
+import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { allOf, Sql, sql, type SqlValue } from '../../sql/sql.js';
+import { shapeScan } from '../shapes.js';
+
+/**
+ * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
+ *
+ * ```text
+ * _id            resource (collection, id)
+ * _lastUpdated   resource_by_updated (collection, updated, key)
+ * date           date_by_value (parameter, low, high, resource)         of rows marked smallest, or largest
+ * string         string_by_place (parameter, place, resource)           likewise
+ * ```
+ */
+export interface OrderIndex {
+  readonly from: Sql;
+  /** True of the rows that stand for a resource. */
+  readonly where: Sql;
+  /** Key of the resource. */
+  readonly key: Sql;
+  /** What the key orders by. */
+  readonly value: Sql;
+  /** The columns after the value by which no two rows are equal. */
+  readonly rest: readonly Sql[];
+  /** Condition that the resource `r0` has this value. */
+  isValue(value: SqlValue): Sql;
+  /** No two resources have the same value. */
+  readonly unique: boolean;
+  /** Of resources without a value; undefined where all have one. */
+  readonly missing?: { readonly scan: Sql; readonly test: Sql };
+}
+
+/** Undefined where no index has the order: references, which are ordered by a text that no column holds. */
+export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope): OrderIndex | undefined {
+  const { collection, row } = scope;
+  if (parameter === '_id') {
+    return {
+      from: sql`resource w INDEXED BY sqlite_autoindex_resource_1`,
+      where: sql`w.collection = ${collection!}`,
+      key: sql`w.key`,
+      value: sql`w.id`,
+      rest: [],
+      isValue: (value) => sql`${row}.id = ${value}`,
+      unique: true,
+    };
+  }
+  if (parameter === '_lastUpdated') {
+    return {
+      from: sql`resource w INDEXED BY resource_by_updated`,
+      where: sql`w.collection = ${collection!} AND w.content IS NOT NULL`,
+      key: sql`w.key`,
+      value: sql`w.updated`,
+      rest: [sql`w.key`],
+      isValue: (value) => sql`${row}.updated = ${value}`,
+      unique: false,
+    };
+  }
+  const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
+  const number = parameterKey(scope, parameter);
+  if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
+  const { columns, index, value, restriction } = WALKS[table];
+  const mark = descending ? LARGEST : SMALLEST;
+  const w = new Sql('w', []);
+  const name = new Sql(table, []);
+  const own = (x: Sql): Sql => sql`${x}.parameter = ${number} AND ${restriction(x)} AND ${x}.extreme & ${mark}`;
+  const key = new Sql(`sqlite_autoindex_${table}_1`, []);
+  return {
+    from: sql`${name} w INDEXED BY ${index}`,
+    where: own(w),
+    key: sql`w.resource`,
+    value: sql`w.${value}`,
+    rest: columns.map((column) => sql`w.${column}`),
+    isValue: (text) =>
+      sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND x.${value} = ${text})`,
+    unique: false,
+    missing: {
+      scan: shapeScan(collection as number, number as number, 'none'),
+      test: sql`NOT EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
+    },
+  };
+}
+
+interface Walk {
+  readonly index: Sql;
+  readonly value: Sql;
+  readonly columns: readonly Sql[];
+  /** As it stands in the index, so that SQLite takes it. */
+  restriction(x: Sql): Sql;
+}
+
+const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
+const RESOURCE = sql`resource`;
+
+const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
+  token: { index: sql`token_by_value`, value: sql`code`, columns: [RESOURCE], restriction: plain },
+  string: {
+    index: sql`string_by_place`,
+    value: sql`place`,
+    columns: [RESOURCE],
+    restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
+  },
+  date: { index: sql`date_by_value`, value: sql`low`, columns: [sql`high`, RESOURCE], restriction: plain },
+  quantity: { index: sql`quantity_by_value`, value: sql`low`, columns: [sql`high`, RESOURCE], restriction: plain },
+  uri: { index: sql`uri_by_value`, value: sql`value`, columns: [RESOURCE], restriction: plain },
+};

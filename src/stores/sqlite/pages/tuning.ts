@@ -1,0 +1,18 @@
+/**
+ * When a page is found by walking an index in order, and when by sorting what a condition finds. Numbers of rows; only
+ * tests change them, to see both ways give the same.
+ */
+export const TUNING = {
+  /** How far scans are looked into before each stretch of the walk. */
+  looks: [100, 1_000, 10_000, 100_000, 1_000_000, Infinity] as readonly number[],
+  /** From here on also scans whose first rows do not come at once. */
+  indirectFrom: 10_000,
+  /** Rows that may be walked for each row that a scan would give: sorting one takes so much longer. */
+  walkedPerScanned: 2,
+  /** Rows of the first stretch beside those that are wanted. */
+  firstChunk: 16,
+  /** Rows of the longest stretch: some milliseconds. */
+  maxChunk: 4_096,
+  /** Values outside of a range that are collected beside a walk through it. */
+  maxOutside: 1_000,
+};

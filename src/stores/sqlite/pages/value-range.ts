@@ -1,0 +1,113 @@
+import type { Criteria, ValueTest } from '../../../search/criteria/criteria.js';
+import type { SqlValue } from '../../sql/sql.js';
+import { compareTexts, prefixEnd } from '../../sql/texts.js';
+
+/**
+ * Where in the order of a parameter the values lie by which a resource matches. Both ends belong to it.
+ *
+ * A long span (a stay of weeks, an interval of numbers) may match although it begins before `low`: if it ends after
+ * `spansAfter`. Undefined `spansAfter`: none does.
+ */
+export interface ValueRange {
+  readonly low?: number | string | undefined;
+  readonly high?: number | string | undefined;
+  readonly spansAfter?: number | undefined;
+}
+
+/** The range that a condition leaves of a parameter's order; undefined where it says nothing of it. */
+export function rangeOf(criteria: Criteria, parameter: string): ValueRange | undefined {
+  if (criteria.kind === 'match') return criteria.parameter === parameter ? testRange(criteria.test) : undefined;
+  if (criteria.kind === 'last-updated') return parameter === '_lastUpdated' ? updatedRange(criteria.test) : undefined;
+  if (criteria.kind !== 'or') return undefined;
+  const ranges = criteria.of.map((one) => rangeOf(one, parameter));
+  return ranges.every((range) => range !== undefined) ? ranges.reduce(hull) : undefined;
+}
+
+/** What lies in both. */
+export function narrower(a: ValueRange, b: ValueRange): ValueRange {
+  // Each end may come with its own spans; the other end's condition still holds for them.
+  const byLow = a.low === undefined || (b.low !== undefined && isBefore(a.low, b.low)) ? b : a;
+  const high = a.high === undefined || (b.high !== undefined && isBefore(b.high, a.high)) ? b.high : a.high;
+  return { low: byLow.low, spansAfter: byLow.spansAfter, high };
+}
+
+function hull(a: ValueRange, b: ValueRange): ValueRange {
+  const low = a.low === undefined || b.low === undefined ? undefined : isBefore(a.low, b.low) ? a.low : b.low;
+  const high = a.high === undefined || b.high === undefined ? undefined : isBefore(a.high, b.high) ? b.high : a.high;
+  const spansAfter = Math.min(a.spansAfter ?? Infinity, b.spansAfter ?? Infinity);
+  return { low, high, spansAfter: spansAfter === Infinity ? undefined : spansAfter };
+}
+
+/** In the order of databases. */
+export function isBefore(a: SqlValue, b: SqlValue): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a < b : compareTexts(String(a), String(b)) < 0;
+}
+
+/** Milliseconds of the longest span that is not in the index of long ones; see schema.ts. */
+const DAY = 86_400_000;
+
+function testRange(test: ValueTest): ValueRange | undefined {
+  switch (test.kind) {
+    case 'token':
+      return test.code === undefined || test.negated === true ? undefined : { low: test.code, high: test.code };
+    case 'uri':
+      if (test.comparator === 'equals') return { low: test.value, high: test.value };
+      if (test.comparator !== 'starts-with' && test.comparator !== 'below') return undefined;
+      return { low: test.value, high: prefixEnd(test.value) };
+    case 'date': {
+      const { low, high } = test;
+      switch (test.prefix) {
+        case 'eq':
+          return { low, high };
+        case 'ne':
+          return undefined;
+        case 'lt':
+        case 'eb':
+          return { high: low };
+        case 'le':
+          return { high };
+        case 'sa':
+          return { low: high };
+        case 'gt':
+          return { low: high - DAY, spansAfter: high };
+        case 'ge':
+          return { low: low - DAY, spansAfter: high };
+        case 'ap':
+        case 'po':
+          return { low: low - DAY, high, spansAfter: low };
+      }
+      return undefined;
+    }
+    case 'number':
+    case 'quantity': {
+      const { low, high } = test;
+      switch (test.prefix) {
+        case 'eq':
+          return { low, high };
+        case 'ne':
+          return undefined;
+        case 'lt':
+        case 'le':
+        case 'eb':
+          return { high: low };
+        case 'sa':
+          return { low: high };
+        case 'gt':
+        case 'ge':
+          return { low: high, spansAfter: high };
+        case 'ap':
+        case 'po':
+          return { low, high, spansAfter: low };
+      }
+      return undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** An instant lasts a millisecond, so no span begins before the range. */
+function updatedRange(test: Parameters<typeof testRange>[0] & { readonly kind: 'date' }): ValueRange | undefined {
+  const range = testRange(test);
+  return range && { low: range.low, high: range.high };
+}

@@ -1,0 +1,104 @@
+import Database from 'better-sqlite3';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/model/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import type { SearchPosition } from '../../src/search/evaluate/sort.js';
+import { rowScope } from '../../src/stores/sql/rows.js';
+import { chooseScan } from '../../src/stores/sqlite/choose-scan.js';
+import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
+import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
+import { guardOf } from '../../src/stores/sqlite/guard.js';
+import { conditionsOf } from '../../src/stores/sqlite/pages/condition.js';
+import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
+import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
+import { Statements } from '../../src/stores/sqlite/statements.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { PROJECT, put } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+
+const DEFAULTS = { ...TUNING };
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+async function storeOf(resources: readonly AnyResource[], database = new Database(':memory:')): Promise<AnyResource[]> {
+  const store = new SqliteStore(database);
+  const results = await store.commit(resources.map((resource) => put(resource)));
+  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+}
+
+describe('every way to a page gives the page', () => {
+  const WAYS = {
+    'as the data say': {},
+    collected: { looks: [1e9, Infinity] },
+    walked: { looks: [Infinity] },
+    'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
+    'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
+    'walked a little, then collected': { looks: [2, 20, Infinity], firstChunk: 1, maxChunk: 4, indirectFrom: 20 },
+  };
+
+  test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
+    const random = createRandom(5);
+    const database = new Database(':memory:');
+    const stored = await storeOf([...skewedResources(70, random), ...randomResources(random)], database);
+    Object.assign(TUNING, tuning);
+    const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(new SqliteStore(database), PROJECT, current, random, 250);
+  });
+});
+
+describe('a page costs its rows', () => {
+  const COUNT = 3_000;
+  const database = new Database(':memory:');
+  const statements = new Statements(database);
+
+  beforeAll(async () => {
+    await storeOf(skewedResources(COUNT, createRandom(1)), database);
+  });
+
+  function looked(criteria: Criteria, sort: readonly SortKey[], after?: SearchPosition): number {
+    const scope = rowScope(
+      { project: PROJECT, dialect: sqliteDialect(R4, createDictionaries(database, statements)) },
+      'Observation',
+    );
+    const conditions = conditionsOf(criteria, scope, chooseScan(statements));
+    const finder = new PageFinder(statements, guardOf(database), scope, sort, false);
+    expect(finder.find(conditions, 10, after).length).toBe(10);
+    return finder.looked;
+  }
+
+  const ALL: Criteria = { kind: 'all' };
+  const status = (code: string): Criteria => ({ kind: 'match', parameter: 'status', test: { kind: 'token', code } });
+  const FINAL = status('final');
+  const SINCE: Criteria = {
+    kind: 'match',
+    parameter: 'date',
+    test: { kind: 'date', prefix: 'ge', low: Date.UTC(2020, 9, 1), high: Date.UTC(2020, 9, 2) },
+  };
+  const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
+
+  test.each<[string, Criteria, readonly SortKey[], number]>([
+    ['the first ids', ALL, [], 30],
+    ['the latest', ALL, [by('date', true)], 90],
+    ['the latest updated', ALL, [by('_lastUpdated', true)], 350],
+    ['the latest of what nearly all are', FINAL, [by('date', false)], 300],
+    ['of what nearly all are, by id', FINAL, [], 300],
+    ['of what few are, by date', status('amended'), [by('date')], 600],
+    ['what nearly all are not', { kind: 'not', of: status('amended') }, [by('date', true)], 90],
+    ['by a value that nearly all share', ALL, [by('status', true)], 900],
+    ['by a value that nearly all share, then by date', ALL, [by('status', true), by('date', true)], 900],
+    ['by a value that few have', ALL, [by('value-string')], 400],
+    ['the first since a date', SINCE, [by('date')], 300],
+    ['the highest values', ALL, [by('value-quantity', true)], 900],
+  ])('%s', (_, criteria, sort, rows) => {
+    expect(looked(criteria, sort)).toBeLessThan(rows);
+  });
+
+  test('of a deep cursor as of the first', () => {
+    const place = { values: [Date.UTC(2020, 6, 1)], id: 'o' };
+    expect(looked(ALL, [by('date')], place)).toBeLessThan(200);
+    expect(looked(FINAL, [by('date')], place)).toBeLessThan(300);
+  });
+});
