@@ -119,7 +119,7 @@ describe('the text of an explanation', () => {
       }`,
       { caller },
     );
-    expect(named(text)).toBe(`2 calls to the store on 2 levels; estimated cost 129
+    expect(named(text)).toBe(`2 calls to the store on 2 levels; estimated cost 130
 
 1. ObservationConnection: search Observation
    where code = 8867-4 and ([AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: (subject leads to Patient where (active = true) and status = final)] or [AccessPolicy/p, rule 3: Observation?status=amended: status = amended])

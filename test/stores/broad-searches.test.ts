@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/model/r4.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
