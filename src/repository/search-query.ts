@@ -1,6 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
+import { childrenOf } from '../search/criteria/children-of.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../search/parse/search-pairs.js';
@@ -97,13 +98,9 @@ function createSearchHint(name: string): string {
   return name === 'criteria' || name === 'of' ? '; criteria go in by createSearch' : '';
 }
 
+/** As a search states them: what a chain leads to has no name of its own. */
 function parametersIn(criteria: Criteria): string[] {
   switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      return criteria.of.flatMap(parametersIn);
-    case 'not':
-      return parametersIn(criteria.of);
     case 'id':
       return ['_id'];
     case 'last-updated':
@@ -115,8 +112,7 @@ function parametersIn(criteria: Criteria): string[] {
     case 'composite':
     case 'chain':
       return [criteria.parameter];
-    case 'all':
-    case 'none':
-      return [];
+    default:
+      return childrenOf(criteria).flatMap(parametersIn);
   }
 }

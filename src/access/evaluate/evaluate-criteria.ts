@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
+import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
 import { insideSubjects } from '../../search/evaluate/inside-subject.js';
 import { matches } from '../../search/evaluate/match.js';
@@ -100,18 +101,7 @@ function outsideOnly(criteria: Criteria): Criteria {
 
 /** True where no chain or `_has` is in the criteria: they can be decided from the resource alone. */
 export function isLocal(criteria: Criteria): boolean {
-  switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      return criteria.of.every(isLocal);
-    case 'not':
-      return isLocal(criteria.of);
-    case 'chain':
-    case 'has':
-      return false;
-    default:
-      return true;
-  }
+  return criteria.kind !== 'chain' && criteria.kind !== 'has' && childrenOf(criteria).every(isLocal);
 }
 
 function pointsTo(

@@ -1,3 +1,4 @@
+import { childrenOf } from '../../search/criteria/children-of.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { ResourceStore, StoredResource } from '../../store/store.js';
 import type { Caller } from '../caller.js';
@@ -75,16 +76,6 @@ function mayKnow({ caller, askedBy, type }: DeniedQuestion, criteria: Criteria):
 }
 
 function typesIn(criteria: Criteria): string[] {
-  switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      return criteria.of.flatMap(typesIn);
-    case 'not':
-      return typesIn(criteria.of);
-    case 'chain':
-    case 'has':
-      return [criteria.type, ...typesIn(criteria.of)];
-    default:
-      return [];
-  }
+  const inside = childrenOf(criteria).flatMap(typesIn);
+  return criteria.kind === 'chain' || criteria.kind === 'has' ? [criteria.type, ...inside] : inside;
 }

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
+import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria/criteria.js';
 import { FORMAT_PARAMETERS, parseSearch } from '../../search/parse/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
@@ -110,20 +111,13 @@ function plainValue(model: FhirModel, type: string, name: string, text: string):
 /** True where a date, number or quantity is compared in another way than for equality. */
 function comparesOtherwise(criteria: Criteria): boolean {
   switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      return criteria.of.some(comparesOtherwise);
-    case 'not':
-    case 'chain':
-    case 'has':
-      return comparesOtherwise(criteria.of);
     case 'match':
     case 'last-updated':
       return hasOtherPrefix(criteria.test);
     case 'composite':
       return criteria.tests.some(hasOtherPrefix);
     default:
-      return false;
+      return childrenOf(criteria).some(comparesOtherwise);
   }
 }
 

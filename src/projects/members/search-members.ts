@@ -3,6 +3,7 @@ import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirt
 import { audited } from '../../access/audited.js';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import { FhirError } from '../../fhir/error.js';
+import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
 import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
@@ -64,21 +65,13 @@ export function searchMembers(
  * @throws FhirError `forbidden`
  */
 function assertAdministrative(criteria: Criteria): void {
-  switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      return criteria.of.forEach(assertAdministrative);
-    case 'not':
-      return assertAdministrative(criteria.of);
-    case 'chain':
-    case 'has':
-      if (isAdministrative(criteria.type)) return assertAdministrative(criteria.of);
-      throw new FhirError(
-        'forbidden',
-        `A search for members cannot lead to ${criteria.type}; use "name", "email" or "profile", or search ${criteria.type} itself`,
-      );
-    default:
+  if ((criteria.kind === 'chain' || criteria.kind === 'has') && !isAdministrative(criteria.type)) {
+    throw new FhirError(
+      'forbidden',
+      `A search for members cannot lead to ${criteria.type}; use "name", "email" or "profile", or search ${criteria.type} itself`,
+    );
   }
+  childrenOf(criteria).forEach(assertAdministrative);
 }
 
 async function findMembers(
