@@ -1,3 +1,4 @@
+import { referenceTo } from '../fhir/reference.js';
 import {
   type AuditedCaller,
   type AuditFacts,
@@ -47,5 +48,5 @@ function auditedCaller(caller: unknown): AuditedCaller {
     return { kind: 'server', ...(caller.project === SERVER_SCOPE ? {} : { project: caller.project }) };
   }
   const { project, membership, user, profile } = caller;
-  return { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile };
+  return { kind: 'member', project, membership: referenceTo('ProjectMembership', membership), user, profile };
 }

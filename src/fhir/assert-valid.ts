@@ -1,4 +1,5 @@
 import type { FhirModel } from './model/fhir-model.js';
+import { andMore } from './messages/quote.js';
 import { FhirError } from './error.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
@@ -34,6 +35,5 @@ function refuse(code: 'invalid' | 'unprocessable', summary: string, issues: read
   const [first] = errors;
   if (first === undefined) return;
   const place = first.expression === undefined ? '' : ` at ${first.expression[0]}`;
-  const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`;
-  throw new FhirError(code, `${summary}: ${first.diagnostics}${place}${more}`, { issues });
+  throw new FhirError(code, `${summary}: ${first.diagnostics}${place}${andMore(errors)}`, { issues });
 }

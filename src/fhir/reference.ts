@@ -50,6 +50,22 @@ export function referenceTo(type: string, id: string): string {
   return `${type}/${id}`;
 }
 
+/** The `Type/id` text of a stored resource. */
+export function referenceOf({
+  resourceType,
+  id,
+}: {
+  readonly resourceType: string;
+  readonly id?: string | undefined;
+}): string {
+  return referenceTo(resourceType, id!);
+}
+
+/** The `Type/id` text of a key, to hold keys in sets and maps. */
+export function keyText({ type, id }: { readonly type: string; readonly id: string }): string {
+  return referenceTo(type, id);
+}
+
 /** The type and id in a local reference text such as `Patient/1`; empty texts for any other. */
 export function splitReference(text: string): { readonly type: string; readonly id: string } {
   const parsed = parseReference(text);

@@ -17,6 +17,12 @@ export interface ResourceMeta {
   readonly lastUpdated?: string | undefined;
 }
 
+/**
+ * Deepest nesting of objects and arrays in a resource, the resource itself included. Real ones stay below 30; the stack
+ * must survive the others.
+ */
+export const MAX_RESOURCE_DEPTH = 100;
+
 /** Any JSON object: a resource, an element, a backbone element. */
 export type JsonObject = { readonly [key: string]: unknown };
 

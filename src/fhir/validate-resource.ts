@@ -1,6 +1,6 @@
 import type { FhirModel } from './model/fhir-model.js';
 import type { OutcomeIssue } from './operation-outcome.js';
-import { isJsonObject, type JsonObject } from './resource.js';
+import { isJsonObject, MAX_RESOURCE_DEPTH, type JsonObject } from './resource.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
 import { checkJsonSafety } from './validation/json-safety.js';
@@ -17,8 +17,6 @@ export interface ValidationOptions {
 
 const MAX_ISSUES = 100;
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Levels of objects and arrays, the resource itself included. */
-const MAX_DEPTH = 100;
 
 /**
  * Finds what is wrong with a resource. It never throws; no issues mean a good resource.
@@ -46,7 +44,7 @@ export function validateResource(model: FhirModel, resource: unknown, options: V
   const findings = new Findings(Math.max(1, maxIssues));
   if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);
-  checkJsonSafety(resource, { maxBytes, maxDepth: MAX_DEPTH }, findings);
+  checkJsonSafety(resource, { maxBytes, maxDepth: MAX_RESOURCE_DEPTH }, findings);
   // What is not plain JSON cannot be looked into safely.
   if (findings.any) return findings.issues;
   if (strict) checkResource(model, resource, findings);

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { shorten } from '../fhir/messages/quote.js';
 import { FhirError } from '../fhir/error.js';
 import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
@@ -58,7 +59,7 @@ function checkFunction(model: FhirModel, node: SyntaxNode, defined: Set<string>)
     throw new FhirError('unsupported', `The FHIRPath function ${name}() is not supported: ${reason}`);
   }
   const arity = FUNCTIONS.get(name);
-  if (arity === undefined) throw new FhirError('invalid', `Unknown FHIRPath function: ${shorten(name)}()`);
+  if (arity === undefined) throw new FhirError('invalid', `Unknown FHIRPath function: ${shorten(name, 60)}()`);
   const parameters = parametersOf(node);
   const [fewest, most] = arity;
   if (parameters.length < fewest || parameters.length > most) {
@@ -86,7 +87,7 @@ function checkTypeName(model: FhirModel, text: string): void {
     (namespace !== 'FHIR' && SYSTEM_TYPES.has(name)) ||
     (namespace !== 'System' && model.typeDefinition(name) !== undefined);
   if (!isKnown || !['', 'FHIR', 'System'].includes(namespace)) {
-    throw new FhirError('invalid', `Unknown type in a FHIRPath expression: ${shorten(text)}`);
+    throw new FhirError('invalid', `Unknown type in a FHIRPath expression: ${shorten(text, 60)}`);
   }
 }
 
@@ -116,8 +117,4 @@ function variableName(parameter: SyntaxNode): string {
     throw new FhirError('unsupported', 'The FHIRPath function defineVariable() takes the name as a text in quotes');
   }
   return unquote(literal.text ?? '');
-}
-
-function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -1,3 +1,4 @@
+import { shorten } from '../fhir/messages/quote.js';
 import { FhirError } from '../fhir/error.js';
 import { fhirPathLibrary } from './library.js';
 
@@ -112,5 +113,5 @@ function firstProblem(problems: string): string {
   if (match === null) return 'it cannot be parsed';
   const [, line, column, message] = match as unknown as [string, string, string, string];
   const text = message.replace(/ expecting \{.*$/, '');
-  return `line ${line}, column ${Number(column) + 1}: ${text.length > 120 ? `${text.slice(0, 120)}…` : text}`;
+  return `line ${line}, column ${Number(column) + 1}: ${shorten(text, 120)}`;
 }

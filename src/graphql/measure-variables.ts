@@ -1,7 +1,5 @@
+import { MAX_RESOURCE_DEPTH } from '../fhir/resource.js';
 import { LimitError, type Limits } from './limits.js';
-
-/** Deepest nesting of a variable, as of resources everywhere. */
-const MAX_DEPTH = 100;
 
 /**
  * Refuses variables that are too large or nest too deep, before anything walks them.
@@ -14,7 +12,7 @@ export function assertVariablesSize(variables: object, limits: Limits): void {
     left -= 1;
     if (typeof value === 'string') left -= value.length;
     else if (typeof value === 'object' && value !== null) {
-      if (levels === 0) throw tooLarge(limits, `nest deeper than ${MAX_DEPTH} levels`);
+      if (levels === 0) throw tooLarge(limits, `nest deeper than ${MAX_RESOURCE_DEPTH} levels`);
       if (Array.isArray(value)) for (const item of value) visit(item, levels - 1);
       else {
         for (const name of Object.keys(value)) {
@@ -27,7 +25,7 @@ export function assertVariablesSize(variables: object, limits: Limits): void {
   };
   // The object of the variables is neither a value nor a level.
   left += 1;
-  visit(variables, MAX_DEPTH + 1);
+  visit(variables, MAX_RESOURCE_DEPTH + 1);
 }
 
 function tooLarge({ variablesSize }: Limits, what: string): LimitError {

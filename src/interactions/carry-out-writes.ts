@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { FhirError } from '../fhir/error.js';
-import { parseReference } from '../fhir/reference.js';
+import { keyText, parseReference } from '../fhir/reference.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
-import { keyText, severalMatches } from './condition.js';
+import { severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { GuardedKey, GuardedResult } from '../access/contract.js';
 import { planWrites, type PlannedWrite, type Settled, type WritePlan } from './plan-writes.js';

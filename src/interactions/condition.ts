@@ -1,10 +1,10 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
+import { keyText } from '../fhir/reference.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch } from '../search/parse/parse-search.js';
 import type { StoredResource } from '../store/store.js';
 import type { GuardedSession } from './interaction-session.js';
-import type { GuardedKey } from '../access/contract.js';
 
 /**
  * Reads the search text of a conditional interaction or reference. Some senders begin it with `Type?` or `?`.
@@ -20,11 +20,6 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
   const { criteria } = parseSearch(model, type, query, baseUrl === undefined ? {} : { baseUrl });
   if (criteria.kind !== 'all') return criteria;
   throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);
-}
-
-/** `Type/id`, to hold keys in sets and maps. */
-export function keyText({ type, id }: GuardedKey): string {
-  return `${type}/${id}`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { keyText } from '../fhir/reference.js';
 import { FhirError } from '../fhir/error.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
@@ -5,7 +6,7 @@ import type { Expectation, ReadResult } from '../store/store.js';
 import { gone } from '../fhir/not-found.js';
 import { assertReadable, requireFound } from './missing.js';
 import { assertResource } from './assert-resource.js';
-import { findMatches, keyText, parseCondition, severalMatches } from './condition.js';
+import { findMatches, parseCondition, severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';

@@ -1,3 +1,4 @@
+import { assertWholeNumber } from '../fhir/whole-number.js';
 import { FhirError } from '../fhir/error.js';
 
 /** `Bundle.link`: see https://hl7.org/fhir/R4/http.html#paging. */
@@ -26,10 +27,7 @@ export function pageOf({
   count = DEFAULT_COUNT,
   offset = 0,
 }: { readonly [Name in keyof Page]?: number | undefined }): Page {
-  for (const [name, value] of Object.entries({ count, offset })) {
-    if (Number.isSafeInteger(value) && value >= 0) continue;
-    throw new FhirError('invalid', `${name} of the page must be a whole number from 0 up`);
-  }
+  for (const [name, value] of Object.entries({ count, offset })) assertWholeNumber(`${name} of the page`, value);
   if (count <= MAX_COUNT) return { count, offset };
   throw new FhirError(
     'too-costly',

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { assertWholeNumber } from '../fhir/whole-number.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { SortKey } from '../search/criteria/criteria.js';
@@ -31,8 +32,8 @@ export function pageOf(page: { readonly offset?: number | undefined; readonly li
   readonly limit: number | undefined;
 } {
   const { offset = 0, limit } = page;
-  assertCount('offset', offset);
-  if (limit !== undefined) assertCount('limit', limit);
+  assertWholeNumber('offset', offset);
+  if (limit !== undefined) assertWholeNumber('limit', limit);
   return { offset, limit };
 }
 
@@ -89,9 +90,4 @@ export function assertPutMatchesKey({ key, resource }: PutWrite, index: number):
     const message = `Write ${index}: resourceType and id of the resource must equal those of its key (${key.type})`;
     throw new FhirError('invalid', message, { details });
   }
-}
-
-function assertCount(name: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new FhirError('invalid', `${name} must be a whole number from 0 up, not ${String(value)}`);
 }

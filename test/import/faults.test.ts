@@ -76,8 +76,8 @@ describe('a transaction with faulty entries', () => {
       post({ resourceType: 'Patient', meta: 'x' }),
       '"meta" of the Patient must be an object',
     ],
-    ['a circle', post(circle), 'nested more than 200 levels'],
-    ['nesting without end', post({ resourceType: 'Patient', extension: deep }), 'nested more than 200 levels'],
+    ['a circle', post(circle), 'nested more than 100 levels'],
+    ['nesting without end', post({ resourceType: 'Patient', extension: deep }), 'nested more than 100 levels'],
     [
       '__proto__ as an element',
       post(JSON.parse('{"resourceType":"Patient","name":[{"__proto__":{}}]}') as Json),
@@ -97,6 +97,24 @@ describe('a transaction with faulty entries', () => {
     expect(fault).toMatchObject({ code: 'invalid', details: { entries: [1] } });
     expect(fault.message).toContain(message);
     expect(await contents(context.store)).toEqual({});
+  });
+
+  test('takes resources as deep as the commit does, and no deeper', async () => {
+    const nested = (levels: number): Json => {
+      let value: unknown = 'x';
+      // The resource and the list of extensions are two of the levels.
+      for (let level = 2; level < levels; level += 1) value = level % 2 === 0 ? { a: value } : [value];
+      return { resourceType: 'Patient', id: 'deep', extension: [value] };
+    };
+    const context = memoryContext();
+    for (const type of ['transaction', 'batch']) {
+      const { bundle } = await importBundle({ resourceType: 'Bundle', type, entry: [put(nested(100)), ask('DELETE', 'Patient/x')] } as never, context); // prettier-ignore
+      expect(bundle.entry?.[0]?.response?.status, type).toMatch(/^20/);
+    }
+    const fault = await faultOf(importAll(context, put(nested(101))));
+    expect(fault.message).toContain('nested more than 100 levels');
+    const { bundle } = await importBundle({ resourceType: 'Bundle', type: 'batch', entry: [put(nested(101))] } as never, context); // prettier-ignore
+    expect(JSON.stringify(bundle.entry)).toContain('nested more than 100 levels');
   });
 
   test.each([

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
-import { idOf, parseReference } from '../../fhir/reference.js';
+import { idOf, parseReference, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
@@ -91,7 +91,7 @@ class ProjectCheck {
     }
     for await (const { resource } of this.#every('ProjectMembership')) {
       const problems = await this.#membershipProblems(elementsOf(resource));
-      if (problems.length > 0) yield this.#finding(`ProjectMembership/${resource.id!}`, problems);
+      if (problems.length > 0) yield this.#finding(referenceTo('ProjectMembership', resource.id!), problems);
     }
   }
 
@@ -148,7 +148,7 @@ class ProjectCheck {
 
   #check(resource: AnyResource): CheckedPolicy {
     const policy = elementsOf(resource);
-    const reference = `AccessPolicy/${resource.id!}`;
+    const reference = referenceTo('AccessPolicy', resource.id!);
     const checked = {
       reference,
       policy,

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore, StoredResource } from '../../store/store.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
@@ -92,7 +93,7 @@ export async function explainAccess(
     ),
   );
   const interactions = Object.fromEntries(entries) as unknown as AccessExplanation['interactions'];
-  const name = id === undefined ? type : `${type}/${id}`;
+  const name = id === undefined ? type : referenceTo(type, id);
   return { type, id, interactions, text: entries.map(([key, found]) => sentence(key, name, found)).join('\n') };
 }
 

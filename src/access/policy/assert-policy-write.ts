@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
 import { criteriaParameters } from './policy-criteria.js';
@@ -14,7 +15,7 @@ import { ruleProblems } from './rule-problems.js';
  * @throws FhirError `policy-invalid` - an issue per problem, with the path of each
  */
 export function assertPolicyWrite(model: FhirModel, policy: AnyResource): void {
-  const reference = `AccessPolicy/${policy.id ?? 'new'}`;
+  const reference = referenceTo('AccessPolicy', policy.id ?? 'new');
   const errors = policyProblems(model, reference, elementsOf(policy)).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw policyError(reference, errors);
 }

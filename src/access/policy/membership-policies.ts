@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { idOf, parseReference, referenceText } from '../../fhir/reference.js';
+import { idOf, parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
@@ -52,7 +52,7 @@ export function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly Chos
 export function assertMembershipUnderstood(id: string, { problems }: MembershipPolicies): void {
   const [first] = problems;
   if (first === undefined) return;
-  const membership = `ProjectMembership/${id}`;
+  const membership = referenceTo('ProjectMembership', id);
   throw new FhirError('policy-invalid', `${membership}, ${first.path}: ${first.message}`, {
     details: { membership },
     issues: problems.map(({ path, message }) => ({

@@ -1,3 +1,4 @@
+import { referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 
 /**
@@ -21,13 +22,13 @@ export function placeholderValues(text: string, parameters: PolicyParameters): r
   const [, type, name, id] = match as unknown as [string, string | undefined, string, string | undefined];
   const values = parameters.get(name) ?? [];
   if (id === undefined && type === undefined) {
-    return values.map((value) => (value.kind === 'string' ? value.text : `${value.type}/${value.id}`));
+    return values.map((value) => (value.kind === 'string' ? value.text : referenceTo(value.type, value.id)));
   }
   const ids = values.map((value) => (value.kind === 'reference' ? value.id : value.text));
   // Only an id can stand where an id is meant; anything else could name another resource than the policy says. All or
   // none: under `:not`, leaving out one of several values would grant what it excludes.
   if (!ids.every(isResourceId)) return [];
-  return type === undefined ? ids : ids.map((found) => `${type}/${found}`);
+  return type === undefined ? ids : ids.map((found) => referenceTo(type, found));
 }
 
 /** The name of the parameter that a text is a placeholder for. */

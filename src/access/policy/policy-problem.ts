@@ -1,3 +1,4 @@
+import { andMore } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
 
 /** Something in an AccessPolicy that this library does not understand, or that has no effect. */
@@ -17,9 +18,8 @@ export interface PolicyProblem {
  */
 export function policyError(reference: string, problems: readonly PolicyProblem[], cause?: unknown): FhirError {
   const [first] = problems as readonly [PolicyProblem, ...PolicyProblem[]];
-  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`;
   const rule = /^resource\[(\d+)\]/.exec(first.path)?.[1];
-  return new FhirError('policy-invalid', `${reference}, ${first.path}: ${first.message}${more}`, {
+  return new FhirError('policy-invalid', `${reference}, ${first.path}: ${first.message}${andMore(problems)}`, {
     details: { policy: reference, ...(rule === undefined ? {} : { rule: Number(rule) + 1 }) },
     issues: problems.map(({ path, message }) => ({
       code: 'invalid',

@@ -1,3 +1,4 @@
+import { referenceTo } from '../../fhir/reference.js';
 import type {
   CallOptions,
   HistoryEntry,
@@ -45,7 +46,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
   }
   const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
   const found = await store.read([...asked, ...current], options);
-  const nows = new Map(current.map(({ type, id }, index) => [`${type}/${id}`, found[asked.length + index]!]));
+  const nows = new Map(current.map(({ type, id }, index) => [referenceTo(type, id), found[asked.length + index]!]));
   const answers = keys.map((): ReadResult => MISSING);
   // Keys of one type are decided together, so that rules with chains cost one query per type.
   for (const group of Map.groupBy(
@@ -57,7 +58,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
     const each = await resolved(reading, decided[allowed[first]!]!);
     // An older version is seen through a rule that grants it and what is there now: each rule by itself.
     const rules = version === undefined ? joinedByFields(each) : each;
-    const now = group.map((at) => (version === undefined ? found[at]! : nows.get(`${type}/${asked[at]!.id}`)!));
+    const now = group.map((at) => (version === undefined ? found[at]! : nows.get(referenceTo(type, asked[at]!.id))!));
     const ids = group.map((at) => asked[at]!.id);
     const granted = await grantsNow(reading, type, rules, now, ids);
     for (const [index, at] of group.entries()) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { referenceText } from '../../fhir/reference.js';
+import { referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions, PutWrite, ResourceStore } from '../../store/store.js';
@@ -35,7 +35,7 @@ export function formerMembershipWrite(project: string, membership: AnyResource):
       resourceType: 'ProjectMembership',
       id,
       active: false,
-      project: { reference: `Project/${project}` },
+      project: { reference: referenceTo('Project', project) },
       user: { reference: user },
       profile: { reference: profile },
     } as AnyResource,

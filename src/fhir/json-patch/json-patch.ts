@@ -1,7 +1,8 @@
+import { quote } from '../messages/quote.js';
 import { isDeepStrictEqual } from 'node:util';
 import { applyPatch } from 'rfc6902';
 import { FhirError } from '../error.js';
-import { isJsonObject, type AnyResource } from '../resource.js';
+import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
 import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
 import { formatPointer, parentOf, valueAt } from './json-pointer.js';
 
@@ -13,8 +14,6 @@ export type JsonPatchOperation =
 
 /** Most that the `copy` operations of one patch may copy, in characters of JSON; doubling would soon fill the memory. */
 const MAX_COPIED = 5 * 1024 * 1024;
-/** Deepest nesting of a resource, as everywhere. */
-const MAX_DEPTH = 100;
 
 /**
  * The resource after a JSON Patch: all operations or none. The resource given is not changed.
@@ -62,8 +61,8 @@ function applyStep(document: AnyResource, step: Step, index: number): void {
   const { op, path } = step;
   const there = op === 'add' ? canHold(parentOf(document, path), path.at(-1)) : valueAt(document, path) !== undefined;
   if (!there || (path.length === 0 && op !== 'test')) throw nowhere(index, op, path);
-  if ('value' in step && !fits(step.value, MAX_DEPTH - path.length)) {
-    throw new FhirError('invalid', `Operation ${index} of the patch nests deeper than ${MAX_DEPTH} levels`);
+  if ('value' in step && !fits(step.value, MAX_RESOURCE_DEPTH - path.length)) {
+    throw new FhirError('invalid', `Operation ${index} of the patch nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
   }
   if (step.op === 'test') {
     // The library compares lists by their smallest difference, in quadratic time.
@@ -91,6 +90,5 @@ function nowhere(index: number, op: string, path: readonly string[]): FhirError 
 }
 
 function shown(path: readonly string[]): string {
-  const text = formatPointer(path);
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return quote(formatPointer(path), 80);
 }

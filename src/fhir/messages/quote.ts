@@ -1,9 +1,19 @@
-const MAX_QUOTED_LENGTH = 40;
+/** The longest part of foreign text in a message, in characters. */
+const MAX_LENGTH = 40;
 
 /** The caller's own text for an error message: in quotes, control characters escaped, cut to 40 characters. */
-export function quote(text: string): string {
-  const cut = text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH - 1)}…` : text;
-  return JSON.stringify(cut);
+export function quote(text: string, maxLength = MAX_LENGTH): string {
+  return JSON.stringify(shorten(text, maxLength));
+}
+
+/** The text cut to a length, in characters, with the ellipsis that says so. */
+export function shorten(text: string, maxLength = MAX_LENGTH): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+}
+
+/** What a message adds that tells of the first of several problems: ` (and 2 more)`; nothing for a single one. */
+export function andMore(problems: readonly unknown[], of = ''): string {
+  return problems.length < 2 ? '' : ` (and ${problems.length - 1} more${of})`;
 }
 
 /** `a`, `a or b`, `a, b or c`. */

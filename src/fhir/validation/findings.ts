@@ -1,3 +1,4 @@
+import { shorten } from '../messages/quote.js';
 import type { OutcomeIssue } from '../operation-outcome.js';
 
 /** A step down from a resource: an element, as FHIRPath writes it (`name`, `value.ofType(Quantity)`), or an index. */
@@ -67,7 +68,7 @@ export class Findings {
  * characters.
  */
 export function namedStep(name: string): string {
-  const short = name.length > 64 ? `${name.slice(0, 64)}…` : name;
+  const short = shorten(name, 64);
   return /^[A-Za-z_]\w*$/.test(short) ? short : `\`${JSON.stringify(short).slice(1, -1).replaceAll('`', '\\`')}\``;
 }
 

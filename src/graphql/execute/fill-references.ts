@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
 import { evaluate, evaluateSingle } from '../plan/arguments.js';
@@ -196,7 +197,7 @@ function itselfOr(resource: AnyResource | undefined, message: string): Found {
 }
 
 function keyOf({ type, id, version }: ResolvableReference & { kind: 'local' }): string {
-  return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
+  return version === undefined ? referenceTo(type, id) : `${type}/${id}/_history/${version}`;
 }
 
 function textOf(reference: ResolvableReference): string {

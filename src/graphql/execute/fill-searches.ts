@@ -1,3 +1,4 @@
+import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
@@ -63,7 +64,7 @@ function fillAll(
 }
 
 function nameOf({ type, id }: ReferenceTarget): string {
-  return `${type}/${id}`;
+  return referenceTo(type, id);
 }
 
 const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { isJsonObject } from '../../fhir/resource.js';
+import { isJsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';
@@ -10,8 +10,7 @@ export interface InputFault {
   readonly reason: string;
 }
 
-/** Deepest nesting of a resource, as everywhere, and most faults told at once. */
-const MAX_DEPTH = 100;
+/** Most faults reported at once. */
 const MAX_FAULTS = 20;
 
 /**
@@ -44,7 +43,7 @@ class Reader {
       const read = readScalar(type, value);
       return read === undefined ? this.#refuse(path, `expected ${expectedOf(type)}`) : read;
     }
-    if (depth === MAX_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_DEPTH} levels`);
+    if (depth === MAX_RESOURCE_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
     if (!isJsonObject(value)) return this.#refuse(path, `expected an object of type "${type}"`);
     const fields = inputFieldsOf(this.model, type)!;
     const read: [name: string, value: unknown][] = [];

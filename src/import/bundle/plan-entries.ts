@@ -1,8 +1,8 @@
+import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import type { WriteResult } from '../../store/store.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
 import { linksWithin } from '../links/bundle-links.js';
-import { keyText } from '../../interactions/condition.js';
 import { resolveConditionalReferences } from '../links/conditional-references.js';
 import type { EntryFaults } from '../entries/entry-faults.js';
 import type { EntryOutcome } from '../entries/entry-outcome.js';

@@ -1,3 +1,4 @@
+import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { failedIndex } from '../../access/write-error.js';
 import { FhirError } from '../../fhir/error.js';
@@ -6,7 +7,6 @@ import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent } from '../entries/bundle-entries.js';
-import { keyText } from '../../interactions/condition.js';
 import { EntryFaults } from '../entries/entry-faults.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
 import type { Identified } from '../entries/identify.js';

@@ -1,8 +1,9 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { quote } from '../../fhir/messages/quote.js';
 import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { checkResource, shorten } from './check-resource.js';
+import { checkResource } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';
 
@@ -42,7 +43,7 @@ export function readBundle(model: FhirModel, bundle: unknown, baseUrl: string | 
   }
   const { type, entry = [] } = bundle;
   if (type !== 'transaction' && type !== 'batch') {
-    const given = typeof type === 'string' ? `"${shorten(type)}"` : 'none';
+    const given = typeof type === 'string' ? `${quote(type)}` : 'none';
     throw new FhirError(
       'invalid',
       `Only Bundles of type "transaction" and "batch" can be imported; the type is ${given}`,

@@ -1,9 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { kindOf } from '../../fhir/validation/findings.js';
+import { quote } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
-import { type AnyResource, isJsonObject, isResourceId } from '../../fhir/resource.js';
-
-/** Deepest nesting of objects and arrays in one resource. Real ones stay below 30; the stack must survive the others. */
-export const MAX_DEPTH = 200;
+import { type AnyResource, isJsonObject, isResourceId, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 
 /**
  * Assures that a value is a resource that can be kept: an object of a known type, its id (if any) well formed, its
@@ -12,12 +11,15 @@ export const MAX_DEPTH = 200;
  * @throws FhirError `invalid`
  */
 export function checkResource(model: FhirModel, value: unknown): AnyResource {
-  if (!isJsonObject(value)) throw new FhirError('invalid', `A resource must be a JSON object, not ${kindOf(value)}`);
+  if (!isJsonObject(value)) {
+    const found = value === undefined ? 'missing' : kindOf(value);
+    throw new FhirError('invalid', `A resource must be a JSON object, not ${found}`);
+  }
   const type = Object.hasOwn(value, 'resourceType') ? value['resourceType'] : undefined;
   if (typeof type !== 'string') {
     throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
   }
-  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type "${shorten(type)}"`);
+  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
   const id = Object.hasOwn(value, 'id') ? value['id'] : undefined;
   if (id !== undefined && !isResourceId(id)) {
     throw new FhirError('invalid', `The id of the ${type} must be 1 to 64 letters, digits, "-" or "."`);
@@ -30,15 +32,10 @@ export function checkResource(model: FhirModel, value: unknown): AnyResource {
   return value as unknown as AnyResource;
 }
 
-/** The caller's own text, short enough for a message. */
-export function shorten(text: string): string {
-  return text.length <= 40 ? text : `${text.slice(0, 40)}…`;
-}
-
 function checkShape(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
-  if (depth > MAX_DEPTH) {
-    throw new FhirError('invalid', `The resource is nested more than ${MAX_DEPTH} levels deep`);
+  if (depth >= MAX_RESOURCE_DEPTH) {
+    throw new FhirError('invalid', `The resource is nested more than ${MAX_RESOURCE_DEPTH} levels deep`);
   }
   if (Array.isArray(value)) {
     for (const item of value) checkShape(item, depth + 1);
@@ -49,10 +46,4 @@ function checkShape(value: unknown, depth: number): void {
     throw new FhirError('invalid', '"__proto__" is not the name of an element');
   }
   for (const key of Object.keys(value)) checkShape((value as { readonly [key: string]: unknown })[key], depth + 1);
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'missing';
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

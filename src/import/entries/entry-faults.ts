@@ -1,3 +1,4 @@
+import { andMore } from '../../fhir/messages/quote.js';
 import { ERROR_CODES, type ErrorCode, FhirError, maskError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 
@@ -50,7 +51,7 @@ export class EntryFaults {
     const faults = [...this.#errors].sort(([a], [b]) => a - b);
     const [first] = faults as [[number, FhirError], ...[number, FhirError][]];
     const [index, error] = first;
-    const more = faults.length === 1 ? '' : ` (and ${faults.length - 1} more of ${size} entries)`;
+    const more = andMore(faults, ` of ${size} entries`);
     const code: ErrorCode = error.code;
     return new FhirError(code, `Nothing was imported. Bundle.entry[${index}]: ${error.message}${more}`, {
       issues: faults.map(([at, fault]) => issueAt(at, fault)),

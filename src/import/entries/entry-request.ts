@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { quote } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId } from '../../fhir/resource.js';
-import { shorten } from './check-resource.js';
 
 /**
  * What `Bundle.entry.request` asks for. See https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.request.
@@ -34,7 +34,7 @@ export function parseEntryRequest(
 ): EntryRequest {
   if (typeof method !== 'string') throw new FhirError('invalid', 'The entry needs request.method');
   if (method === 'PATCH') throw new FhirError('unsupported', 'PATCH inside a Bundle is not supported; send a PUT');
-  if (!isMethod(method)) throw new FhirError('invalid', `Unknown request.method "${shorten(method)}"`);
+  if (!isMethod(method)) throw new FhirError('invalid', `Unknown request.method ${quote(method)}`);
   if (typeof url !== 'string') throw new FhirError('invalid', 'The entry needs request.url');
 
   const local = withoutBase(url, baseUrl);
@@ -43,7 +43,7 @@ export function parseEntryRequest(
   const [type = '', id, keyword, version, ...rest] = path.split('/');
   if (path.includes('$')) throw new FhirError('unsupported', 'Operations inside a Bundle are not supported');
   if (!model.isResourceType(type))
-    throw new FhirError('invalid', `request.url names no known resource type: "${shorten(url)}"`);
+    throw new FhirError('invalid', `request.url names no known resource type: ${quote(url)}`);
   if (keyword === '_history' && version === undefined) {
     throw new FhirError('unsupported', 'History inside a Bundle is not supported');
   }
@@ -61,10 +61,7 @@ export function parseEntryRequest(
     ...(query !== undefined ? { query } : id === undefined && isRead(method) ? { query: '' } : {}),
   };
   if (!wellFormed || !FORMS[method](request)) {
-    throw new FhirError(
-      'invalid',
-      `${method} does not fit request.url "${shorten(url)}"; expected ${EXPECTED[method]}`,
-    );
+    throw new FhirError('invalid', `${method} does not fit request.url ${quote(url)}; expected ${EXPECTED[method]}`);
   }
   return request;
 }

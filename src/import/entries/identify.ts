@@ -1,10 +1,11 @@
+import { keyText } from '../../fhir/reference.js';
 import { randomUUID } from 'node:crypto';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isResourceId } from '../../fhir/resource.js';
 import type { Expectation, StoredResource } from '../../store/store.js';
 import type { BundleEntry } from './bundle-entries.js';
-import { findMatches, keyText, parseCondition, severalMatches } from '../../interactions/condition.js';
+import { findMatches, parseCondition, severalMatches } from '../../interactions/condition.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from '../session.js';
 

@@ -1,5 +1,5 @@
+import { keyText } from '../../fhir/reference.js';
 import type { Identified } from '../entries/identify.js';
-import { keyText } from '../../interactions/condition.js';
 import type { LinkLookup } from './rewrite-links.js';
 
 /**

@@ -1,11 +1,12 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { quote } from '../../fhir/messages/quote.js';
+import { keyText } from '../../fhir/reference.js';
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
-import { shorten } from '../entries/check-resource.js';
-import { findMatches, keyText, parseCondition } from '../../interactions/condition.js';
+import { findMatches, parseCondition } from '../../interactions/condition.js';
 import type { EntryFaults } from '../entries/entry-faults.js';
 import type { Identified, PutEntry } from '../entries/identify.js';
 import { rewriteLinks } from './rewrite-links.js';
@@ -80,7 +81,7 @@ async function resolveOne(text: string, future: BundleWorld, session: ImportSess
   const count = ids.length === 0 ? 'no resource' : 'several resources';
   throw new FhirError(
     'precondition-failed',
-    `The conditional reference "${shorten(withoutValues(text))}" matches ${count}; it must match exactly one`,
+    `The conditional reference ${quote(withoutValues(text))} matches ${count}; it must match exactly one`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { FhirError, maskError } from '../../fhir/error.js';
@@ -165,6 +166,6 @@ function maxLineBytes(context: NdjsonContext): number {
 
 function positive(name: keyof typeof DEFAULTS, context: NdjsonContext): number {
   const value = context[name] ?? DEFAULTS[name];
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new FhirError('invalid', `${name} must be a positive whole number`);
+  assertWholeNumber(name, value, 1);
+  return value;
 }

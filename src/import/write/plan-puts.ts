@@ -1,7 +1,7 @@
+import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { Expectation, StoredResource } from '../../store/store.js';
-import { keyText } from '../../interactions/condition.js';
 import { sameContent } from './same-content.js';
 import type { ImportSession } from '../session.js';
 

@@ -1,9 +1,10 @@
+import { splitReference } from '../../fhir/reference.js';
 import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-size.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
 import type { MembershipSettings } from './membership-settings.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 
 /**
  * Refuses policies that are too large together: each sign-in of the member would refuse them.

@@ -1,3 +1,5 @@
+import { andMore } from '../../fhir/messages/quote.js';
+import { splitReference } from '../../fhir/reference.js';
 import { parametersUsed } from '../../access/policy/assert-policy-write.js';
 import { FhirError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
@@ -5,7 +7,7 @@ import { elementsOf } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { join } from '../session/body-reader.js';
 import type { MembershipSettings } from './membership-settings.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 
 /**
  * Refuses parameters whose name the policy does not use: a misspelt one would leave the policy without the value that was
@@ -40,6 +42,5 @@ export async function assertParametersUsed(
   });
   const [first] = issues;
   if (first === undefined) return;
-  const more = issues.length === 1 ? '' : ` (and ${issues.length - 1} more)`;
-  throw new FhirError('invalid', `${first.diagnostics!}${more}`, { issues });
+  throw new FhirError('invalid', `${first.diagnostics!}${andMore(issues)}`, { issues });
 }

@@ -1,7 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo, splitReference } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { type MembershipSettings, policiesOf } from './membership-settings.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 import { referenceExists } from '../session/reference-exists.js';
 
 /** A resource that a body names, `Type/id`, and the field that does. */
@@ -50,5 +51,7 @@ function isPolicy({ reference }: NamedResource): boolean {
 /** Checks for the commit that the policies of a membership, written before them, exist at that moment. */
 export function policiesStillThere(membership: string, settings: MembershipSettings): GuardedWrite[] {
   const policies = new Set(policiesOf(settings, '').map(({ reference }) => reference));
-  return [...policies].map((policy) => referenceExists(`ProjectMembership/${membership}`, 'access-policy', policy));
+  return [...policies].map((policy) =>
+    referenceExists(referenceTo('ProjectMembership', membership), 'access-policy', policy),
+  );
 }

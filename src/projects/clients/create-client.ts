@@ -4,6 +4,7 @@ import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medp
 import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
 import { assertBody, BodyReader, own } from '../session/body-reader.js';
@@ -104,12 +105,12 @@ export function programMembership(
   settings: MembershipSettings,
   invitedBy?: ProjectMembership['invitedBy'],
 ): ProjectMembership {
-  const reference = { reference: `${program.resourceType}/${program.id!}`, display: program.name! };
+  const reference = { reference: referenceOf(program), display: program.name! };
   const membership = {
     resourceType: 'ProjectMembership',
     id: randomUUID(),
     active: true,
-    project: { reference: `Project/${project}` },
+    project: { reference: referenceTo('Project', project) },
     ...(invitedBy === undefined ? {} : { invitedBy }),
     user: reference,
     profile: reference,

@@ -5,6 +5,7 @@ import { type MemberCaller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
 import { FhirError, maskError } from '../../fhir/error.js';
+import { referenceOf } from '../../fhir/reference.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -93,7 +94,9 @@ function nameOf(model: FhirModel, options: InitializeOptions): string {
 
 /** What a new secret is made with, where the first one was lost with the answer. */
 function withNames(error: FhirError, project: Project, client: ClientApplication): FhirError {
-  return error.with({ details: { project: `Project/${project.id}`, client: `ClientApplication/${client.id}` } });
+  return error.with({
+    details: { project: referenceOf(project), client: referenceOf(client) },
+  });
 }
 
 function explainConflict(error: unknown): unknown {

@@ -6,6 +6,7 @@ import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fiel
 import { secretFields } from '../../access/fields/administrative-types.js';
 import { isSwitchedOff } from '../../access/sign-in/member-people.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { notFound } from '../../fhir/not-found.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { keepAnAdministrator } from '../people/administrators.js';
@@ -148,7 +149,7 @@ async function keepAdministrators(
   session: ProjectSession,
   { type, id }: { readonly type: string; readonly id: string },
 ): Promise<readonly GuardedWrite[]> {
-  const memberships = await membershipsWithProfiles(session, [`${type}/${id}`]);
+  const memberships = await membershipsWithProfiles(session, [referenceTo(type, id)]);
   const guards = await Promise.all(
     memberships.map((membership) => keepAnAdministrator(session, membership, { ...membership, active: false })),
   );

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo, splitReference } from '../../fhir/reference.js';
 import {
   formerProfilesOf,
   livesIn,
@@ -18,7 +19,7 @@ import {
   withEmail,
 } from '../people/find-people.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 
 /** What an invite builds on; undefined for what it has to make. */
 export interface ChosenPeople {
@@ -125,7 +126,7 @@ function assertExternalIdFree(
   if (holder === undefined) return;
   if (mode !== 'another' && memberships.some(({ id }) => id === holder.id)) return;
   throw new FhirError('conflict', `ProjectMembership/${holder.id!} of this project has this externalId already`, {
-    details: { memberships: [`ProjectMembership/${holder.id!}`] },
+    details: { memberships: [referenceTo('ProjectMembership', holder.id!)] },
   });
 }
 
@@ -152,7 +153,7 @@ function chooseMembership(
   throw new FhirError(
     'conflict',
     `The user has ${candidates.length} memberships in this project; name the profile of the one to update`,
-    { details: { memberships: candidates.map(({ id }) => `ProjectMembership/${id!}`) } },
+    { details: { memberships: candidates.map(({ id }) => referenceTo('ProjectMembership', id!)) } },
   );
 }
 
@@ -214,7 +215,7 @@ async function namedProfile(
   const owner = (await membershipsWithProfiles(session, [name])).find((one) => !isOf(one, user));
   if (owner === undefined) return profile;
   throw new FhirError('conflict', `${name} is the profile of another member; choose one as membership.profile`, {
-    details: { memberships: [`ProjectMembership/${owner.id}`] },
+    details: { memberships: [referenceTo('ProjectMembership', owner.id)] },
   });
 }
 
@@ -270,7 +271,7 @@ function severalProfiles(reason: string, profiles: readonly string[]): FhirError
 }
 
 function alreadyMember(memberships: readonly ProjectMembership[], how?: string, hint = ''): FhirError {
-  const names = memberships.map(({ id }) => `ProjectMembership/${id!}`);
+  const names = memberships.map(({ id }) => referenceTo('ProjectMembership', id!));
   return new FhirError(
     'conflict',
     `User is already a member of this project${how === undefined ? '' : ` ${how}`}: ${names.join(', ')}${hint}`,
@@ -279,11 +280,11 @@ function alreadyMember(memberships: readonly ProjectMembership[], how?: string, 
 }
 
 function isOf({ user }: ProjectMembership, person: User | undefined): boolean {
-  return person !== undefined && user.reference === `User/${person.id!}`;
+  return person !== undefined && user.reference === referenceTo('User', person.id!);
 }
 
 function nameOf({ resourceType, id }: PersonProfile): string {
-  return `${resourceType}/${id!}`;
+  return referenceTo(resourceType, id!);
 }
 
 function patientOf(profile: PersonProfile): string | undefined {

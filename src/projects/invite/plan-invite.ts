@@ -1,6 +1,7 @@
 import type { Project, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceOf, referenceTo, splitReference } from '../../fhir/reference.js';
 import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
@@ -14,7 +15,7 @@ import { type MembershipSettings, policiesOf, withSettings } from '../body/membe
 import { assertNoWayAround } from '../session/own-membership.js';
 import { assertNamedExist, type NamedResource, policiesStillThere } from '../body/named-resources.js';
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
-import { authored, type ProjectSession, readProject, splitReference } from '../session/project-session.js';
+import { authored, type ProjectSession, readProject } from '../session/project-session.js';
 import type { PlannedWrites } from '../session/commit-planned.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceExists } from '../session/reference-exists.js';
@@ -122,7 +123,7 @@ async function chosenSettings(
 
 /** A membership whose profile was lost gets the one found or made for it. */
 function withProfile(before: ProjectMembership, profile: PersonProfile): ProjectMembership {
-  const reference = `${profile.resourceType}/${profile.id!}`;
+  const reference = referenceOf(profile);
   if (before.profile.reference === reference) return before;
   return { ...before, profile: { reference } };
 }
@@ -198,10 +199,10 @@ function referencesStillThere(
   settings: MembershipSettings,
   profile: PersonProfile,
 ): GuardedWrite[] {
-  const profileName = `${profile.resourceType}/${profile.id!}`;
+  const profileName = referenceOf(profile);
   const patient = (profile as Partial<RelatedPerson>).patient?.reference;
   return [
-    referenceExists(`ProjectMembership/${membership.id!}`, 'profile', profileName),
+    referenceExists(referenceTo('ProjectMembership', membership.id!), 'profile', profileName),
     ...policiesStillThere(membership.id!, settings),
     ...(patient === undefined ? [] : [referenceExists(profileName, 'patient', patient)]),
   ];

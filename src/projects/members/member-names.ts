@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
+import { splitReference } from '../../fhir/reference.js';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
 import { restrict } from '../../access/read/restrict.js';
@@ -9,7 +10,7 @@ import { and, type Criteria, or } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import { parseParameter } from '../../search/parse/parse-parameter.js';
 import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 
 /** Types of profiles that have a name. */
 const NAMED_TYPES = perModel((model) =>

@@ -1,3 +1,4 @@
+import { splitReference } from '../../fhir/reference.js';
 import { randomUUID } from 'node:crypto';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
@@ -12,13 +13,7 @@ import { usersByEmail } from '../people/find-people.js';
 import { memberPage, pageLinks } from './member-pages.js';
 import { nameCriteria } from './member-names.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import {
-  copyStored,
-  openProject,
-  type ProjectSession,
-  readProject,
-  splitReference,
-} from '../session/project-session.js';
+import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 
 /**

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceOf, referenceTo, splitReference } from '../../fhir/reference.js';
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
 import { formerProfiles } from '../../access/write/former-memberships.js';
@@ -8,7 +9,7 @@ import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import { type ProjectSession, splitReference } from '../session/project-session.js';
+import { type ProjectSession } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 
 /** The resource that represents a person in a project. */
@@ -66,7 +67,7 @@ export async function userByExternalId(session: ProjectSession, externalId: stri
 
 /** True where the User lives on the server (`project` undefined) or in the project. */
 export function livesIn(user: User, project: string | undefined): boolean {
-  return user.project?.reference === (project === undefined ? undefined : `Project/${project}`);
+  return user.project?.reference === (project === undefined ? undefined : referenceTo('Project', project));
 }
 
 /** The memberships of some Users in the project, by id. */
@@ -112,7 +113,7 @@ export async function profilesWithEmail(session: ProjectSession, request: Invite
     { type: request.resourceType, criteria, limit: MAX_NAMED_PROFILES },
     session.options,
   );
-  return matches.map(({ resource }) => `${resource.resourceType}/${resource.id!}`);
+  return matches.map(({ resource }) => referenceOf(resource));
 }
 
 /**

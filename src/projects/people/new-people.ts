@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ContactPoint, ProjectMembership, User } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
+import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import type { PersonProfile } from './find-people.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import { authored, type ProjectSession } from '../session/project-session.js';
@@ -10,7 +11,7 @@ export function newUser(session: ProjectSession, request: InviteRequest): User {
   return {
     resourceType: 'User',
     id: randomUUID(),
-    ...(scope === 'project' ? { project: { reference: `Project/${session.project}` } } : {}),
+    ...(scope === 'project' ? { project: { reference: referenceTo('Project', session.project) } } : {}),
     firstName,
     lastName,
     ...(email === undefined ? {} : { email }),
@@ -50,10 +51,10 @@ export function newMembership(
     resourceType: 'ProjectMembership',
     id: randomUUID(),
     active: true,
-    project: { reference: `Project/${session.project}` },
+    project: { reference: referenceTo('Project', session.project) },
     ...(invitedBy === undefined ? {} : { invitedBy }),
-    user: { reference: `User/${user.id!}`, display: request.email ?? name },
-    profile: { reference: `${profile.resourceType}/${profile.id!}`, display: name },
+    user: { reference: referenceTo('User', user.id!), display: request.email ?? name },
+    profile: { reference: referenceOf(profile), display: name },
   });
 }
 

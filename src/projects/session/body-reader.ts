@@ -1,7 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { andMore } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
-import { parseReference } from '../../fhir/reference.js';
+import { parseReference, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** A reference to a resource of the project, as it is kept. */
@@ -28,8 +29,7 @@ export class BodyReader {
   assertGood(what: string): void {
     const [first] = this.issues;
     if (first === undefined) return;
-    const more = this.issues.length === 1 ? '' : ` (and ${this.issues.length - 1} more)`;
-    throw new FhirError('invalid', `${what}: ${first.diagnostics}${more}`, { issues: this.issues });
+    throw new FhirError('invalid', `${what}: ${first.diagnostics}${andMore(this.issues)}`, { issues: this.issues });
   }
 
   /** Fields beside the known ones are refused: a misspelt one must not pass for one left out. */
@@ -78,7 +78,7 @@ export class BodyReader {
     if (!fits)
       return this.fault(path, `${path} must be a reference to ${types.join(' or ') || 'a resource'}, as Type/id`);
     const display = isJsonObject(value) ? own(value, 'display') : undefined;
-    const reference = `${parsed.type}/${parsed.id}`;
+    const reference = referenceTo(parsed.type, parsed.id);
     return typeof display === 'string' && display !== '' ? { reference, display } : { reference };
   }
 

@@ -3,8 +3,9 @@ import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { MemberCaller } from '../../access/caller.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { type ProjectSession, splitReference } from './project-session.js';
+import { type ProjectSession } from './project-session.js';
 
 /** What administrators may change of their own membership: it gives and takes nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(['meta', 'userConfiguration', 'userName']);
@@ -42,7 +43,7 @@ export async function assertNotOwnRights(
  */
 export function assertNoWayAround({ caller, project }: ProjectSession, people: readonly string[]): void {
   if (caller.kind !== 'member' || caller.project !== project || !isRestricted(caller)) return;
-  if (!people.some((id) => caller.user === `User/${id}`)) return;
+  if (!people.some((id) => caller.user === referenceTo('User', id))) return;
   throw new FhirError(
     'forbidden',
     'A member who is bound by an access policy, or by the compartment of a patient, cannot give itself another membership',

@@ -7,7 +7,7 @@ import { type GuardedStore } from '../../access/contract.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
-import { idOf, parseReference } from '../../fhir/reference.js';
+import { idOf } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type WriteResult } from '../../store/store.js';
 import type { ProjectContext, ResourceRef } from './project-context.js';
@@ -129,12 +129,6 @@ export function authored<Written extends AnyResource>(session: ProjectSession, r
 /** A resource as audit records name it. */
 export function targetOf({ resourceType, id, meta }: AnyResource): AuditTarget {
   return { type: resourceType, id, versionId: meta?.versionId };
-}
-
-/** The parts of a `Type/id` text. */
-export function splitReference(reference: string): { readonly type: string; readonly id: string } {
-  const parsed = parseReference(reference);
-  return parsed?.kind === 'local' ? parsed : { type: '', id: '' };
 }
 
 function mayAdminister(caller: Caller, project: string | undefined, interaction: Interaction): boolean {

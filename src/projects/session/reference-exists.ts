@@ -1,6 +1,6 @@
+import { splitReference } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
-import { splitReference } from './project-session.js';
 
 /**
  * A check inside a commit that what a resource written before it refers to exists at that moment.

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../fhir/reference.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { unmatchedFound } from '../../store/conflicts.js';
@@ -122,7 +123,7 @@ class Commit {
   async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
     await this.#flush(false);
     const [row] = await this.#transaction.run(firstMatchStatement(this.model, query));
-    if (row !== undefined) throw unmatchedFound(index, `${query.type}/${row[0] as string}`);
+    if (row !== undefined) throw unmatchedFound(index, referenceTo(query.type, row[0] as string));
     return { kind: 'unmatched' };
   }
 

@@ -1,4 +1,4 @@
-import { FhirError } from '../../fhir/error.js';
+import { assertWholeNumber } from '../../fhir/whole-number.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
 
@@ -54,6 +54,6 @@ export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfi
 }
 
 function count(name: string, value: number, min: number, max: number): number {
-  if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new FhirError('invalid', `${name} must be a whole number from ${min} to ${max}, not ${String(value)}`);
+  assertWholeNumber(name, value, min, max);
+  return value;
 }

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
@@ -103,7 +104,7 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
   try {
     const stored = await readPart(connection, part);
-    const names = new Map(stored.map(({ key, type, id }) => [key, `${type}/${id}`]));
+    const names = new Map(stored.map(({ key, type, id }) => [key, referenceTo(type, id)]));
     const problems = stored.flatMap((one) =>
       problemsOf(part.shard, one).map((line) => `${names.get(one.key)!}: ${line}`),
     );

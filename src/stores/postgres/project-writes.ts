@@ -1,3 +1,4 @@
+import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { uniqueKeyTaken } from '../../store/conflicts.js';
@@ -108,7 +109,7 @@ export class ProjectWrites {
     for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
     for (const text of texts) {
       const holder = this.#holders.get(text);
-      if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, `${holder.type}/${holder.id}`);
+      if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, referenceTo(holder.type, holder.id));
       this.#holders.set(text, { key, type, id });
     }
   }

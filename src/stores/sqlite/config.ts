@@ -1,3 +1,4 @@
+import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
@@ -51,12 +52,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
   if (!['full', 'normal', 'off'].includes(config.synchronous)) {
     throw new FhirError('invalid', `synchronous must be full, normal or off, not ${String(config.synchronous)}`);
   }
-  assertCount('busyTimeout', config.busyTimeout, 0x7fffffff);
-  assertCount('cacheBytes', config.cacheBytes, Number.MAX_SAFE_INTEGER);
+  assertWholeNumber('busyTimeout', config.busyTimeout, 0, 0x7fffffff);
+  assertWholeNumber('cacheBytes', config.cacheBytes);
   return config;
-}
-
-function assertCount(name: string, value: number, max: number): void {
-  if (Number.isInteger(value) && value >= 0 && value <= max) return;
-  throw new FhirError('invalid', `${name} must be a whole number from 0 to ${max}, not ${String(value)}`);
 }

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
@@ -95,7 +96,7 @@ export class Searches {
     const scope = this.#scope(query);
     const where = inPlan(this.#plan(query, scope), scope);
     const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
-    return row === undefined ? undefined : `${query.type}/${row[0] as string}`;
+    return row === undefined ? undefined : referenceTo(query.type, row[0] as string);
   }
 
   /** One page per target. */

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import type { SqlValue } from '../sql/sql.js';
@@ -84,7 +85,7 @@ class Verifier {
 
   #checkResource(resource: CurrentResource): void {
     this.#resources++;
-    const name = `${resource.type}/${resource.id}`;
+    const name = referenceTo(resource.type, resource.id);
     this.#try(name, () => {
       const problem = this.#problemOf(resource);
       if (problem !== undefined) this.#report(`${name}: ${problem}`);

@@ -1,0 +1,18 @@
+import { FhirError } from './error.js';
+
+/**
+ * Refuses what is no whole number within the bounds, both included.
+ *
+ * @param name what the message calls it
+ * @throws FhirError `invalid`
+ */
+export function assertWholeNumber(
+  name: string,
+  value: unknown,
+  min = 0,
+  max = Number.MAX_SAFE_INTEGER,
+): asserts value is number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return;
+  const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+  throw new FhirError('invalid', `${name} must be a whole number ${bounds}, not ${String(value)}`);
+}
