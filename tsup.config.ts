@@ -9,6 +9,7 @@ export default defineConfig({
     postgres: 'src/postgres.ts',
     store: 'src/store.ts',
     telemetry: 'src/telemetry.ts',
+    client: 'src/client.ts',
     testing: 'src/testing.ts',
     types: 'src/types.ts',
   },

@@ -8,6 +8,8 @@ const BELOW_IMPORT = ['interactions', ...BELOW_INTERACTIONS];
 const BELOW_PROJECTS = ['import', ...BELOW_IMPORT];
 
 export const LAYERS = {
+  // Runs in browsers, so it imports nothing.
+  client: [],
   fhir: [],
   fhirpath: ['fhir'],
   search: ['fhir', 'fhirpath'],
@@ -21,7 +23,7 @@ export const LAYERS = {
   projects: BELOW_PROJECTS,
   repository: ['projects', ...BELOW_PROJECTS],
   // Knows no store, no project and no repository: what it carries out, it carries out through interactions.
-  graphql: BELOW_IMPORT,
+  graphql: ['client', ...BELOW_IMPORT],
   http: ['graphql', 'repository', 'projects', ...BELOW_PROJECTS],
   testing: ['store', 'search', 'fhir'],
 };

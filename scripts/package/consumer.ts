@@ -3,6 +3,7 @@ import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type Resource
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { createSubject, matches, R4 } from 'fhirgraph/store';
+import { dataIdFromObject, getDataID, keys, possibleTypes } from 'fhirgraph/client';
 import { createCounters, withTelemetry } from 'fhirgraph/telemetry';
 import { storeConformance } from 'fhirgraph/testing';
 import type { Patient } from 'fhirgraph/types';
@@ -10,6 +11,8 @@ import type { Patient } from 'fhirgraph/types';
 const stores: ResourceStore[] = [new MemoryStore(), new SqliteStore('clinic.db', { synchronous: 'normal' })];
 declare const pool: PostgresPool;
 stores.push(new PostgresStore(pool), new PostgresStore({ writer: pool, readers: pool }, { partitions: 8 }));
+const id: string | undefined = dataIdFromObject({ cache_key: 'Patient/1' }) ?? getDataID({});
+void [id, keys['Patient']?.({}), possibleTypes.Resource.length];
 stores.push(withTelemetry(new MemoryStore(), { meter: createCounters() }));
 const patient: Patient = { resourceType: 'Patient', id: 'ann' };
 

@@ -35,7 +35,7 @@ test("the output of Relay's compiler is answered, its own keys included", async 
     name: [{ text: 'Ann' }],
     ObservationList: [
       {
-        id: 'o1',
+        cache_key: 'Observation/o1',
         status: 'final',
         subject: { resource: { __typename: 'Patient', __isResource: 'Patient', id: 'ann', birthDate: '1970-05-17' } },
       },
@@ -51,7 +51,7 @@ test('so are its fragments on contained resources', async () => {
       {
         id: 'm',
         contained: [contained],
-        medicationReference: { resource: { __typename: 'Medication', id: 'med', code: { text: 'A' } } },
+        medicationReference: { resource: { __typename: 'Medication', code: { text: 'A' } } },
       },
     ],
   });

@@ -7,6 +7,7 @@ import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
 import { call } from './call.js';
+import { containedIn } from './contained.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
@@ -93,9 +94,8 @@ async function findAll(
       case 'local': {
         const result = local.get(keyOf(reference));
         if (result === undefined) return null;
-        return result.status === 'found'
-          ? itself(result.resource)
-          : absence(result, { type: reference.type, id: reference.id });
+        if (result.status !== 'found') return absence(result, { type: reference.type, id: reference.id });
+        return itself(reference.version === undefined ? result.resource : versionOf(result.resource, run));
       }
       case 'canonical':
         return itselfOr(canonical.get(canonicalKey(reference)), 'No resource with this canonical URL was found');
@@ -175,17 +175,18 @@ function inside(model: FhirModel, reference: ResolvableReference, container: Any
   return source === undefined || type === undefined ? undefined : { type, source, container };
 }
 
-function containedIn(container: AnyResource, id: string): JsonObject | undefined {
-  const contained = elementsOf(container)['contained'];
-  if (!Array.isArray(contained)) return undefined;
-  return contained.find((resource): resource is JsonObject => isJsonObject(resource) && resource['id'] === id);
-}
-
 function entryOf(container: AnyResource, fullUrl: string): JsonObject | undefined {
   const entries = container.resourceType === 'Bundle' ? elementsOf(container)['entry'] : undefined;
   if (!Array.isArray(entries)) return undefined;
   const entry = entries.find((one): one is JsonObject => isJsonObject(one) && one['fullUrl'] === fullUrl);
   return isJsonObject(entry?.['resource']) ? entry['resource'] : undefined;
+}
+
+/** A version as an object of its own: the store may give the same object for the current resource. */
+function versionOf(resource: AnyResource, run: Run): AnyResource {
+  const version = { ...resource };
+  run.versions.add(version);
+  return version;
 }
 
 function itself(resource: AnyResource): Found {

@@ -12,6 +12,7 @@ import type {
   Selection,
 } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
+import { cacheKeyOf } from './cache-key.js';
 import { compileItemFilter } from './item-filter.js';
 import { completeLeaf, wrongType } from './complete-leaf.js';
 import {
@@ -80,6 +81,10 @@ function compileField(field: PlannedField, type: string): Writer {
     case 'resource-type':
       return (_, out) => {
         out[key] = type;
+      };
+    case 'cache-key':
+      return (source, out, container, run) => {
+        out[key] = cacheKeyOf(source, container, run);
       };
     case 'absent':
       return (_, out) => {

@@ -84,6 +84,8 @@ export class Run implements StepMeter {
   readonly slices = new Map<Output, Map<string, readonly string[]>>();
   /** Resources that the host resolved from outside, with their URLs. */
   readonly foreign = new WeakMap<AnyResource, string>();
+  /** Versions that references named, which are resources apart from the current ones. */
+  readonly versions = new WeakSet<AnyResource>();
   readonly deadline: Deadline;
   storeCalls = 0;
   rows = 0;

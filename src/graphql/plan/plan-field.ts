@@ -44,6 +44,8 @@ export function planField(
   switch (field.kind) {
     case 'resource-type':
       return { kind: 'resource-type', ...base };
+    case 'cache-key':
+      return { kind: 'cache-key', ...base };
     case 'element':
       return planElement(field, base, sets, args, inner, planning);
     case 'choice':

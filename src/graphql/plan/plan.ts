@@ -50,6 +50,7 @@ export type PlannedField =
   | TypenameField
   | IntrospectionField
   | ResourceTypeField
+  | CacheKeyField
   | AbsentField
   | PrimitiveField
   | ObjectField
@@ -103,6 +104,11 @@ export interface IntrospectionField extends Keyed {
 
 export interface ResourceTypeField extends Keyed {
   readonly kind: 'resource-type';
+}
+
+/** `cache_key`, by which clients' caches tell resources apart. */
+export interface CacheKeyField extends Keyed {
+  readonly kind: 'cache-key';
 }
 
 /** Selected on `resource` for the sake of another type that the reference may lead to; null for this one. */

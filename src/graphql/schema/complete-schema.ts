@@ -158,6 +158,8 @@ class SchemaBuilder {
         return listIf(field.element.array, this.#object(field.element.type === 'canonical' ? CANONICAL : 'Element'));
       case 'resource-type':
         return GraphQLString;
+      case 'cache-key':
+        return GraphQLID;
       case 'resolve':
         return this.#resource;
       case 'read':
@@ -221,6 +223,8 @@ function fieldDescription(field: FieldDescriptor): string | undefined {
       return `Id and extensions of ${field.element.name}`;
     case 'resource-type':
       return 'The type of the resource';
+    case 'cache-key':
+      return 'Tells this resource apart from all others, contained ones included; null where it has no identity of its own';
     case 'resolve':
       return 'The resource that is referred to';
     case 'read':

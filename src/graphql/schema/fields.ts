@@ -1,3 +1,4 @@
+import { CACHE_KEY } from '../../client/cache-key.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
@@ -15,6 +16,7 @@ import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definit
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
  * | any type, in dialect `hl7` | `value` | choice: whichever of `valueQuantity`, `valueString` … is there |
  * | resources | `resourceType` | resource-type |
+ * | resources | `cache_key` | cache-key |
  * | Reference, Canonical (`_instantiatesCanonical`) | `resource` | resolve |
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
  * | XConnection | `count offset pagesize edges`, `first previous next last` | connection-part |
@@ -25,6 +27,7 @@ export type FieldDescriptor =
   | { readonly kind: 'sibling'; readonly name: string; readonly element: ElementDefinition }
   | { readonly kind: 'choice'; readonly name: string; readonly elements: readonly ElementDefinition[] }
   | { readonly kind: 'resource-type'; readonly name: 'resourceType' }
+  | { readonly kind: 'cache-key'; readonly name: typeof CACHE_KEY }
   | { readonly kind: 'resolve'; readonly name: 'resource' }
   | { readonly kind: 'read'; readonly name: string; readonly type: string }
   | { readonly kind: 'write'; readonly name: string; readonly type: string; readonly interaction: WriteInteraction }
@@ -114,7 +117,9 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
   const definition = model.typeDefinition(typeName);
   if (definition === undefined || definition.kind === 'primitive') return undefined;
   const fields: FieldDescriptor[] = [];
-  if (definition.kind === 'resource') fields.push({ kind: 'resource-type', name: 'resourceType' });
+  if (definition.kind === 'resource') {
+    fields.push({ kind: 'resource-type', name: 'resourceType' }, { kind: 'cache-key', name: CACHE_KEY });
+  }
   for (const element of definition.elements.values()) {
     fields.push({ kind: 'element', name: element.name, element });
     if (hasSibling(model, element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });

@@ -226,6 +226,8 @@ export class FhirSchema extends GraphQLSchema {
         return this.#createChoice([field]);
       case 'resource-type':
         return GraphQLString;
+      case 'cache-key':
+        return GraphQLID;
       case 'resolve':
         return targets === undefined ? this.#output(RESOURCE) : this.#createResource(targets);
       case 'read':

@@ -1,4 +1,5 @@
 import { graphql } from 'relay-runtime';
+
 graphql`
   query clinicChartQuery($id: ID!) {
     Patient(id: $id) {
@@ -19,6 +20,7 @@ graphql`
     }
   }
 `;
+
 graphql`
   fragment clinicSummary_resource on Resource {
     id
@@ -35,6 +37,7 @@ graphql`
     }
   }
 `;
+
 graphql`
   query clinicMedicationsQuery($patient: String) {
     MedicationRequestList(patient: [$patient], _count: 10) {
@@ -43,6 +46,7 @@ graphql`
         __typename
         ...clinicSummary_resource
         ... on Medication {
+          id
           code {
             text
           }
@@ -53,6 +57,24 @@ graphql`
           ... on Medication {
             code {
               text
+            }
+          }
+        }
+      }
+    }
+  }
+`;
+
+graphql`
+  query clinicDosesQuery($patient: String) {
+    MedicationRequestList(patient: [$patient], _count: 10) {
+      contained {
+        __typename
+        ... on Medication {
+          id
+          amount {
+            numerator {
+              value
             }
           }
         }
