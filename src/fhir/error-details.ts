@@ -60,6 +60,10 @@ export interface ErrorDetails {
     readonly project?: string;
     readonly client?: string;
   };
+  readonly aborted: {
+    /** The `deadline` of the store call ended it, not its signal. */
+    readonly deadline?: boolean;
+  };
   readonly corrupt: {
     /** The file of the database. */
     readonly path?: string;

@@ -1,9 +1,11 @@
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { executeFhirGraphql, systemCaller } from '../../src/index.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
+import type { CallOptions, SearchQuery } from '../../src/store/store.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
 import { chooseScan } from '../../src/stores/sqlite/choose-scan.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
@@ -100,5 +102,69 @@ describe('a page costs its rows', () => {
     const place = { values: [Date.UTC(2020, 6, 1)], id: 'o' };
     expect(looked(ALL, [by('date')], place)).toBeLessThan(200);
     expect(looked(FINAL, [by('date')], place)).toBeLessThan(300);
+  });
+});
+
+describe('a statement ends at the deadline of its call', () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+
+  beforeAll(async () => {
+    await storeOf(skewedResources(1_500, createRandom(2)), database);
+  });
+
+  /** From now on a millisecond passes whenever somebody looks at the clock. */
+  function slowClock(): () => number {
+    let now = performance.now();
+    let looks = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (looks++, ++now));
+    return () => looks;
+  }
+
+  afterEach(() => void vi.restoreAllMocks());
+
+  const BY_SUBJECT: readonly SortKey[] = [{ parameter: 'subject', descending: false }];
+  const OR_ABOVE: Criteria = {
+    kind: 'match',
+    parameter: 'date',
+    test: { kind: 'date', prefix: 'ne', low: 0, high: 1 },
+  };
+  const CALLS: readonly (readonly [string, Partial<SearchQuery>])[] = [
+    ['a sort that no index has', { sort: BY_SUBJECT, limit: 5 }],
+    [
+      'a count that tests each resource',
+      {
+        criteria: { kind: 'and', of: [OR_ABOVE, { kind: 'missing', parameter: 'date', missing: false }] },
+        limit: 0,
+        total: true,
+      },
+    ],
+    ['a list without end', {}],
+  ];
+
+  test.each(CALLS)('%s', async (_, query) => {
+    const ask = (options: CallOptions): Promise<unknown> =>
+      store.search({ project: PROJECT, type: 'Observation', criteria: { kind: 'all' }, ...query }, options);
+    await ask({});
+    const looks = slowClock();
+    const failure = expect.objectContaining({ code: 'aborted', details: { deadline: true } });
+    await expect(ask({ deadline: performance.now() + 3 })).rejects.toEqual(failure);
+    expect(looks()).toBeLessThan(12);
+  });
+
+  test('which is that of the request, in GraphQL, where the error is that of the limit', async () => {
+    slowClock();
+    const context = { store, caller: systemCaller(PROJECT), limits: { timeout: 6 } };
+    const { errors } = await executeFhirGraphql('{ ObservationList(_sort: "subject", _count: 5) { id } }', context);
+    expect(errors![0]!.extensions).toMatchObject({ code: 'too-costly', details: { limit: 'timeout', max: 6 } });
+    expect(errors![0]!.message).toBe(
+      'The query ran longer than 6 ms: narrow its searches (by patient, code or date) and page with _count',
+    );
+  });
+
+  test('and the next call has its own time', async () => {
+    const query = { project: PROJECT, type: 'Observation', criteria: { kind: 'all' }, limit: 1 } as const;
+    await expect(store.search(query, { deadline: 0 })).rejects.toMatchObject({ code: 'aborted' });
+    expect((await store.search(query)).matches.length).toBe(1);
   });
 });

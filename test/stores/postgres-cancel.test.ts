@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sql } from '../../src/stores/sql/sql.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import type { Connection, Row } from '../../src/stores/postgres/lent-connection.js';
+import { untilDeadline } from '../../src/stores/postgres/until-deadline.js';
 import { startWireServer, type WireServer } from '../support/wire-server.js';
 
 const SLOW = sql`SELECT slow`;
@@ -39,6 +40,27 @@ describe('a statement that its signal ends', () => {
     await Promise.all([connections.run(NEXT), connections.run(NEXT)]);
     expect(server.events.slice(-4).sort()).toEqual(['1: SELECT next', '2: SELECT next', 'cancel 1', 'cancel 2']);
     expect([pool.totalCount, pool.idleCount]).toEqual([2, 2]);
+  });
+
+  test('is cancelled at the deadline of its call, with or without a signal', async () => {
+    const connections = open(2);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+    try {
+      const deadline = performance.now() + 1_000;
+      const signals = [undefined, controller.signal];
+      const calls = signals.map((signal) =>
+        untilDeadline({ deadline, signal }, (options) => connections.run(SLOW, options?.signal)),
+      );
+      await server.saw('1: SELECT slow');
+      await server.saw('2: SELECT slow');
+      vi.advanceTimersByTime(1_001);
+      const failure = expect.objectContaining({ code: 'aborted', details: { deadline: true } });
+      for (const call of calls) await expect(call).rejects.toEqual(failure);
+      expect(server.events.slice(-2).sort()).toEqual(['cancel 1', 'cancel 2']);
+      await expect(untilDeadline({ deadline }, () => Promise.reject(new Error('too late')))).rejects.toEqual(failure);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('keeps its connection until the cancel request is carried out, so that it cannot hit the next statement', async () => {

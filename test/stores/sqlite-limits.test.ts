@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { checksum } from '../../src/stores/sqlite/checksum.js';
 import { Contents } from '../../src/stores/sqlite/contents.js';
+import { Guard } from '../../src/stores/sqlite/guard.js';
 import { MAX_STATEMENTS, Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
@@ -69,11 +70,11 @@ test('a version is shared frozen from the second look on, and never without a ca
     meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' },
   });
   database.prepare(INSERT_VERSION).run(1, text, sumOf(text));
-  const cached = new Contents(new Statements(database), 10_000);
+  const cached = new Contents(new Statements(database), 10_000, new Guard());
   const looks = [1, 2, 3, 4].map(() => cached.load([1])[0]!.resource);
   expect(looks.map((one) => Object.isFrozen(one))).toEqual([false, true, true, true]);
   expect(looks.map((one) => one === looks[1])).toEqual([false, true, true, true]);
-  const uncached = new Contents(new Statements(database), 0);
+  const uncached = new Contents(new Statements(database), 0, new Guard());
   const [first, second, third] = uncached.load([1, 1, 1]);
   expect(first).toEqual(second);
   expect(new Set([first!.resource, second!.resource, third!.resource]).size).toBe(3);
@@ -88,7 +89,7 @@ test('the cache keeps within its bytes', () => {
     JSON.stringify({ resourceType: 'Patient', id: `${id}`, meta, language: 'x'.repeat(900) });
   const insert = database.prepare(INSERT_VERSION);
   for (let key = 1; key <= 20; key++) insert.run(key, text(key), sumOf(text(key)));
-  const contents = new Contents(new Statements(database), 5_000);
+  const contents = new Contents(new Statements(database), 5_000, new Guard());
   const keys = Array.from({ length: 20 }, (_, index) => index + 1);
   for (let round = 0; round < 3; round++) {
     expect(contents.load(keys).map(({ resource }) => resource.id)).toEqual(keys.map(String));

@@ -3,7 +3,11 @@ import type { Run } from './run.js';
 /** Makes a store call under the limits. */
 export async function call<Result>(run: Run, work: () => Promise<Result>): Promise<Result> {
   run.spendCall();
-  const result = await work();
-  run.deadline.check();
-  return result;
+  try {
+    const result = await work();
+    run.deadline.check();
+    return result;
+  } catch (error) {
+    throw run.deadline.faultOf(error);
+  }
 }

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
+import type { CallOptions } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 
@@ -38,9 +39,10 @@ export class Deadline {
     host?.addEventListener('abort', this.#abort);
   }
 
-  /** For the store, so that it can stop too. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+  /** For the store, so that it can stop too. A clock of its own has no time that a store could tell. */
+  get options(): CallOptions {
+    const deadline = this.clock === SYSTEM_CLOCK ? this.#started + this.timeout : undefined;
+    return { signal: this.#controller.signal, deadline };
   }
 
   /**
@@ -78,7 +80,8 @@ export class Deadline {
       stopTimer();
       if (ended !== 'late' && 'result' in ended) return ended.result;
       const doubtful = ended === 'late' ? hasBegun() : isInDoubt(ended.failure);
-      throw doubtful && error instanceof FhirError ? inDoubt(error) : error;
+      const fault = this.faultOf(error);
+      throw doubtful && fault instanceof FhirError ? inDoubt(fault) : fault;
     }
   }
 
@@ -90,6 +93,11 @@ export class Deadline {
   check(): void {
     if (this.host?.aborted === true) throw aborted(this.host);
     if (this.clock.now() - this.#started > this.timeout) throw this.#tooLong();
+  }
+
+  /** What the failure of a store call is to the request: a store that stopped at the deadline says so in its own words. */
+  faultOf(error: unknown): unknown {
+    return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
   }
 
   close(): void {
@@ -106,7 +114,7 @@ export class Deadline {
     return new LimitError(
       'timeout',
       this.timeout,
-      `The query ran longer than ${this.timeout} ms; ask for less at once`,
+      `The query ran longer than ${this.timeout} ms: narrow its searches (by patient, code or date) and page with _count`,
     );
   }
 }

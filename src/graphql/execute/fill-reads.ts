@@ -36,7 +36,7 @@ async function readAll(
   const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
   if (ids.length === 0) return new Map();
   const keys = ids.map((id) => ({ type, id }));
-  const found = await call(run, () => store.read(keys, { signal: run.deadline.signal }));
+  const found = await call(run, () => store.read(keys, run.deadline.options));
   return new Map(ids.map((id, index) => [id, found[index]!]));
 }
 

@@ -133,7 +133,7 @@ async function readLocal(
   const asked = Array.from(keys.values(), ({ type, id, version }) =>
     version === undefined ? { type, id } : { type, id, version },
   );
-  const found = await call(run, () => run.options.store.read(asked, { signal: run.deadline.signal }));
+  const found = await call(run, () => run.options.store.read(asked, run.deadline.options));
   return new Map(Array.from(keys.keys(), (key, index) => [key, found[index]!]));
 }
 

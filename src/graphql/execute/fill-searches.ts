@@ -19,11 +19,11 @@ import type { Waiting } from './waiting.js';
  */
 export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchHole>[], run: Run): Promise<void> {
   const { store } = run.options;
-  const { signal } = run.deadline;
+  const { options } = run.deadline;
   const request = searchRequest(waiting[0]!.edge, run.options, run);
   const { query, reference } = request;
   if (reference === undefined) {
-    const page = await call(run, () => store.search(query, { signal }));
+    const page = await call(run, () => store.search(query, options));
     fillAll(waiting, () => ({ request, page, target: undefined }), run);
     return;
   }
@@ -33,7 +33,7 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   }
   const pages = new Map<string, SearchPage>();
   if (targets.size > 0) {
-    const found = await call(run, () => store.searchByReference(query, reference, [...targets.values()], { signal }));
+    const found = await call(run, () => store.searchByReference(query, reference, [...targets.values()], options));
     [...targets.keys()].forEach((name, index) => pages.set(name, found[index]!));
   }
   fillAll(

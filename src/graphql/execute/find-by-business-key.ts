@@ -85,7 +85,7 @@ async function searchEach(
   const pages = await Promise.all(
     types.map((type) =>
       call(run, () =>
-        store.search({ type, criteria: criteriaFor(type), limit: limits.listSize }, { signal: run.deadline.signal }),
+        store.search({ type, criteria: criteriaFor(type), limit: limits.listSize }, run.deadline.options),
       ),
     ),
   );

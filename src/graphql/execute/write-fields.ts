@@ -57,7 +57,7 @@ async function carryOut(
     }
   }
   onWrites?.(requests.map((request, index) => requestedTarget(request, fields[index]!)));
-  const session = { store: boundedStore(run), options: { signal: run.deadline.signal }, baseUrl };
+  const session = { store: boundedStore(run), options: run.deadline.options, baseUrl };
   try {
     const outcomes = await carryOutWrites(requests, session);
     run.written = outcomes.some(hasWritten);

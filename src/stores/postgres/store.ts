@@ -27,6 +27,8 @@ import { type PostgresVerification, reindex, verify } from './maintenance.js';
 import { history, read } from './reads.js';
 import { prepareSchema } from './schema.js';
 import { type Run, search, searchByReference } from './search.js';
+import { untilDeadline } from './until-deadline.js';
+import type { Committed } from '../sql/commit-results.js';
 
 /** Where a store writes, and where it reads what it has not just written itself. */
 export interface PostgresPools {
@@ -74,13 +76,13 @@ export class PostgresStore implements ResourceStore {
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#answer(options, async () => {
+    return this.#answer(options, async (bounded) => {
       const results: ReadResult[] = [];
       await Promise.all(
         [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
           const answers = await read(
             ofProject.map(([, key]) => key),
-            this.#runOn(project, options),
+            this.#runOn(project, bounded),
           );
           ofProject.forEach(([index], position) => (results[index] = answers[position]!));
         }),
@@ -90,7 +92,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#answer(options, () => search(this.model, query, this.#runOn(query.project, options)));
+    return this.#answer(options, (bounded) => search(this.model, query, this.#runOn(query.project, bounded)));
   }
 
   async searchByReference(
@@ -99,13 +101,14 @@ export class PostgresStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    return this.#answer(options, () =>
-      searchByReference(this.model, query, parameter, targets, this.#runOn(query.project, options)),
+    return this.#answer(options, (bounded) =>
+      searchByReference(this.model, query, parameter, targets, this.#runOn(query.project, bounded)),
     );
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
-    const { results, changes } = await this.#perform(options, () => this.#commits.commit(writes, options?.signal));
+    const commit: Work<Committed> = (bounded) => this.#commits.commit(writes, bounded?.signal);
+    const { results, changes } = await untilDeadline(options, (bounded) => this.#perform(bounded, commit));
     for (const { key } of changes) this.#written?.set(key.project, true);
     this.#feed.publish(changes);
     return results;
@@ -116,7 +119,7 @@ export class PostgresStore implements ResourceStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return this.#answer(options, () => history(key, page, this.#runOn(key.project, options)));
+    return this.#answer(options, (bounded) => history(key, page, this.#runOn(key.project, bounded)));
   }
 
   /** Tells of the commits of this store; those of other processes are not heard. */
@@ -126,7 +129,7 @@ export class PostgresStore implements ResourceStore {
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
-    return this.#answer(options, () => explainCall(this.model, call, this.#runOn(project, options)));
+    return this.#answer(options, (bounded) => explainCall(this.model, call, this.#runOn(project, bounded)));
   }
 
   /**
@@ -139,7 +142,9 @@ export class PostgresStore implements ResourceStore {
    * @returns how many.
    */
   async reindex(options?: CallOptions): Promise<number> {
-    return this.#perform(options, () => reindex(this.model, this.#writer, this.#config.attempts, options?.signal));
+    return this.#perform(options, (bounded) =>
+      reindex(this.model, this.#writer, this.#config.attempts, bounded?.signal),
+    );
   }
 
   /**
@@ -147,7 +152,7 @@ export class PostgresStore implements ResourceStore {
    * meanwhile.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
-    return this.#answer(options, () => verify(this.model, this.#writer, options?.signal));
+    return this.#answer(options, (bounded) => verify(this.model, this.#writer, bounded?.signal));
   }
 
   async close(): Promise<void> {
@@ -164,18 +169,18 @@ export class PostgresStore implements ResourceStore {
   }
 
   /** A call that only reads: its signal ends it at once, and what it waited for is cleared away behind. */
-  #answer<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
-    return untilAborted(this.#perform(options, work), options?.signal);
+  #answer<Result>(options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
+    return untilDeadline(options, (bounded) => untilAborted(this.#perform(bounded, work), bounded?.signal));
   }
 
   /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
-  async #perform<Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> {
+  async #perform<Result>(options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
     if (this.#closed) throw storeClosed();
     assertNotAborted(options);
     try {
       // Others wait for the same preparation, so it goes on.
       await untilAborted(this.#prepare(), options?.signal);
-      return await work();
+      return await work(options);
     } catch (error) {
       throw storeError(error);
     }
@@ -190,6 +195,9 @@ export class PostgresStore implements ResourceStore {
     return this.#prepared;
   }
 }
+
+/** What a call does, under its signal. */
+type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;
 
 /** What the promise comes to, or `aborted` when the signal fires before. */
 async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {

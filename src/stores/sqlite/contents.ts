@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { type StoredResource } from '../../store/store.js';
+import type { Guard } from './guard.js';
 import { type KeptText, parseKept, textLost } from './kept-text.js';
 import { type Statements } from './statements.js';
 
@@ -14,12 +15,14 @@ import { type Statements } from './statements.js';
  */
 export class Contents {
   readonly #statements: Statements;
+  readonly #guard: Guard;
   readonly #shared: LRUCache<number, StoredResource> | undefined;
   readonly #seen = new RecentKeys();
 
   /** @param cacheBytes how much JSON text may be behind the objects that are kept; 0: none are. */
-  constructor(statements: Statements, cacheBytes: number) {
+  constructor(statements: Statements, cacheBytes: number, guard: Guard) {
     this.#statements = statements;
+    this.#guard = guard;
     this.#shared = cacheBytes > 0 ? new LRUCache({ maxSize: cacheBytes }) : undefined;
   }
 
@@ -50,6 +53,7 @@ export class Contents {
 
   #parse(key: number, kept: KeptText | undefined): StoredResource {
     if (kept === undefined) throw textLost();
+    this.#guard.check();
     const stored = parseKept(kept);
     if (this.#shared !== undefined && this.#seen.saw(key)) {
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });

@@ -91,9 +91,9 @@ export class SqliteStore implements ResourceStore {
     }
     this.#statements = new Statements(this.#database);
     const dictionaries = createDictionaries(this.#database, this.#statements);
-    this.#contents = new Contents(this.#statements, config.cacheBytes);
-    this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
     this.#guard = guardOf(this.#database);
+    this.#contents = new Contents(this.#statements, config.cacheBytes, this.#guard);
+    this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
     this.#searches = new Searches(config.model, this.#statements, dictionaries, this.#guard);
     this.#status = new IndexStatus(this.#statements, this.model);
     this.#commits = new Commits(
