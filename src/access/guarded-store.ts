@@ -7,6 +7,7 @@ import {
   type SearchPage,
   type SearchQuery,
 } from '../store/store.js';
+import { withBaseUrl } from '../store/with-base-url.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
 import type { GuardedKey, GuardedQuery, GuardedStore } from './contract.js';
@@ -22,10 +23,12 @@ import { maskFound } from './evaluate/granting-rules.js';
 /**
  * Puts a caller's rights between the engine and a store.
  *
+ * @param baseUrl the service's own base: absolute references below it count as local, for rights too
  * @throws FhirError `unauthenticated` - there is no caller
  */
-export function guardStore(store: ResourceStore, caller: Caller): GuardedStore {
+export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string): GuardedStore {
   assertCaller(caller);
+  const store = withBaseUrl(whole, baseUrl);
   const guard = new Guard(store, caller);
   return {
     caller,

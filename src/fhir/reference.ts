@@ -45,6 +45,13 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
   return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
 }
 
+/** An absolute reference without the version that it may name: the resource is the same. */
+export function withoutVersion(url: string): string {
+  return VERSIONED.exec(url)?.[1] ?? url;
+}
+
+const VERSIONED = /^(.*\/[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64})\/_history\/[A-Za-z0-9\-.]{1,64}$/;
+
 /** The `Type/id` text of a local resource. */
 export function referenceTo(type: string, id: string): string {
   return `${type}/${id}`;

@@ -99,7 +99,7 @@ async function answer(
     observer,
   );
   if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
-  const store = guardStore(context.store, context.caller);
+  const store = guardStore(context.store, context.caller, context.baseUrl);
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const runOptions = runOptionsOf(request, context, watched, selections, (targets) => {
     facts.written = targets;

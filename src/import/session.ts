@@ -11,7 +11,7 @@ export interface ImportSession extends GuardedSession {
 /** @throws FhirError `unauthenticated` - the context has no caller */
 export function openSession(context: ImportContext): ImportSession {
   return {
-    store: guardStore(context.store, context.caller),
+    store: guardStore(context.store, context.caller, context.baseUrl),
     options: { signal: context.signal },
     baseUrl: context.baseUrl,
     assignIds: context.ids === 'assigned',

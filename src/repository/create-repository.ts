@@ -25,7 +25,7 @@ import { auditedParameters } from './search-query.js';
 export function createRepository(context: RepositoryContext): Repository {
   const { store, caller, signal } = context;
   const session: RepositorySession = {
-    store: guardStore(store, caller),
+    store: guardStore(store, caller, context.baseUrl),
     options: { signal },
     baseUrl: context.baseUrl?.replace(/\/$/, ''),
   };

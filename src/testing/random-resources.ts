@@ -22,6 +22,9 @@ export function randomResources(random: () => number): readonly AnyResource[] {
       'Patient/gone',
       'Group/p1',
       'http://elsewhere/Patient/p1',
+      'https://own.base/fhir/Patient/p1',
+      'https://own.base/fhir/Patient/p2/_history/3',
+      'https://own.base/fhir/Patient/gone',
     ),
   });
   const concept = (): object => ({
@@ -53,7 +56,14 @@ export function randomResources(random: () => number): readonly AnyResource[] {
     ...maybe('end', pick('2020-02-29', '2021', '2035-01')),
   });
   const organizationRef = (): object => ({
-    reference: pick('Organization/o1', 'Organization/o2', 'Organization/none', '#o', '#nothing'),
+    reference: pick(
+      'Organization/o1',
+      'Organization/o2',
+      'Organization/none',
+      '#o',
+      '#nothing',
+      'https://own.base/fhir/Organization/o1',
+    ),
   });
   const patient = (): object => ({
     ...maybe('name', [

@@ -44,7 +44,13 @@ function stateOf(who: MemberCaller, ...stored: readonly AnyResource[]): CommitSt
     const row = { versionId: '1', lastUpdated: '2024-01-01T00:00:00Z', resource };
     return [`${resource.resourceType}/${resource.id!}`, { row, rules: new Set(who.rules.rulesFor(resource.resourceType)) }] as const; // prettier-ignore
   });
-  const loaded = { deleted: new Set<string>(), granted: new Map(granted), memberUsers: undefined, now: NOW };
+  const loaded = {
+    deleted: new Set<string>(),
+    granted: new Map(granted),
+    memberUsers: undefined,
+    baseUrl: undefined,
+    now: NOW,
+  };
   return { caller: who, strictness: () => false, stored: loaded, written: WrittenResources.none(R4, NOW) };
 }
 

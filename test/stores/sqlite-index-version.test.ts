@@ -18,7 +18,7 @@ const FINGERPRINTS: { readonly [version: number]: string } = {
   1: '6b137d0ab952081ed9abbcdd0d1f16879d31912b32f28f63e301fbefcc212835',
   2: '5cf7225ea4f377babd93eb92d77e78ae4009de4bf49ef7681f51ae974af64fe9',
   3: 'f6636083c039dcac21768da6b234ab5afb3d849dea91450df579642bced916b0',
-  4: '0d9e823a8539ae87ca12ced0929e3d8f0c01f17d25532f8a9c6c5abc0a7d6906',
+  4: 'cbc81cf8313be37792c751fb35473368eebd45837f9bf3ccf390539f2055d859',
 };
 
 test('what is extracted from resources is what INDEX_VERSION stands for', async () => {

@@ -3,6 +3,7 @@ import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/eva
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
 import { insideSubjects } from '../../search/evaluate/inside-subject.js';
+import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { Deciding } from './deciding.js';
@@ -16,6 +17,8 @@ export interface ChainScope {
   readonly overlay: Overlay;
   /** The time that a resource without `meta.lastUpdated` counts as written at, in milliseconds since 1970. */
   readonly now: number;
+  /** The service's own base, below which absolute references count as local. */
+  readonly baseUrl?: string | undefined;
 }
 
 /**
@@ -23,7 +26,10 @@ export interface ChainScope {
  * writes.
  */
 export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
-  const subject = createSubject(scope.model, resource, resource.meta?.lastUpdated ?? scope.now);
+  const subject = localized(
+    createSubject(scope.model, resource, resource.meta?.lastUpdated ?? scope.now),
+    scope.baseUrl,
+  );
   return isLocal(criteria) ? matches(criteria, subject, EMPTY_WORLD) : yield* holds(criteria, subject, scope);
 }
 
@@ -43,7 +49,8 @@ function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): 
     case 'has': {
       // Nothing points to a resource inside another.
       if (subject.container !== undefined) return false;
-      for (const source of overlay.subjects(criteria.type)) {
+      for (const written of overlay.subjects(criteria.type)) {
+        const source = localized(written, scope.baseUrl);
         if (pointsTo(source, criteria.parameter, subject) && (yield* holds(criteria.of, source, scope))) return true;
       }
       const replaced: Criteria = { kind: 'id', ids: overlay.replaced(criteria.type) };
@@ -78,7 +85,7 @@ function* holdsOutside(
     if (value.kind !== 'reference' || !('id' in value) || value.type !== type) continue;
     const written = scope.overlay.find(value.type, value.id);
     if (written === undefined) stored.push(value.id);
-    else if (written !== null && (yield* holds(of, written, scope))) return true;
+    else if (written !== null && (yield* holds(of, localized(written, scope.baseUrl), scope))) return true;
   }
   if (stored.length === 0) return false;
   return yield { project: scope.project, type, criteria: and([{ kind: 'id', ids: stored }, of]) };

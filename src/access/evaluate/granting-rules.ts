@@ -1,8 +1,10 @@
 import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import { and, or } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
+import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { CallOptions, ResourceStore, StoredResource } from '../../store/store.js';
+import { baseUrlOf } from '../../store/with-base-url.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { isUnrestricted } from '../decide.js';
 import { isLocal } from './evaluate-criteria.js';
@@ -46,7 +48,10 @@ export async function grantsOf<Row extends StoredResource>(
       if (!isLocal(rule.criteria)) return false;
       let subject = subjects.get(row);
       if (subject === undefined)
-        subjects.set(row, (subject = createSubject(store.model, row.resource, row.lastUpdated)));
+        subjects.set(
+          row,
+          (subject = localized(createSubject(store.model, row.resource, row.lastUpdated), baseUrlOf(store))),
+        );
       return matches(rule.criteria, subject, EMPTY_WORLD);
     };
     return { row, rules: rules.filter(grants) };

@@ -12,6 +12,7 @@ import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
 import { answeredBy } from '../evaluate/deciding.js';
+import { baseUrlOf } from '../../store/with-base-url.js';
 import { evaluateCriteria } from '../evaluate/evaluate-criteria.js';
 import type { GuardedKey } from '../contract.js';
 import { homeOf } from '../home-of.js';
@@ -184,6 +185,7 @@ async function grantsOfVersion(
     project: homeOf(resource.resourceType, caller),
     overlay: NO_OVERLAY,
     now: Date.now(),
+    baseUrl: baseUrlOf(store),
   };
   const granting: AccessRule[] = [];
   for (const rule of grants) {

@@ -28,6 +28,8 @@ export interface StoredState {
   readonly memberUsers: Criteria | undefined;
   /** When it was loaded, in milliseconds since 1970. */
   readonly now: number;
+  /** The service's own base; undefined where it has none. */
+  readonly baseUrl: string | undefined;
 }
 
 /** A resource as a write finds it. */

@@ -52,7 +52,13 @@ export function* grants(state: CommitState, rule: AccessRule, resource: AnyResou
   const criteria = settledCriteria(state, rule.criteria);
   // A chain may lead back to the resource itself, which then counts as it is decided on and not as it is stored.
   const overlay = isLocal(criteria) ? written : overlaidWith(caller.rules.model, written, resource, stored.now);
-  const scope = { model: caller.rules.model, project: homeOf(resource.resourceType, caller), overlay, now: stored.now };
+  const scope = {
+    model: caller.rules.model,
+    project: homeOf(resource.resourceType, caller),
+    overlay,
+    now: stored.now,
+    baseUrl: stored.baseUrl,
+  };
   return yield* evaluateCriteria(criteria, resource, scope);
 }
 

@@ -1,3 +1,4 @@
+import { baseUrlOf } from '../../store/with-base-url.js';
 import { referenceTo } from '../../fhir/reference.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
@@ -26,7 +27,7 @@ export async function loadStored(
     ? await loadMemberUsers(store, caller, options)
     : undefined;
   const granted = await grantedBefore({ store, caller }, keys, found, memberUsers, options);
-  return { deleted, granted, memberUsers, now: Date.now() };
+  return { deleted, granted, memberUsers, now: Date.now(), baseUrl: baseUrlOf(store) };
 }
 
 function needsMemberUsers({ rules }: MemberCaller, type: string): boolean {

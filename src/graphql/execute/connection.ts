@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
+import { localized } from '../../search/evaluate/localized.js';
 import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import type { ConnectionEdgeField, ConnectionShape, CursorPart } from '../plan/plan.js';
@@ -154,7 +155,8 @@ function plus(offset: number | null, more: number): number | null {
  * Where a match stands, as far as its caller can see: under a sort by what is hidden it has no value, and the guard leaves
  * out that sort together with its value.
  */
-function positionAt(model: FhirModel, { resource }: StoredResource, { query }: SearchRequest): SearchPosition {
-  const { values, id } = positionOf(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), query.sort);
+function positionAt(model: FhirModel, { resource }: StoredResource, { query, baseUrl }: SearchRequest): SearchPosition {
+  const subject = localized(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), baseUrl);
+  const { values, id } = positionOf(subject, query.sort);
   return { values: values.map((value) => (Number.isNaN(value) ? null : value)), id };
 }

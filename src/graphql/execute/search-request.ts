@@ -24,6 +24,8 @@ export interface SearchRequest {
   readonly reference: string | undefined;
   /** What the cursor of a reverse connection points to; undefined without such a cursor. */
   readonly target: ReferenceTarget | undefined;
+  /** The service's own base, without a slash at its end. */
+  readonly baseUrl: string | undefined;
   /** `_count`, as asked. */
   readonly count: number | undefined;
   /** Matches before the page; null where a cursor does not know. */
@@ -69,6 +71,7 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
     },
     reference,
     target: cursor?.target,
+    baseUrl: options.baseUrl?.replace(/\/$/, ''),
     count,
     offset,
     keep:

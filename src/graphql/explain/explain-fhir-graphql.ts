@@ -55,7 +55,12 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
   const { document, operation, variables, limits, focus } = request;
   if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
   const { plan, selections } = makePlan(document, operation, variables, limits);
-  const options = runOptionsOf(request, context, guardStore(context.store, context.caller), selections);
+  const options = runOptionsOf(
+    request,
+    context,
+    guardStore(context.store, context.caller, context.baseUrl),
+    selections,
+  );
   const explaining: Explaining = { store: context.store, options };
   const calls: ExplainedCall[] = [];
   let level: readonly PlacedEdge[] =

@@ -5,6 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
+import { localized } from '../../search/evaluate/localized.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
 import { findMatches, parseCondition } from '../../interactions/condition.js';
 import type { EntryFaults } from '../entries/entry-faults.js';
@@ -34,7 +35,7 @@ export async function resolveConditionalReferences(
   }
   if (texts.size === 0) return identified;
 
-  const future = new BundleWorld(session.store.model, identified);
+  const future = new BundleWorld(session.store.model, identified, session.baseUrl?.replace(/\/$/, ''));
   const answers = new Map<string, Promise<string>>();
   const resolved: Identified[] = [];
   for (const one of identified) {
@@ -100,6 +101,7 @@ class BundleWorld implements SearchWorld {
   constructor(
     private readonly model: FhirModel,
     identified: readonly Identified[],
+    private readonly baseUrl: string | undefined,
   ) {
     const touched = new Set<string>();
     for (const one of identified) {
@@ -117,7 +119,7 @@ class BundleWorld implements SearchWorld {
     const key = keyText({ type, id });
     const resource = this.#puts.get(key);
     if (resource === undefined) return undefined;
-    const subject = this.#subjects.get(key) ?? createSubject(this.model, resource, Date.now());
+    const subject = this.#subjects.get(key) ?? localized(createSubject(this.model, resource, Date.now()), this.baseUrl);
     this.#subjects.set(key, subject);
     return subject;
   }

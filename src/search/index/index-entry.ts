@@ -94,7 +94,7 @@ export interface LocalReferenceValue {
   readonly id: string;
 }
 
-/** Anything absolute (foreign, urn:) and canonicals, as written, version included. */
+/** Anything absolute (foreign, urn:), without the version of `…/Type/id/_history/1`; canonicals as written. */
 export interface UrlReferenceValue {
   readonly kind: 'reference';
   readonly url: string;

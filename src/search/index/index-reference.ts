@@ -1,4 +1,4 @@
-import { parseReference } from '../../fhir/reference.js';
+import { parseReference, withoutVersion } from '../../fhir/reference.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { identifierToken } from './index-token.js';
@@ -49,7 +49,7 @@ function indexLiteral(text: string, writer: IndexWriter): boolean {
   if (inside !== undefined) writer.link(inside);
   const parsed = parseReference(text);
   if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
-  else if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: parsed.url });
+  else if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
   else if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
   else return false;
   return true;

@@ -6,7 +6,7 @@ import { ALL, NONE, and, not, or, type Criteria, type ReferenceTest, type ValueT
 import { countEscaped, splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';
 import { foldToken } from '../index/index-token.js';
-import { valueTraits } from '../index/value-traits.js';
+import { type ValueTraits, valueTraits } from '../index/value-traits.js';
 import { requireModifier, type Modifier } from './modifiers.js';
 import { walkName } from './parameter-name.js';
 import {
@@ -135,7 +135,11 @@ function criteriaOf(
       );
     case 'type': {
       const targets = targetTypes(context.model, type, parameter, modifierText);
-      return each((value) => ({ kind: 'match', parameter: code, test: typedReference(code, targets, value, context) }));
+      return each((value) => ({
+        kind: 'match',
+        parameter: code,
+        test: typedReference({ code, ...traits }, targets, value, context),
+      }));
     }
     default:
       return each((value) => ({ kind: 'match', parameter: code, test: modifiedTest(code, modifier, unescape(value)) }));
@@ -208,8 +212,14 @@ function mimeTypeTest(code: string, value: string, context: ParseContext): Value
   return test.code === undefined ? test : { ...test, below: true };
 }
 
-function typedReference(code: string, targets: readonly string[], value: string, context: ParseContext): ReferenceTest {
-  const test = parseReferenceValue({ code }, targets, unescape(value), context);
+function typedReference(
+  parameter: Pick<SearchParameterDefinition, 'code'> & ValueTraits,
+  targets: readonly string[],
+  value: string,
+  context: ParseContext,
+): ReferenceTest {
+  const { code } = parameter;
+  const test = parseReferenceValue(parameter, targets, unescape(value), context);
   const named = test.types?.find((type) => !targets.includes(type));
   if (named === undefined) return test;
   throw new FhirError('invalid', `A value of "${code}:${targets.join()}" names a resource of type ${named}`);

@@ -1,9 +1,10 @@
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseReference } from '../../fhir/reference.js';
+import { parseReference, withoutVersion } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ReferenceTest } from '../criteria/criteria.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import type { ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 
@@ -14,7 +15,7 @@ import { orList, quote } from '../../fhir/messages/quote.js';
  * |---|---|
  * | `123` | that id in any type the parameter can point to |
  * | `Patient/123`, `Patient/123/_history/2`, the same below the own base | that resource, whatever version is named |
- * | `http://…`, `http://…\|1.0`, `urn:…` | that URL; a canonical without version matches every version |
+ * | `http://…`, `http://…\|1.0`, `urn:…` | that URL; a canonical without version matches every version, another URL whatever version its end names |
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  *
@@ -22,7 +23,7 @@ import { orList, quote } from '../../fhir/messages/quote.js';
  * @throws FhirError `invalid` - the text is none of these.
  */
 export function parseReferenceValue(
-  parameter: Pick<SearchParameterDefinition, 'code'>,
+  parameter: Pick<SearchParameterDefinition, 'code'> & Partial<Pick<ValueTraits, 'canonicals'>>,
   targets: readonly string[] | undefined,
   text: string,
   context: ParseContext,
@@ -30,7 +31,8 @@ export function parseReferenceValue(
   if (isResourceId(text)) {
     return targets === undefined ? { kind: 'reference', id: text } : { kind: 'reference', types: targets, id: text };
   }
-  const reference = parseReference(text, context.baseUrl);
+  // A canonical is compared as it is written, wherever it lies.
+  const reference = parseReference(text, parameter.canonicals === true ? undefined : context.baseUrl);
   switch (reference?.kind) {
     case 'local':
       if (!context.model.isResourceType(reference.type)) {
@@ -41,7 +43,7 @@ export function parseReferenceValue(
       }
       return { kind: 'reference', types: [reference.type], id: reference.id };
     case 'foreign':
-      return { kind: 'reference', url: reference.url };
+      return { kind: 'reference', url: withoutVersion(reference.url) };
     case 'urn':
       return { kind: 'reference', url: reference.urn };
     default: {

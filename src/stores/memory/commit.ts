@@ -9,6 +9,7 @@ import { jsonText } from '../../store/json-text.js';
 import type { Change, DeleteWrite, Expectation, PutWrite, ResourceKey, Write, WriteResult } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
+import { LocalWorld } from './local-world.js';
 import { searchSubjects } from './search.js';
 
 /** What a commit did. */
@@ -56,7 +57,8 @@ class Commit {
       case 'delete':
         return this.#delete(write, index);
       case 'unmatched': {
-        const [match] = searchSubjects(this.#dataOf(write.query.project), write.query);
+        const { query } = write;
+        const [match] = searchSubjects(new LocalWorld(this.#dataOf(query.project), query.baseUrl), query);
         if (match !== undefined) throw unmatchedFound(index, referenceTo(match.type, match.id));
         return { kind: 'unmatched' };
       }

@@ -65,6 +65,11 @@ export class ProjectData implements SearchWorld {
     return referring?.get(linkName(type, parameter)) ?? [];
   }
 
+  /** The resources of a type whose reference parameter has the absolute URL. */
+  referencingUrl(type: string, parameter: string, url: string): Iterable<SearchSubject> {
+    return this.#referring.get(url)?.get(linkName(type, parameter)) ?? [];
+  }
+
   uniqueHolder(text: string): Holding | undefined {
     return this.#uniqueHolders.get(text);
   }
@@ -97,8 +102,9 @@ function* links(subject: SearchSubject): Iterable<readonly [target: string, link
     // What resources inside refer to is reached by chains alone.
     if (parameter.startsWith('#')) continue;
     for (const { value } of entries) {
-      if (value.kind !== 'reference' || !('id' in value)) continue;
-      yield [referenceTo(value.type, value.id), linkName(subject.type, parameter)];
+      if (value.kind !== 'reference') continue;
+      const target = 'url' in value ? value.url : referenceTo(value.type, value.id);
+      yield [target, linkName(subject.type, parameter)];
     }
   }
 }

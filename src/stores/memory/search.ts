@@ -3,10 +3,10 @@ import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
-import type { ProjectData } from './project-data.js';
+import type { LocalWorld } from './local-world.js';
 
 /** All matches in order, whatever the page. */
-export function searchSubjects(data: ProjectData, query: SearchQuery): readonly SearchSubject[] {
+export function searchSubjects(data: LocalWorld, query: SearchQuery): readonly SearchSubject[] {
   const { type, criteria, sort } = query;
   const few = candidates(data, type, criteria);
   if (few !== undefined) return select(few, data, criteria).sort(compareSubjects(sort));
@@ -17,7 +17,7 @@ export function searchSubjects(data: ProjectData, query: SearchQuery): readonly 
 
 /** All matches that point to the target with the parameter, in order. */
 export function searchReferring(
-  data: ProjectData,
+  data: LocalWorld,
   { type, criteria, sort }: SearchQuery,
   parameter: string,
   target: ReferenceTarget,
@@ -25,14 +25,14 @@ export function searchReferring(
   return select(data.referencing(type, parameter, target), data, criteria).sort(compareSubjects(sort));
 }
 
-function select(from: Iterable<SearchSubject>, data: ProjectData, criteria: Criteria): SearchSubject[] {
+function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Criteria): SearchSubject[] {
   const found: SearchSubject[] = [];
   for (const subject of from) if (matches(criteria, subject, data)) found.push(subject);
   return found;
 }
 
 /** Resources that may match: those a conjunct names by id or by what they refer to; undefined: any of the type. */
-function candidates(data: ProjectData, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
+function candidates(data: LocalWorld, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
   for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
     if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);
     if (one.kind !== 'match' || one.test.kind !== 'reference' || one.test.negated) continue;

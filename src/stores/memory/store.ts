@@ -21,6 +21,7 @@ import { cutPage } from '../cut-page.js';
 import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, ProjectData } from './project-data.js';
+import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
 
 /**
@@ -51,7 +52,7 @@ export class MemoryStore implements ResourceStore {
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
-    return toPage(this.model, data, searchSubjects(data, query), query);
+    return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query), query);
   }
 
   async searchByReference(
@@ -62,7 +63,8 @@ export class MemoryStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
-    return targets.map((target) => toPage(this.model, data, searchReferring(data, query, parameter, target), query));
+    const world = new LocalWorld(data, query.baseUrl);
+    return targets.map((target) => toPage(this.model, data, searchReferring(world, query, parameter, target), query));
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {

@@ -32,7 +32,11 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },
 
   isOneOf,
-  indexed: { isOneOf: isOneOfLong, startsWith },
+  indexed: {
+    isOneOf: isOneOfLong,
+    startsWith,
+    equals: (column, value) => sql`left(${column}, 256) = ${value}`,
+  },
   endsWith: (column, suffix) => (suffix === '' ? TRUE : sql`right(${column}, ${[...suffix].length}) = ${suffix}`),
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   beginsWith: (text, part) => sql`starts_with(${text}, ${part})`,

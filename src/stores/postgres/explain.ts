@@ -1,7 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import { type Sql, sql } from '../sql/sql.js';
-import { resourceKey } from './keys.js';
 import { currentStatement } from './reads.js';
 import { byReferenceStatement, type Run, searchStatements } from './search.js';
 import { toStatement } from './statements.js';
@@ -30,8 +29,7 @@ function statementsOf(model: FhirModel, call: StoreCall): readonly Sql[] {
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
-      const keys = targets.map(({ type, id }) => resourceKey(query.project, type, id));
-      const statement = byReferenceStatement(model, query, parameter, keys);
+      const statement = byReferenceStatement(model, query, parameter, targets);
       return statement === undefined ? [] : [statement];
     }
   }

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
 import { rowCondition } from '../sql/conditions.js';
@@ -11,6 +12,8 @@ import { arrayText } from './array.js';
 import { postgresDialect } from './dialect.js';
 import { resourceKey } from './keys.js';
 import type { Row } from './lent-connection.js';
+
+const X = sql`x`;
 
 /** Runs statements, as many side by side as are given at once. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
@@ -40,9 +43,10 @@ export async function searchByReference(
   targets: readonly ReferenceTarget[],
   run: Run,
 ): Promise<readonly SearchPage[]> {
-  const keys = targets.map(({ type, id }) => resourceKey(query.project, type, id));
-  const wanted = [...new Set(keys)];
-  const statement = byReferenceStatement(model, query, parameter, wanted);
+  const keys = targets.map(({ type, id }) => referenceTo(type, id));
+  const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
+  const wanted = [...byName.keys()];
+  const statement = byReferenceStatement(model, query, parameter, [...byName.values()]);
   const rows = wanted.length === 0 || statement === undefined ? [] : await run(statement);
   const texts = new Map<string, { readonly contents: string[]; total: number }>();
   for (const [position, content, total] of rows) {
@@ -82,18 +86,30 @@ export function byReferenceStatement(
   model: FhirModel,
   query: SearchQuery,
   parameter: string,
-  targets: readonly string[],
+  targets: readonly ReferenceTarget[],
 ): Sql | undefined {
   const { offset, limit } = pageOf(query);
   const scope = scopeOf(model, query);
   const key = parameterKey(scope, parameter);
   const condition = rowCondition(query.criteria, scope);
   if (key === undefined || condition === FALSE) return undefined;
-  const referring = sql`FROM reference x JOIN resource r0 ON r0.key = x.resource
-    WHERE ${ofParameter(sql`x`, key, scope)} AND x.target = j.target AND x.grp = 0
-      AND ${allOf([isFound(scope), condition])}`;
+  const { project, baseUrl } = query;
+  const found = allOf([isFound(scope), condition]);
+  const byReference = sql`${ofParameter(X, key, scope)} AND x.target = j.target AND x.grp = 0`;
+  const referring =
+    baseUrl === undefined
+      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${byReference} AND ${found}`
+      : sql`FROM resource r0 WHERE r0.key IN (SELECT x.resource FROM reference x WHERE ${byReference}
+          UNION ALL SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
+            AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)})
+          AND ${found}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
-  const from = sql`unnest(${arrayText(targets)}::uuid[]) WITH ORDINALITY AS j(target, position)`;
+  const resources = arrayText(targets.map(({ type, id }) => resourceKey(project, type, id)));
+  const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
+  const from =
+    baseUrl === undefined
+      ? sql`unnest(${resources}::uuid[]) WITH ORDINALITY AS j(target, position)`
+      : sql`unnest(${resources}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
   const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
   if (query.total !== true || !isPart) {
     return sql`SELECT j.position, p.content, NULL FROM ${from} CROSS JOIN LATERAL (${page}) AS p
@@ -104,8 +120,8 @@ export function byReferenceStatement(
     ORDER BY j.position, p.place`;
 }
 
-function scopeOf(model: FhirModel, { project, type }: SearchQuery): RowScope {
-  return rowScope({ project, dialect: postgresDialect(model) }, type);
+function scopeOf(model: FhirModel, { project, type, baseUrl }: SearchQuery): RowScope {
+  return rowScope({ project, dialect: postgresDialect(model), baseUrl }, type);
 }
 
 function whereOf({ criteria }: SearchQuery, scope: RowScope): Sql {

@@ -8,6 +8,7 @@ import type {
 import { linkParameter } from '../../search/index/inside.js';
 import { compositeCondition } from './composite-sql.js';
 import { tablesOf } from './index-tables.js';
+import { sourcesOfRow, targetsOfRow } from './own-urls.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';
 import {
   chainScope,
@@ -123,6 +124,10 @@ function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: 
   const key = parameterKey(scope, parameter);
   const target = chainScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
+  if (scope.baseUrl !== undefined) {
+    return sql`EXISTS (SELECT 1 FROM resource ${target.row} WHERE ${target.row}.key IN (${targetsOfRow(key, scope, target)})
+      AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
+  }
   const { join, byResource } = scope.dialect;
   return sql`EXISTS (SELECT 1 FROM ${byResource('reference', X)} ${join} resource ${target.row} ON ${target.row}.key = x.target
     WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
@@ -133,6 +138,10 @@ function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sq
   const source = innerScope(scope, type);
   const key = parameterKey(source, parameter);
   if (key === undefined) return FALSE;
+  if (scope.baseUrl !== undefined) {
+    return sql`EXISTS (SELECT 1 FROM resource ${source.row} WHERE ${source.row}.key IN (${sourcesOfRow(key, scope, source)})
+      AND ${allOf([isFound(source), inTime(sql`${source.row}.key`, scope), rowCondition(of, source)])})`;
+  }
   return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
     WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key
       AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), rowCondition(of, source)])})`;

@@ -62,6 +62,8 @@ export interface SqlDialect {
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
+    /** The column is equal to a value that the database works out, of at most 256 characters. */
+    equals(column: Sql, value: Sql): Sql;
   };
   endsWith(column: Sql, suffix: string): Sql;
   /** The text has the part in it. The parts of both may be columns or values. */

@@ -11,6 +11,7 @@ import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import type { SqlDialect } from './dialect.js';
 import type { IndexTable, Lookup } from './lookup.js';
+import { ownUrlRanges } from './own-urls.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './intervals.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
@@ -130,17 +131,23 @@ function localReferenceLookups(
   { types, negated }: ReferenceTest,
   ids: readonly string[] | undefined,
   x: Sql,
-  { project, dialect }: SearchScope,
+  scope: SearchScope,
 ): readonly Lookup[] {
-  const condition = dialect.pointsTo(x, project, types, ids);
+  const condition = scope.dialect.pointsTo(x, scope.project, types, ids);
+  const urls = ownUrlRanges(types, ids, x, scope);
+  const isOwn = anyOf(urls);
   if (negated) {
     return [
       { table: 'reference', condition: negation(condition) },
-      { table: 'uri', condition: TRUE },
+      { table: 'uri', condition: isOwn === FALSE ? TRUE : sql`NOT (${isOwn})` },
     ];
   }
-  if (condition === FALSE) return [];
-  return [{ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition] }) }];
+  const lookups: Lookup[] = [];
+  if (condition !== FALSE) {
+    lookups.push({ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition] }) });
+  }
+  if (urls.length > 0) lookups.push({ table: 'uri', condition: isOwn, ...(ids === undefined ? {} : { scans: urls }) });
+  return lookups;
 }
 
 /** A canonical without version also names every version of it. */

@@ -67,14 +67,28 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   if (key === undefined) return undefined;
   const { ofParameterInSort } = scope.dialect;
   const ofKey = ofParameterInSort?.(X, scope.project, key) ?? ofParameter(X, key, scope);
-  const values = tablesOf(scope.dialect.model, type, parameter).map(
-    (table) => sql`SELECT ${table === 'reference' ? targetText.value : ORDER_VALUES[table]} AS value
+  const tables = tablesOf(scope.dialect.model, type, parameter);
+  const values = tables.map(
+    (
+      table,
+    ) => sql`SELECT ${table === 'reference' ? targetText.value : orderValue(table, tables.includes('reference'), scope)} AS value
       FROM ${scope.dialect.byResource(table, X)} ${table === 'reference' ? targetText.join : NOTHING}
       WHERE x.resource = ${row}.key AND ${ofKey}`,
   );
   if (values.length === 0) return undefined;
   const extreme = descending ? sql`max(value)` : sql`min(value)`;
   return sql`(SELECT ${extreme} FROM (${unionAll(values)}) AS v)`;
+}
+
+/** What stands for a reference below the own base is ordered as that. */
+function orderValue(
+  table: Exclude<ValueTable, 'reference'>,
+  isReference: boolean,
+  { baseUrl, dialect }: RowScope,
+): Sql {
+  if (table !== 'uri' || !isReference || baseUrl === undefined) return ORDER_VALUES[table];
+  const below = `${baseUrl}/`;
+  return sql`CASE WHEN ${dialect.beginsWith(sql`x.value`, sql`${below}`)} THEN substr(x.value, ${below.length + 1}) ELSE x.value END`;
 }
 
 const X = sql`x`;

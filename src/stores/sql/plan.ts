@@ -8,6 +8,7 @@ import type {
 } from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
 import { linkOf, rowCondition } from './conditions.js';
+import { idInUrl, isOwnUrl } from './own-urls.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
 import {
   amongCurrent,
@@ -143,7 +144,13 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   if (targets.residual === FALSE) return { residual: FALSE };
   const scan = sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)}
     AND x.target IN (${keysOf(targets, target)}) AND ${inTime(sql`x.resource`, scope)}`;
-  return { scan, residual: TRUE };
+  if (scope.baseUrl === undefined) return { scan, residual: TRUE };
+  const { dialect } = scope;
+  const byUrl = sql`SELECT x.resource FROM uri x ${dialect.join} resource ${target.row}
+      ON ${target.row}.id = ${idInUrl(X, target.type, scope)}
+    WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
+      AND ${allOf([isOwnUrl(X, target.type, scope), isCurrent(target), inTime(sql`x.resource`, scope), rowCondition(criteria.of, target)])}`;
+  return { scan: unionAll([scan, byUrl]), residual: TRUE };
 }
 
 function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
@@ -161,7 +168,13 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
           AND ${ofParameter(X, key, source)} AND ${inTime(sql`x.resource`, scope)}`;
   // What is pointed to may be of another type, deleted or never there.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
-  return { scan, wide: targets, residual: TRUE };
+  if (scope.baseUrl === undefined) return { scan, wide: targets, residual: TRUE };
+  const { join } = scope.dialect;
+  const byUrl = sql`SELECT ${row}.key FROM uri x ${join} resource ${source.row} ON ${source.row}.key = x.resource
+      ${join} resource ${row} ON ${row}.id = ${idInUrl(X, scope.type, scope)}
+    WHERE ${ofParameter(X, key, source)} AND x.grp = 0
+      AND ${allOf([isOwnUrl(X, scope.type, scope), isFound(source), rowCondition(criteria.of, source), isCurrent(scope)])}`;
+  return { scan: unionAll([scan, byUrl]), residual: TRUE };
 }
 
 function keysOf(plan: RowPlan, scope: RowScope): Sql {

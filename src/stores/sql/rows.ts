@@ -6,6 +6,8 @@ import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 export interface SearchScope {
   readonly project: string;
   readonly dialect: SqlDialect;
+  /** Absolute references below it count as local; without a slash at its end. */
+  readonly baseUrl?: string | undefined;
 }
 
 /** The rows of `resource` that criteria speak of. */
@@ -24,9 +26,9 @@ export interface RowScope extends SearchScope {
 }
 
 /** The rows of a type in a project. */
-export function rowScope({ project, dialect }: SearchScope, type: string, depth = 0): RowScope {
+export function rowScope({ project, dialect, baseUrl }: SearchScope, type: string, depth = 0): RowScope {
   const collection = dialect.collection(project, type);
-  return { project, dialect, type, collection, row: new Sql(`r${depth}`, []), depth };
+  return { project, dialect, baseUrl, type, collection, row: new Sql(`r${depth}`, []), depth };
 }
 
 /** The same for the other end of a reference. */

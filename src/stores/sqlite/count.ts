@@ -53,6 +53,8 @@ function countOfMatches(
   const key = parameterKey(scope, parameter);
   if (key === undefined || parameter.includes('$') || matches.some(({ test }) => test.kind === 'text'))
     return undefined;
+  // With a base, a resource may be found in either of two tables, or in both.
+  if (scope.baseUrl !== undefined && matches.some(({ test }) => test.kind === 'reference')) return undefined;
   const always = [ofParameter(X, key, scope), sql`x.grp = 0`, inTime(sql`x.resource`, scope)];
   const once: Sql[] = [];
   const repeated: Sql[] = [];

@@ -43,7 +43,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     },
 
     isOneOf,
-    indexed: { isOneOf, startsWith },
+    indexed: { isOneOf, startsWith, equals: (column, value) => sql`${column} = ${value}` },
     endsWith,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,

@@ -36,7 +36,10 @@ function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readon
       const { query, parameter, targets } = call;
       // What was never seen has no key; any number stands for it.
       const keys = searches.targetKeys(query, targets).map((key) => key ?? 0);
-      const statement = searches.byReferenceStatement(query, parameter, keys);
+      const statement =
+        query.baseUrl === undefined
+          ? searches.byReferenceStatement(query, parameter, keys)
+          : searches.byUrlStatement(query, parameter, targets);
       return statement === undefined ? [] : [statement, LOAD];
     }
   }

@@ -101,6 +101,11 @@ export class Searches {
 
   /** One page per target. */
   searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
+    const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
+    if (query.baseUrl !== undefined) {
+      const pages = this.#searchTogether(query, this.byUrlStatement(query, parameter, targets));
+      return targets.map((_, index) => pages.get(index) ?? none);
+    }
     const targetKeys = this.targetKeys(query, targets);
     const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
     const pages = new Map<number | undefined, KeyPage>();
@@ -110,9 +115,10 @@ export class Searches {
       const broad = pageOf(query).limit === undefined ? new Set<number>() : this.#broadTargets(key, wanted);
       for (const target of broad) pages.set(target, this.search(query, [refersTo(key, target)]));
       const narrow = wanted.filter((target) => !broad.has(target));
-      if (narrow.length > 0) this.#searchTogether(query, parameter, narrow, pages);
+      const found =
+        narrow.length === 0 ? [] : this.#searchTogether(query, this.byReferenceStatement(query, parameter, narrow));
+      for (const [target, page] of found) pages.set(target, page);
     }
-    const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
     return targetKeys.map((target) => pages.get(target) ?? none);
   }
 
@@ -124,21 +130,18 @@ export class Searches {
     return new Set(rows.map(([target]) => target as number));
   }
 
-  #searchTogether(
-    query: SearchQuery,
-    parameter: string,
-    targets: readonly number[],
-    pages: Map<number | undefined, KeyPage>,
-  ): void {
+  /** The pages of a statement by reference, by what it calls its targets. */
+  #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage> {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
-    const statement = this.byReferenceStatement(query, parameter, targets);
+    const pages = new Map<number, KeyPage>();
     for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
       const keys = JSON.parse(contents as string) as number[];
       if (edge?.before === true) keys.reverse();
       const whole = query.total === true && limit === undefined && offset === 0 && edge === undefined;
       pages.set(target as number, query.total ? { keys, total: whole ? keys.length : (total as number) } : { keys });
     }
+    return pages;
   }
 
   /** The statements behind {@link search}: those of each way to find the page, and the count. */
@@ -157,17 +160,43 @@ export class Searches {
    * The one statement behind {@link searchByReference}: per target its key, the page as a JSON list and the total (or null).
    */
   byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
-    const { offset, limit } = pageOf(query);
     const scope = this.#scope(query);
     const key = parameterKey(scope, parameter);
     const condition = rowCondition(query.criteria, scope);
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
       WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
+    return this.#perTarget(query, scope, { referring, name: sql`j.value`, list: targetKeys });
+  }
+
+  /** The same for a query with a base: per target its position, with what names it by an absolute URL. */
+  byUrlStatement(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): Sql | undefined {
+    const scope = this.#scope(query);
+    const key = parameterKey(scope, parameter);
+    const condition = rowCondition(query.criteria, scope);
+    if (key === undefined || condition === FALSE) return undefined;
+    const keys = this.targetKeys(query, targets);
+    const list = targets.map(({ type, id }, index) => [
+      keys[index] ?? null,
+      `${query.baseUrl!}/${referenceTo(type, id)}`,
+    ]);
+    const referring = sql`FROM resource r0 WHERE r0.key IN (
+        SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target = j.value ->> 0 AND x.grp = 0
+        UNION ALL SELECT x.resource FROM uri x WHERE x.parameter = ${key} AND x.value = j.value ->> 1 AND x.grp = 0)
+      AND ${allOf([inTime(sql`r0.key`, scope), condition])}`;
+    return this.#perTarget(query, scope, { referring, name: sql`j.key`, list });
+  }
+
+  #perTarget(
+    query: SearchQuery,
+    scope: RowScope,
+    { referring, name, list }: { readonly referring: Sql; readonly name: Sql; readonly list: readonly unknown[] },
+  ): Sql {
+    const { offset, limit } = pageOf(query);
     const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
     const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
-    return sql`SELECT j.value, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
-      FROM json_each(${JSON.stringify(targetKeys)}) j`;
+    return sql`SELECT ${name}, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
+      FROM json_each(${JSON.stringify(list)}) j`;
   }
 
   /** The keys of what a search by reference starts from; undefined for what was never seen. */
@@ -178,8 +207,8 @@ export class Searches {
     });
   }
 
-  #scope({ project, type }: SearchQuery): RowScope {
-    return rowScope({ project, dialect: this.#dialect }, type);
+  #scope({ project, type, baseUrl }: SearchQuery): RowScope {
+    return rowScope({ project, dialect: this.#dialect, baseUrl }, type);
   }
 
   #plan({ criteria }: SearchQuery, scope: RowScope): RowPlan {

@@ -30,6 +30,14 @@ export const randomSuite: ConformanceSuite = {
         await assertSearches(store, PROJECT, stored, random, 100);
       },
     },
+    {
+      name: 'take absolute references below the base of the query for the relative ones',
+      async run(store, random) {
+        const current = new Map<string, AnyResource>();
+        await changeSome(store, current, random);
+        await assertSearches(store, PROJECT, [...current.values()], random, 250, 'https://own.base/fhir');
+      },
+    },
   ],
 };
 
@@ -38,6 +46,7 @@ export const randomSuite: ConformanceSuite = {
  *
  * @param resources everything the project holds now, as the store returned it.
  * @param runs how many searches of each kind.
+ * @param baseUrl of all searches; default: none.
  * @throws AssertionError - the answers differ; the message holds the query.
  */
 export async function assertSearches(
@@ -46,8 +55,9 @@ export async function assertSearches(
   resources: readonly AnyResource[],
   random: () => number,
   runs: number,
+  baseUrl?: string,
 ): Promise<void> {
-  const reference = new ReferenceSearch(store.model, resources);
+  const reference = new ReferenceSearch(store.model, resources, baseUrl);
   const queries = new RandomQueries(project, reference, random);
   for (let run = 0; run < runs; run++) {
     const query = queries.search();

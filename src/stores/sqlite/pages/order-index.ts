@@ -2,7 +2,7 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, Sql, sql, type SqlValue } from '../../sql/sql.js';
+import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { shapeScan } from '../shapes.js';
 
 /**
@@ -77,10 +77,20 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND x.${value} = ${text})`,
     unique: false,
     missing: {
-      scan: shapeScan(collection as number, number as number, 'none'),
+      scan:
+        table === 'token'
+          ? unionAll([shapeScan(collection as number, number as number, 'none'), codelessScan(number, own)])
+          : shapeScan(collection as number, number as number, 'none'),
       test: sql`NOT EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
     },
   };
+}
+
+/** Resources whose tokens all lack a code: they have values, and none to be ordered by. */
+function codelessScan(parameter: SqlValue, own: (x: Sql) => Sql): Sql {
+  return sql`SELECT z.resource FROM token z INDEXED BY token_by_value
+    WHERE z.parameter = ${parameter} AND z.code IS NULL AND z.grp = 0 AND NOT EXISTS (
+      SELECT 1 FROM token x INDEXED BY sqlite_autoindex_token_1 WHERE x.resource = z.resource AND ${own(sql`x`)})`;
 }
 
 interface Walk {

@@ -18,7 +18,7 @@ export interface ValueRange {
 export function rangeOf(criteria: Criteria, parameter: string): ValueRange | undefined {
   if (criteria.kind === 'match') return criteria.parameter === parameter ? testRange(criteria.test) : undefined;
   if (criteria.kind === 'last-updated') return parameter === '_lastUpdated' ? updatedRange(criteria.test) : undefined;
-  if (criteria.kind !== 'or') return undefined;
+  if (criteria.kind !== 'or' || criteria.of.length === 0) return undefined;
   const ranges = criteria.of.map((one) => rangeOf(one, parameter));
   return ranges.every((range) => range !== undefined) ? ranges.reduce(hull) : undefined;
 }
@@ -48,8 +48,12 @@ const DAY = 86_400_000;
 
 function testRange(test: ValueTest): ValueRange | undefined {
   switch (test.kind) {
-    case 'token':
-      return test.code === undefined || test.negated === true ? undefined : { low: test.code, high: test.code };
+    case 'token': {
+      const { code, folded } = test;
+      if (code === undefined || test.negated === true || test.below === true) return undefined;
+      if (folded === undefined) return { low: code, high: code };
+      return isBefore(code, folded) ? { low: code, high: folded } : { low: folded, high: code };
+    }
     case 'uri':
       if (test.comparator === 'equals') return { low: test.value, high: test.value };
       if (test.comparator !== 'starts-with' && test.comparator !== 'below') return undefined;

@@ -1,0 +1,40 @@
+import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, Write } from './store.js';
+
+/**
+ * A view of a store for a service with a base: in all its searches, absolute references below the base count as local.
+ *
+ * @param baseUrl undefined: the store itself
+ */
+export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): ResourceStore {
+  if (baseUrl === undefined) return store;
+  const base = baseUrl.replace(/\/$/, '');
+  const based = (query: SearchQuery): SearchQuery => ({ ...query, baseUrl: base });
+  const view: ResourceStore = {
+    model: store.model,
+    read: (keys, options) => store.read(keys, options),
+    search: (query, options) => store.search(based(query), options),
+    searchByReference: (
+      query: SearchQuery,
+      parameter: string,
+      targets: readonly ReferenceTarget[],
+      options?: CallOptions,
+    ) => store.searchByReference(based(query), parameter, targets, options),
+    commit: (writes, options) =>
+      store.commit(
+        writes.map((write): Write => (write.kind === 'unmatched' ? { ...write, query: based(write.query) } : write)),
+        options,
+      ),
+    history: (key, page, options) => store.history(key, page, options),
+    subscribe: (listener) => store.subscribe(listener),
+    close: () => store.close(),
+  };
+  BASES.set(view, base);
+  return view;
+}
+
+/** The base of a view, without a slash at its end; undefined for a store that is none. */
+export function baseUrlOf(store: ResourceStore): string | undefined {
+  return BASES.get(store);
+}
+
+const BASES = new WeakMap<ResourceStore, string>();

@@ -1,0 +1,57 @@
+import { ofParameter, type RowScope, type SearchScope } from './rows.js';
+import { allOf, type Sql, sql, type SqlValue } from './sql.js';
+
+// Absolute references below the service's own base stand in the table `uri` as they are written. What follows finds them by
+// what they stand for, for queries that name a base; other queries pay nothing.
+
+const X = sql`x`;
+const T = sql`t`;
+
+/** Ranges of the values that stand for resources of these types, with these ids; undefined: of any. */
+export function ownUrlRanges(
+  types: readonly string[] | undefined,
+  ids: readonly string[] | undefined,
+  x: Sql,
+  { baseUrl, dialect: { indexed, model } }: SearchScope,
+): readonly Sql[] {
+  if (baseUrl === undefined) return [];
+  const value = sql`${x}.value`;
+  if (ids === undefined) {
+    const prefixes = types === undefined ? [`${baseUrl}/`] : types.map((type) => `${baseUrl}/${type}/`);
+    return prefixes.map((prefix) => indexed.startsWith(value, prefix));
+  }
+  const urls = (types ?? model.resourceTypes).flatMap((type) => ids.map((id) => `${baseUrl}/${type}/${id}`));
+  return urls.length === 0 ? [] : [indexed.isOneOf(value, urls)];
+}
+
+/** The value of the row `x` is the absolute URL of a resource of the type. */
+export function isOwnUrl(x: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
+  return dialect.indexed.startsWith(sql`${x}.value`, `${baseUrl!}/${type}/`);
+}
+
+/** The id in the absolute URL of a resource of the type. */
+export function idInUrl(x: Sql, type: string, { baseUrl }: SearchScope): Sql {
+  return sql`substr(${x}.value, ${`${baseUrl!}/${type}/`.length + 1})`;
+}
+
+/** The value of the row `x` is the absolute URL of that row. */
+export function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
+  return dialect.indexed.equals(sql`${x}.value`, sql`(${`${baseUrl!}/${type}/`} || ${row}.id)`);
+}
+
+/** The select of the keys of everything of the target's type that the row at hand points to with the parameter. */
+export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): Sql {
+  const { dialect, row } = scope;
+  const { byResource, join } = dialect;
+  const ofRow = sql`x.resource = ${row}.key AND ${ofParameter(X, key, scope)}`;
+  return sql`SELECT x.target FROM ${byResource('reference', X)} WHERE ${ofRow}
+    UNION ALL SELECT t.key FROM ${byResource('uri', X)} ${join} resource t ON t.id = ${idInUrl(X, target.type, scope)}
+      WHERE ${allOf([ofRow, isOwnUrl(X, target.type, scope), dialect.isCurrent(T, scope.project, target.collection!)])}`;
+}
+
+/** The select of the keys of everything that points to the row at hand with the parameter of the source. */
+export function sourcesOfRow(key: SqlValue, scope: RowScope, source: RowScope): Sql {
+  const ofKey = ofParameter(X, key, source);
+  return sql`SELECT x.resource FROM reference x WHERE ${ofKey} AND x.target = ${scope.row}.key
+    UNION ALL SELECT x.resource FROM uri x WHERE ${ofKey} AND x.grp = 0 AND ${isUrlOf(X, scope.row, scope.type, scope)}`;
+}
