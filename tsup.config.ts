@@ -5,6 +5,9 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    http: 'src/http.ts',
+    access: 'src/access.ts',
+    mail: 'src/mail.ts',
     sqlite: 'src/sqlite.ts',
     postgres: 'src/postgres.ts',
     store: 'src/store.ts',
@@ -23,5 +26,6 @@ export default defineConfig({
   treeshake: { moduleSideEffects: 'no-external' },
   removeNodeProtocol: false,
   // tsup's declaration bundler passes an option that TypeScript 6 deprecates.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
+  // What is marked as internal is no promise.
+  dts: { compilerOptions: { ignoreDeprecations: '6.0', stripInternal: true } },
 });

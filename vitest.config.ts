@@ -13,7 +13,10 @@ if (!hasShared) {
 /** Examples and tests may import the package by its public name. */
 export const OWN_NAME = [
   { find: /^fhirgraph$/, replacement: source('index') },
-  { find: /^fhirgraph\/(sqlite|postgres|store|telemetry|client|testing|types)$/, replacement: source('$1') },
+  {
+    find: /^fhirgraph\/(access|http|mail|sqlite|postgres|store|telemetry|client|testing|types)$/,
+    replacement: source('$1'),
+  },
 ];
 
 function source(name: string): string {

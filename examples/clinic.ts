@@ -1,5 +1,5 @@
 import '../scripts/assert-node.mjs';
-import { MemoryStore } from '../src/index.js';
+import { MemoryStore } from 'fhirgraph';
 import { tellStory } from './clinic/story.js';
 
 // A clinic from an empty store: projects, invitations, policies, members. Run it with `npm run example:clinic`.

@@ -1,5 +1,5 @@
 import '../scripts/assert-node.mjs';
-import { createProject, importBundle, initialize, invite, MemoryStore, systemCaller } from '../src/index.js';
+import { createProject, importBundle, initialize, invite, MemoryStore, systemCaller } from 'fhirgraph';
 import { createTokens } from './hosts/tokens.js';
 import { generateSample } from './sample-data.js';
 import { ENDPOINT, yogaHost } from './yoga/server.js';

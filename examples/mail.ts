@@ -2,7 +2,7 @@ import '../scripts/assert-node.mjs';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { MemoryStore } from '../src/index.js';
+import { MemoryStore } from 'fhirgraph';
 import { smtpMailer } from './mail/smtp-mailer.js';
 import { tellMailStory } from './mail/story.js';
 

@@ -1,12 +1,6 @@
-import {
-  type AnyResource,
-  importNdjson,
-  type NdjsonResult,
-  type ResourceStore,
-  type SearchPosition,
-  serverCaller,
-} from '../src/index.js';
-import { SERVER_SCOPE, type SearchQuery } from '../src/store.js';
+import { type AnyResource, importNdjson, type NdjsonResult, type ResourceStore, serverCaller } from 'fhirgraph';
+import type { SearchPosition } from 'fhirgraph/store';
+import { SERVER_SCOPE, type SearchQuery } from 'fhirgraph/store';
 
 /**
  * Copies what a project holds now from one store to another, whatever they are, with the Project itself and the Users that

@@ -2,15 +2,8 @@ import '../scripts/assert-node.mjs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Caller,
-  executeFhirGraphql,
-  FhirError,
-  importBundle,
-  type ResourceStore,
-  systemCaller,
-} from '../src/index.js';
-import { SqliteStore } from '../src/sqlite.js';
+import { type Caller, executeFhirGraphql, FhirError, importBundle, type ResourceStore, systemCaller } from 'fhirgraph';
+import { SqliteStore } from 'fhirgraph/sqlite';
 import { parseArguments, USAGE, UsageError } from './quickstart/arguments.js';
 import { type BundleSource, bundlesInDirectory, generatedBundles } from './quickstart/bundles.js';
 import { formatJson } from './quickstart/format-json.js';

@@ -19,17 +19,8 @@ export {
   type ServerCaller,
   type SystemCaller,
 } from './access/caller.js';
-export { checkPolicies, type PolicyCheck, type PolicyFinding } from './access/explain/check-policies.js';
-export {
-  explainAccess,
-  type AccessExplanation,
-  type DenialReason,
-  type AccessQuestion,
-  type ExplainAccessContext,
-  type InteractionExplanation,
-} from './access/explain/explain-access.js';
-export type { PolicyProblem } from './access/policy/policy-problem.js';
-export type { AccessRule, AccessRules, Interaction, RuleCondition, RuleOrigin } from './access/rule.js';
+export type { Interaction } from './access/rule.js';
+export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
 export { signIn, type SignInOptions } from './access/sign-in/sign-in.js';
 export type { ResourceRef, SignInIdentity } from './access/sign-in/find-membership.js';
 export { type DetailsOf, ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
@@ -40,7 +31,6 @@ export type { Stored } from './fhir/stored.js';
 export { createAllowList } from './graphql/documents/allow-list.js';
 export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
 export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
-export { documentFromRequest } from './graphql/documents/document-from-request.js';
 export type { ResponseError } from './graphql/execute/response-errors.js';
 export type {
   ExplainedCall,
@@ -54,17 +44,13 @@ export { executeFhirGraphql, type FhirGraphqlResult } from './graphql/execute-fh
 export type { QueryDocument, TypedContext, TypedDocument, WithVariables } from './graphql/typed-document.js';
 export { type FhirGraphqlContext } from './graphql/context.js';
 export type { Dialect } from './graphql/dialect.js';
-export type { RequestedDocument } from './graphql/documents/find-document.js';
 export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
-export { getOperationType } from './graphql/get-operation-type.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
-export { readJsonBody } from './http/read-body.js';
 export type { HttpRequest, HttpResponse } from './http/http-types.js';
-export { readGraphqlRequest, type GraphqlRequest } from './http/read-graphql-request.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';
 export type { ImportResult } from './import/entries/entry-outcome.js';
 export { importBundle } from './import/bundle/import-bundle.js';
@@ -77,7 +63,6 @@ export {
   type NdjsonProgress,
   type NdjsonResult,
 } from './import/ndjson/import-ndjson.js';
-export { parseJson } from './fhir/json/parse-json.js';
 export {
   type BotBody,
   type ClientBody,
@@ -90,7 +75,6 @@ export {
 export { createProject, type ProjectBody } from './projects/project/create-project.js';
 export type { PersonProfile } from './projects/people/find-people.js';
 export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';
-export { buildInvitationMessage, type MessageOptions } from './projects/mail/invitation-message.js';
 export type {
   AccessChoice,
   InviteBody,
@@ -110,7 +94,6 @@ export type {
   Mailer,
   MessageBuilder,
 } from './projects/mail/invitation.js';
-export { nameForMessage } from './projects/mail/name-for-message.js';
 export type { ProjectContext } from './projects/session/project-context.js';
 export { removeMember } from './projects/members/remove-member.js';
 export { resendInvitation } from './projects/invite/resend-invitation.js';
@@ -130,9 +113,8 @@ export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
 export type { CreateOptions, MatchOptions, Repository, VersionsPage } from './repository/repository.js';
-export { createSearch, type CriteriaSearch, type RepositorySearch } from './repository/search-query.js';
-export type { SearchInput, SearchRequest, TotalMode } from './search/parse/parse-search.js';
-export type { SearchPosition } from './search/evaluate/sort.js';
+export type { CriteriaSearch, RepositorySearch } from './repository/search-query.js';
+export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store-context.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';

@@ -26,6 +26,8 @@ export {
   sortValue,
   type SearchPosition,
 } from './search/evaluate/sort.js';
+export { createSearch, type CriteriaSearch } from './repository/search-query.js';
+export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { ChangeFeed } from './store/change-feed.js';
 export { expectationFailed, uniqueKeyTaken, unmatchedFound } from './store/conflicts.js';
 export { deepFreeze } from './store/deep-freeze.js';

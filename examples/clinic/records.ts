@@ -1,4 +1,4 @@
-import type { Repository } from '../../src/index.js';
+import type { Repository } from 'fhirgraph';
 
 /** What the clinic's record holds, as references. */
 export interface Records {

@@ -14,7 +14,7 @@ import {
   type ResourceStore,
   searchMembers,
   signIn,
-} from '../../src/index.js';
+} from 'fhirgraph';
 import { fillRecord, type Records } from './records.js';
 
 /** What the story led to, for whoever wants to look closer. */

@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import { type HttpRequest, type HttpResponse, toHttpResponse } from '../../src/index.js';
+import { type HttpRequest, type HttpResponse, toHttpResponse } from 'fhirgraph';
 
 /** A host on Express 5. */
 export function expressHost(

@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify';
-import type { HttpRequest, HttpResponse } from '../../src/index.js';
+import type { HttpRequest, HttpResponse } from 'fhirgraph';
 
 /** A host on Fastify 5. */
 export function fastifyHost(

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { HttpRequest, HttpResponse } from '../../src/index.js';
+import type { HttpRequest, HttpResponse } from 'fhirgraph';
 
 /** A host on Hono, and so on anything that speaks Fetch. */
 export function honoHost(answer: (request: HttpRequest & { signal: AbortSignal }) => Promise<HttpResponse>): Hono {

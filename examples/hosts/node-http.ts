@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import type { HttpResponse, HttpRequest } from '../../src/index.js';
+import type { HttpResponse, HttpRequest } from 'fhirgraph';
 
 /** A host without a framework. */
 export function nodeHttpHost(

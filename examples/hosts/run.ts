@@ -1,6 +1,6 @@
 import '../../scripts/assert-node.mjs';
 import { serve } from '@hono/node-server';
-import { MemoryStore } from '../../src/index.js';
+import { MemoryStore } from 'fhirgraph';
 import { expressHost } from './express.js';
 import { fastifyHost } from './fastify.js';
 import { honoHost } from './hono.js';

@@ -5,20 +5,16 @@ import {
   createRepository,
   executeFhirGraphql,
   FhirError,
-  type HttpRequest,
-  type HttpResponse,
   invite,
   type InviteBody,
   type JsonPatchOperation,
   type Mailer,
   type ProjectBody,
-  readGraphqlRequest,
-  readJsonBody,
   removeMember,
   type ResourceStore,
   searchMembers,
-  toHttpResponse,
-} from '../../src/index.js';
+} from 'fhirgraph';
+import { type HttpRequest, type HttpResponse, readGraphqlRequest, readJsonBody, toHttpResponse } from 'fhirgraph/http';
 import type { Tokens } from './tokens.js';
 
 /** What a service is made of; everything that is not HTTP. */

@@ -1,4 +1,4 @@
-import { createProject, initialize, invite, type ResourceStore } from '../../src/index.js';
+import { createProject, initialize, invite, type ResourceStore } from 'fhirgraph';
 import type { Tokens } from './tokens.js';
 
 /** Makes a clinic with one administrator in an empty store and prints how to ask it something. */

@@ -1,5 +1,5 @@
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { type Caller, FhirError, type ResourceStore, signIn } from '../../src/index.js';
+import { type Caller, FhirError, type ResourceStore, signIn } from 'fhirgraph';
 
 const ISSUER = 'https://id.example.org';
 const AUDIENCE = 'https://fhir.example.org';

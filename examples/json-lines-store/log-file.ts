@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { type AnyResource, FhirError } from '../../src/index.js';
+import { type AnyResource, FhirError } from 'fhirgraph';
 
 /** One version of one resource, as it stands in the log. */
 export interface LoggedVersion {

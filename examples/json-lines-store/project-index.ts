@@ -1,13 +1,13 @@
-import { R4 } from '../../src/fhir/r4.js';
-import type { SearchQuery } from '../../src/store.js';
+import type { SearchQuery } from 'fhirgraph/store';
 import {
   compareSubjects,
   createSubject,
+  R4,
   deepFreeze,
   matches,
   type SearchSubject,
   type SearchWorld,
-} from '../../src/store.js';
+} from 'fhirgraph/store';
 import type { LoggedVersion } from './log-file.js';
 
 /** One resource with all of its versions, oldest first. */

@@ -1,4 +1,4 @@
-import type { ResourceStore } from '../../src/index.js';
+import type { ResourceStore } from 'fhirgraph';
 import type {
   CallOptions,
   Change,
@@ -12,7 +12,7 @@ import type {
   StoredResource,
   Write,
   WriteResult,
-} from '../../src/store.js';
+} from 'fhirgraph/store';
 import {
   assertNotAborted,
   assertPutMatchesKey,
@@ -29,7 +29,7 @@ import {
   uniqueKeyTaken,
   unmatchedFound,
   withVersion,
-} from '../../src/store.js';
+} from 'fhirgraph/store';
 import { LogFile, type LoggedVersion } from './log-file.js';
 import { ProjectIndex } from './project-index.js';
 

@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Mailer } from '../../src/index.js';
+import type { Mailer } from 'fhirgraph';
 
 /** Sends invitations over SMTP. */
 export interface SmtpMailer extends Mailer {

@@ -1,5 +1,4 @@
 import {
-  buildInvitationMessage,
   createProject,
   type EmailOutcome,
   initialize,
@@ -9,7 +8,8 @@ import {
   type Mailer,
   resendInvitation,
   type ResourceStore,
-} from '../../src/index.js';
+} from 'fhirgraph';
+import { buildInvitationMessage } from 'fhirgraph/mail';
 
 /** What became of each e-mail, in order. */
 export interface MailStory {

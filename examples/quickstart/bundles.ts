@@ -2,7 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { FhirError, parseJson } from '../../src/index.js';
+import { FhirError } from 'fhirgraph';
+import { parseJson } from 'fhirgraph/http';
 import { generateSample } from '../sample-data.js';
 import { UsageError } from './arguments.js';
 

@@ -1,7 +1,7 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { createServer, type Server } from 'node:http';
 import { createYoga } from 'graphql-yoga';
-import type { IntrospectionOption, ResourceStore } from '../../src/index.js';
+import type { IntrospectionOption, ResourceStore } from 'fhirgraph';
 import type { Tokens } from '../hosts/tokens.js';
 import { asGraphqlError, useFhirGraphql } from './use-fhir-graphql.js';
 

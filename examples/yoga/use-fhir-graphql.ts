@@ -8,7 +8,7 @@ import {
   type FhirGraphqlContext,
   type FhirGraphqlResult,
   type ResponseError,
-} from '../../src/index.js';
+} from 'fhirgraph';
 
 /** What the service knows of a request: the store, who asks, and whatever else `executeFhirGraphql` takes. */
 export type FhirContext = Omit<FhirGraphqlContext, 'variables' | 'operationName' | 'documents'>;

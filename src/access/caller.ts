@@ -51,6 +51,7 @@ export interface MemberCaller {
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
   /** Access policies bind the membership; false where the type of its profile decides. */
   readonly bound: boolean;
+  /** @internal What the policies grant; `explainAccess` tells it. */
   readonly rules: AccessRules;
 }
 

@@ -8,8 +8,8 @@ import { parameterNames, type SearchPair, searchPairs } from '../search/parse/se
 
 declare const made: unique symbol;
 
-/** A search by criteria, made by {@link createSearch}. */
-export interface CriteriaSearch extends SearchRequest {
+/** A search by criteria, made by {@link createSearch}; what it holds is its own. */
+export interface CriteriaSearch {
   readonly [made]: true;
 }
 
@@ -36,7 +36,7 @@ export function createSearch(request: SearchRequest): CriteriaSearch {
   if (!isJsonObject(request) || !isJsonObject(request.criteria) || !CRITERIA_KINDS.has(request.criteria.kind)) {
     throw new FhirError('invalid', 'createSearch takes an object with criteria');
   }
-  const search = Object.freeze({ ...request }) as SearchRequest as CriteriaSearch;
+  const search = Object.freeze({ ...request }) as object as CriteriaSearch;
   MADE.add(search);
   return search;
 }
@@ -84,7 +84,7 @@ const CRITERIA_KINDS: ReadonlySet<unknown> = new Set<Criteria['kind']>([
   'has',
 ]);
 
-function isMade(query: unknown): query is CriteriaSearch {
+function isMade(query: unknown): query is CriteriaSearch & SearchRequest {
   return typeof query === 'object' && query !== null && MADE.has(query);
 }
 

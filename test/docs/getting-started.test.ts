@@ -24,7 +24,7 @@ beforeAll(() => {
         join(folder, info),
         text
           .replaceAll("'fhirgraph'", JSON.stringify(join(ROOT, 'src/index.ts')))
-          .replaceAll("'fhirgraph/sqlite'", JSON.stringify(join(ROOT, 'src/sqlite.ts'))),
+          .replaceAll(/'fhirgraph\/(\w+)'/g, (_, entry: string) => JSON.stringify(join(ROOT, `src/${entry}.ts`))),
       );
     }
   }

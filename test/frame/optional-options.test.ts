@@ -1,28 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
+import { checker, ENTRIES, exportsOf, isHidden, isOurs, program, SOURCE } from './public-program.js';
 
 // Hosts that compile with `exactOptionalPropertyTypes` pass on options that may be undefined, so every optional property of
 // whatever a host hands in takes undefined. The types are found from the signatures of the public functions: parameters,
 // results of the host's own functions among them, and parameters of the methods of what is handed out.
-
-const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
-const source = `${root}/src/`;
-const { exports } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { exports: Record<string, unknown> };
-const entries = Object.entries(exports).flatMap(([path, target]) =>
-  typeof target === 'object' ? [`${source}${path === '.' ? 'index' : path.slice(2)}.ts`] : [],
-);
-const { options } = ts.getParsedCommandLineOfConfigFile(
-  `${root}/tsconfig.json`,
-  {},
-  {
-    ...ts.sys,
-    onUnRecoverableConfigFileDiagnostic: () => undefined,
-  },
-)!;
-const program = ts.createProgram(entries, options);
-const checker = program.getTypeChecker();
 
 /** Made by this library alone, so that a host hands in what it was handed out; and the shapes of OpenTelemetry's options. */
 const NOT_BY_HOSTS: ReadonlySet<string> = new Set([
@@ -51,7 +33,7 @@ function visit(type: ts.Type, direction: Direction, at: ts.Node): void {
   if (direction === 'in') types += 1;
   for (const property of type.getProperties()) {
     if (!property.declarations?.some(isOurs) && !isMapped(type)) continue;
-    if (property.name.startsWith('#') || property.declarations?.some(isHidden)) continue;
+    if (property.declarations?.some(isHidden)) continue;
     // An optional method is there or not; nobody passes on one that may be undefined.
     const isOption = property.flags & ts.SymbolFlags.Optional && !(property.flags & ts.SymbolFlags.Method);
     if (direction === 'in' && isOption && !takesUndefined(property, at)) {
@@ -89,24 +71,13 @@ function isMapped(type: ts.Type): boolean {
   );
 }
 
-function isOurs(node: ts.Node | undefined): boolean {
-  return node?.getSourceFile().fileName.startsWith(source) === true;
-}
-
-function isHidden(node: ts.Node): boolean {
-  return Boolean(
-    ts.getCombinedModifierFlags(node as ts.Declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected),
-  );
-}
-
 function nameOf(type: ts.Type): string {
   return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation).slice(0, 80);
 }
 
-for (const entry of entries) {
-  const file = program.getSourceFile(entry)!;
-  for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(file)!)) {
-    const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+for (const entry of ENTRIES) {
+  const file = program.getSourceFile(`${SOURCE}${entry}.ts`)!;
+  for (const symbol of exportsOf(entry).values()) {
     if (symbol.flags & ts.SymbolFlags.Value) visit(checker.getTypeOfSymbolAtLocation(symbol, file), 'out', file);
   }
 }

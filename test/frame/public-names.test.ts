@@ -41,5 +41,5 @@ test('the entry for hosts holds no name of the store contract or of telemetry', 
   const names = (entry: string): Set<string> => new Set(publicNames(entry).trim().split('\n'));
   const main = names('index');
   const shared = [...names('store'), ...names('telemetry')].filter((name) => main.has(name));
-  expect(shared).toEqual(['type ResourceStore', 'type SearchPosition']);
+  expect(shared).toEqual(['type CriteriaSearch', 'type ResourceStore']);
 });

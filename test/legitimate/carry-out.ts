@@ -5,9 +5,7 @@ import {
   createClient,
   createProject,
   createRepository,
-  createSearch,
   executeFhirGraphql,
-  explainAccess,
   FhirError,
   importBundle,
   importNdjson,
@@ -22,6 +20,8 @@ import {
   updateMember,
   verifyClientSecret,
 } from 'fhirgraph';
+import { explainAccess } from 'fhirgraph/access';
+import { createSearch } from 'fhirgraph/store';
 import type { Ask, Entry } from './operation.js';
 import type { World } from './world.js';
 

@@ -1,5 +1,6 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import type { createSearch, JsonPatchOperation } from 'fhirgraph';
+import type { JsonPatchOperation } from 'fhirgraph';
+import type { createSearch } from 'fhirgraph/store';
 
 type CriteriaSearch = Parameters<typeof createSearch>[0];
 

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { ROOT } from '../support/compile.js';
+
+/** Where the sources begin. */
+export const SOURCE = join(ROOT, 'src/');
+
+const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  exports: Record<string, unknown>;
+};
+
+/** The public entries, `index` first; those of other packages' names excluded. */
+export const ENTRIES = Object.entries(exports).flatMap(([path, target]) =>
+  typeof target === 'object' && path !== './types' ? [path === '.' ? 'index' : path.slice(2)] : [],
+);
+
+const { options } = ts.getParsedCommandLineOfConfigFile(
+  join(ROOT, 'tsconfig.json'),
+  {},
+  { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
+)!;
+export const program = ts.createProgram(
+  ENTRIES.map((entry) => `${SOURCE}${entry}.ts`),
+  options,
+);
+export const checker = program.getTypeChecker();
+
+/** What an entry exports: by its public name, what stands behind it. */
+export function exportsOf(entry: string): ReadonlyMap<string, ts.Symbol> {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(`${SOURCE}${entry}.ts`)!)!;
+  return new Map(checker.getExportsOfModule(module).map((symbol) => [symbol.name, resolved(symbol)]));
+}
+
+/** What an imported name stands for. */
+export function resolved(symbol: ts.Symbol): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+export function isOurs(node: ts.Node | undefined): boolean {
+  return node?.getSourceFile().fileName.startsWith(SOURCE) === true;
+}
+
+/** True for members that hosts do not see: private ones, and those that are marked as internal. */
+export function isHidden(node: ts.Node): boolean {
+  const modifiers = ts.getCombinedModifierFlags(node as ts.Declaration);
+  const { name } = node as ts.NamedDeclaration;
+  const isPrivate = name !== undefined && ts.isPrivateIdentifier(name);
+  return (
+    Boolean(modifiers & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) ||
+    isPrivate ||
+    ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
+  );
+}
