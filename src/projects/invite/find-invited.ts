@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import { referenceTo } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/stored.js';
+import type { InviteRequest } from '../body/invite-body.js';
+import {
+  livesIn,
+  membershipByExternalId,
+  membershipsOf,
+  readUser,
+  userByExternalId,
+  usersLikeEmail,
+  withEmail,
+} from '../people/find-people.js';
+import type { ProjectSession } from '../session/project-session.js';
+
+/** Who an invite is about, as far as the store knows. */
+export interface Invited {
+  /** The User at the scope that the request asks for. */
+  readonly user: Stored<User> | undefined;
+  /** The User with the same e-mail at the other scope. */
+  readonly otherScopeUser: Stored<User> | undefined;
+  /** The memberships of the User in this project. */
+  readonly memberships: readonly Stored<ProjectMembership>[];
+  /** The memberships of the other scope's User in this project. */
+  readonly otherScopeMemberships: readonly Stored<ProjectMembership>[];
+  /** The membership with the external id that the request asks for. */
+  readonly externalIdHolder: Stored<ProjectMembership> | undefined;
+  /** Ids of every User that the e-mail was found by. */
+  readonly foundUsers: readonly string[];
+}
+
+/**
+ * A User who is no member of the project takes as many store calls as one who does not exist.
+ *
+ * @param hint a resource that stood in the way of the last attempt, `Type/id`
+ */
+export async function findInvited(session: ProjectSession, request: InviteRequest, hint?: string): Promise<Invited> {
+  const users = await findUsers(session, request, hint);
+  const { user, otherScopeUser } = users;
+  const ids = [user?.id ?? randomUUID(), ...(otherScopeUser === undefined ? [] : [otherScopeUser.id])];
+  const found = await membershipsOf(session, ids);
+  return {
+    ...users,
+    memberships: found.filter((one) => belongsTo(one, user)),
+    otherScopeMemberships: found.filter((one) => belongsTo(one, otherScopeUser)),
+  };
+}
+
+export function belongsTo({ user }: ProjectMembership, person: User | undefined): boolean {
+  return person !== undefined && user.reference === referenceTo('User', person.id!);
+}
+
+async function findUsers(
+  session: ProjectSession,
+  { email, externalId, scope }: InviteRequest,
+  hint: string | undefined,
+): Promise<Omit<Invited, 'memberships' | 'otherScopeMemberships'>> {
+  const externalIdHolder = externalId === undefined ? undefined : await membershipByExternalId(session, externalId);
+  if (email === undefined) {
+    const byMembership = externalIdHolder && (await readUser(session, externalIdHolder.user.reference ?? ''));
+    const user = byMembership ?? (await userByExternalId(session, externalId!));
+    return { user, otherScopeUser: undefined, foundUsers: [], externalIdHolder };
+  }
+  const found = await usersLikeEmail(session, email, hint);
+  const users = withEmail(found, email);
+  const ofServer = users.find((one) => livesIn(one, undefined));
+  const ofProject = users.find((one) => livesIn(one, session.project));
+  const [user, otherScopeUser] = scope === 'project' ? [ofProject, ofServer] : [ofServer, ofProject];
+  return { user, otherScopeUser, foundUsers: found.map(({ id }) => id), externalIdHolder };
+}

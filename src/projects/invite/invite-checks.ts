@@ -1,0 +1,74 @@
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import type { GuardedWrite } from '../../access/contract.js';
+import { referenceOf, referenceTo } from '../../fhir/reference.js';
+import { and, not, refersTo } from '../../search/criteria/criteria.js';
+import type { InviteRequest } from '../body/invite-body.js';
+import type { MembershipSettings } from '../body/membership-settings.js';
+import { policiesStillThere } from '../body/named-resources.js';
+import { emailProfilesQuery, otherUsersLikeEmail, type PersonProfile } from '../people/find-people.js';
+import type { ProjectSession } from '../session/project-session.js';
+import { referenceExists } from '../session/reference-exists.js';
+import type { Invited } from './find-invited.js';
+import { patientOf } from './own-profiles.js';
+
+// What an invite found must still be so when the commit writes what was decided on it.
+
+/** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
+export function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
+  const query = emailProfilesQuery(session.store.model, session, request);
+  return query === undefined ? [] : [{ kind: 'unmatched', query }];
+}
+
+/**
+ * Checks that whoever is about to become a member has no memberships but those known: through this User, through that of
+ * the other scope, or through a User whom another invite has just made there. The e-mail of a User is unique per scope
+ * only. Where another membership is wanted, only those of the User itself count: they decide about its profile.
+ */
+export function noOtherMembership(
+  session: ProjectSession,
+  { email, mode }: InviteRequest,
+  user: User,
+  { memberships, otherScopeUser, foundUsers }: Invited,
+): GuardedWrite[] {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const known = not({ kind: 'id', ids: memberships.map(({ id }) => id) });
+  const own: GuardedWrite = {
+    kind: 'unmatched',
+    query: { type: 'ProjectMembership', criteria: memberships.length === 0 ? ofUser : and([ofUser, known]) },
+  };
+  if (mode === 'another') return [own];
+  const ofOtherScope: GuardedWrite[] =
+    otherScopeUser === undefined
+      ? []
+      : [
+          {
+            kind: 'unmatched',
+            query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: otherScopeUser.id }) },
+          },
+        ];
+  if (email === undefined) return [own, ...ofOtherScope];
+  const criteria = otherUsersLikeEmail(session, email, [...foundUsers, user.id!]);
+  return [own, ...ofOtherScope, { kind: 'unmatched', query: { type: 'User', criteria } }];
+}
+
+/** Checks that a profile that was there before has not become another User's. */
+export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
+  return { kind: 'unmatched', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
+}
+
+/** Checked when they were looked up, and again in the commit. */
+export function referencesStillThere(
+  membership: ProjectMembership,
+  settings: MembershipSettings,
+  profile: PersonProfile,
+): GuardedWrite[] {
+  const profileName = referenceOf(profile);
+  const patient = patientOf(profile);
+  return [
+    referenceExists(referenceTo('ProjectMembership', membership.id!), 'profile', profileName),
+    ...policiesStillThere(membership.id!, settings),
+    ...(patient === undefined ? [] : [referenceExists(profileName, 'patient', patient)]),
+  ];
+}
