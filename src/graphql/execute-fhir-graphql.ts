@@ -15,7 +15,7 @@ import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
 import { partsOf, planFor } from './plan-cache.js';
-import { DocumentErrors } from './prepare-document.js';
+import { DocumentErrors } from './prepared-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
 import type { QueryDocument, TypedContext } from './typed-document.js';

@@ -3,7 +3,7 @@ import { inSpan, type Observer } from '../telemetry/observer.js';
 import { countLookup } from './count-lookup.js';
 import type { OperationDefinitionNode } from './graphql-js.js';
 import type { Limits } from './limits.js';
-import type { PreparedDocument } from './prepare-document.js';
+import type { PreparedDocument } from './prepared-document.js';
 import { MUTATION } from './schema/fields.js';
 import type { DocumentParts } from './plan/collect-fields.js';
 import { planOperation, type LateSelection } from './plan/plan-operation.js';

@@ -15,7 +15,8 @@ import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
 import type { TypedSelections } from './plan/typed-selections.js';
-import { DocumentErrors, prepareDocument, type PreparedDocument } from './prepare-document.js';
+import { prepareDocument } from './prepare-document.js';
+import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { schemaFor } from './schema/schema-for.js';
 import { QUERY } from './schema/fields.js';
 

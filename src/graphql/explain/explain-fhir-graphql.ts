@@ -8,7 +8,7 @@ import { documentError } from '../execute/response-errors.js';
 import type { Variables } from '../plan/arguments.js';
 import { estimateCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
-import { DocumentErrors } from '../prepare-document.js';
+import { DocumentErrors } from '../prepared-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import type { QueryDocument, TypedContext } from '../typed-document.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';

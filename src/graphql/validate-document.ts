@@ -1,0 +1,76 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { assertDocumentSize } from './check-document.js';
+import type { Dialect } from './dialect.js';
+import {
+  Kind,
+  validate,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from './graphql-js.js';
+import type { Limits } from './limits.js';
+import { fragmentsOf } from './plan/collect-fields.js';
+import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
+import { schemaFor } from './schema/schema-for.js';
+import { findMergeErrors } from './validation/fields-merge.js';
+import { VALIDATION_RULES } from './validation/rules.js';
+import { withTypedReferences } from './validation/typed-references.js';
+
+/** How many documents were found valid, which numbers them. */
+let documents = 0;
+
+/**
+ * Checks a parsed document against the schema whose root is `root`.
+ *
+ * @throws DocumentErrors - it does not fit the schema
+ * @throws LimitError `tokens`, `depth`, `fields`
+ */
+export function validateDocument(
+  model: FhirModel,
+  written: DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+): PreparedDocument {
+  const tokens = assertDocumentSize(written, limits);
+  const schema = schemaFor(model, dialect, root);
+  const document = withTypedReferences(written, schema);
+  const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
+  if (errors.length > 0) throw new DocumentErrors(errors);
+  const fragments = fragmentsOf(document);
+  // In dialect `hl7` equal keys are collated, so nothing has to merge.
+  const conflicts = dialect === 'hl7' ? [] : findMergeErrors(schema, document, fragments);
+  if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  documents += 1;
+  return {
+    number: documents,
+    model,
+    tokens,
+    root,
+    dialect,
+    operations,
+    fragments,
+    conditions: conditionVariables([...operations, ...fragments.values()]),
+  };
+}
+
+/** The variables in the arguments of directives, by name. */
+function conditionVariables(
+  definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[],
+): readonly string[] {
+  const names = new Set<string>();
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      for (const directive of selection.directives ?? []) {
+        for (const { value } of directive.arguments ?? [])
+          if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+      }
+      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined)
+        visit(selection.selectionSet);
+    }
+  };
+  for (const { selectionSet } of definitions) visit(selectionSet);
+  return [...names].sort();
+}
