@@ -1,5 +1,4 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages/quote.js';
 import {
@@ -16,27 +15,19 @@ import {
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
-  type GraphQLOutputType,
   GraphQLSchema,
   GraphQLString,
   isListType,
   isNonNullType,
 } from '../graphql-js.js';
 import { argumentsOf, SEARCH_CONTROLS } from './arguments.js';
+import { descriptionOf, fieldDescription } from './descriptions.js';
 import { DIRECTIVES } from './directives.js';
-import {
-  CANONICAL,
-  connectionOf,
-  fieldsOf,
-  MUTATION,
-  QUERY,
-  RESOURCE,
-  type FieldDescriptor,
-  type WriteInteraction,
-} from './fields.js';
+import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
+import { fieldsOf, MUTATION, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
-import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS, scalarOf } from './scalars.js';
+import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
@@ -58,6 +49,7 @@ class SchemaBuilder {
   readonly #types = new Map<string, GraphQLObjectType>();
   readonly #inputs = new Map<string, GraphQLInputObjectType>();
   readonly #resource: GraphQLInterfaceType;
+  readonly #source: SchemaTypes;
 
   constructor(
     private readonly model: FhirModel,
@@ -68,6 +60,11 @@ class SchemaBuilder {
       description: 'Any resource: the elements that all types share',
       fields: () => this.#fields(RESOURCE),
     });
+    this.#source = {
+      model,
+      output: (name) => (name === RESOURCE ? this.#resource : this.#object(name)),
+      reference: () => this.#object('Reference'),
+    };
   }
 
   build(): GraphQLSchema {
@@ -101,7 +98,7 @@ class SchemaBuilder {
     for (const field of fieldsOf(this.model, name)!.values()) {
       if (field.kind === 'choice' || !this.#keeps(field)) continue;
       configs[field.name] = {
-        type: this.#typeOf(field),
+        type: typeOfField(field, this.#source),
         args: strictArguments(this.#argumentsOf(field, name), isDescribed(field)),
         description: fieldDescription(field),
       };
@@ -144,44 +141,9 @@ class SchemaBuilder {
     return type;
   }
 
-  #inputField(parent: string, { type: name, array, required, description }: InputField): GraphQLInputFieldConfig {
-    const one = SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name);
-    const type = array ? new GraphQLList(one) : required ? new GraphQLNonNull(one) : one;
-    return parent === PATCH_OPERATION ? { type, description } : { type };
-  }
-
-  #typeOf(field: Exclude<FieldDescriptor, { kind: 'choice' }>): GraphQLOutputType {
-    switch (field.kind) {
-      case 'element':
-        return listIf(field.element.array, this.#elementType(field.element));
-      case 'sibling':
-        return listIf(field.element.array, this.#object(field.element.type === 'canonical' ? CANONICAL : 'Element'));
-      case 'resource-type':
-        return GraphQLString;
-      case 'cache-key':
-        return GraphQLID;
-      case 'resolve':
-        return this.#resource;
-      case 'read':
-      case 'write':
-        return this.#object(field.type);
-      case 'list':
-        return new GraphQLList(this.#object(field.type));
-      case 'connection':
-        return this.#object(`${field.type}Connection`);
-      case 'connection-part':
-        if (field.name === 'edges') return new GraphQLList(this.#object(`${field.type}ConnectionEdge`));
-        return TEXT_PARTS.has(field.name) ? GraphQLString : GraphQLInt;
-      case 'edge-part':
-        if (field.name === 'resource') return this.#object(field.type);
-        return field.name === 'score' ? GraphQLFloat : GraphQLString;
-    }
-  }
-
-  #elementType({ type }: ElementDefinition): GraphQLOutputType {
-    const definition = this.model.typeDefinition(type);
-    if (definition?.kind === 'primitive') return scalarOf(type);
-    return type === RESOURCE ? this.#resource : this.#object(type);
+  #inputField(parent: string, field: InputField): GraphQLInputFieldConfig {
+    const type = typeOfInputField(field, (name) => SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name));
+    return parent === PATCH_OPERATION ? { type, description: field.description } : { type };
   }
 }
 
@@ -202,68 +164,6 @@ const ROOTED: ReadonlySet<string> = new Set<FieldDescriptor['kind']>(['read', 'w
 const SCALARS = new Map(
   [GraphQLString, GraphQLID, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((scalar) => [scalar.name, scalar]),
 );
-
-const TEXT_PARTS: ReadonlySet<string> = new Set(['first', 'previous', 'next', 'last']);
-
-function descriptionOf(model: FhirModel, name: string): string | undefined {
-  if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
-  if (name === MUTATION)
-    return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
-  if (name === CANONICAL) return 'What stands beside a canonical URL, and the resource it names';
-  const connection = connectionOf(model, name);
-  if (connection === undefined) return model.typeDefinition(name)?.short;
-  return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
-}
-
-function fieldDescription(field: FieldDescriptor): string | undefined {
-  switch (field.kind) {
-    case 'element':
-      return field.element.short;
-    case 'sibling':
-      return `Id and extensions of ${field.element.name}`;
-    case 'resource-type':
-      return 'The type of the resource';
-    case 'cache-key':
-      return 'Tells this resource apart from all others, contained ones included; null where it has no identity of its own';
-    case 'resolve':
-      return 'The resource that is referred to';
-    case 'read':
-      return `One ${field.type} by its id`;
-    case 'write':
-      return WRITE_DESCRIPTIONS[field.interaction](field.type);
-    case 'list':
-      return field.reverse ? `${field.type} resources that point here` : `${field.type} resources that match`;
-    case 'connection':
-      return `The same as ${field.type}List, page by page`;
-    case 'connection-part':
-    case 'edge-part':
-      return PART_DESCRIPTIONS[field.name];
-    case 'choice':
-      return undefined;
-  }
-}
-
-const WRITE_DESCRIPTIONS: { readonly [Interaction in WriteInteraction]: (type: string) => string } = {
-  create: (type) => `Stores a new ${type}`,
-  update: (type) => `Stores a ${type} as a whole under its id`,
-  patch: (type) => `Changes parts of a ${type}`,
-  delete: (type) => `Deletes a ${type}; gives null`,
-};
-
-const PART_DESCRIPTIONS: { readonly [name: string]: string } = {
-  count: 'The number of all matches; counted only where it is asked for',
-  offset: 'Matches before this page; null where a cursor does not know',
-  pagesize: 'Most matches of this page',
-  pageSize: 'The same as pagesize',
-  first: 'Cursor to the first page',
-  previous: 'Cursor to the page before',
-  next: 'Cursor to the page after',
-  last: 'Cursor to the last page',
-  edges: 'The matches of this page',
-  mode: 'Why it is here: always "match"',
-  score: 'How well it matches; not told',
-  resource: 'The resource',
-};
 
 /** The arguments of the same name at the root say the same; a filter is named after the element that it looks at. */
 function isDescribed(field: FieldDescriptor): boolean {
@@ -287,8 +187,4 @@ function strict(type: GraphQLInputType): GraphQLInputType {
   if (isListType(type)) return new GraphQLList(strict(type.ofType));
   if (type === LENIENT_STRING || type === LENIENT_STRINGS) return GraphQLString;
   return type === LENIENT_ID ? GraphQLID : type;
-}
-
-function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
-  return array ? new GraphQLList(type) : type;
 }

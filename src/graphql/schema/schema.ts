@@ -1,33 +1,27 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { ElementDefinition } from '../../fhir/model/definition-types.js';
+import type { Dialect } from '../dialect.js';
 import {
+  GraphQLBoolean,
   GraphQLFloat,
-  GraphQLInputObjectType,
+  GraphQLID,
   GraphQLInt,
-  GraphQLInterfaceType,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
   GraphQLSchema,
   GraphQLString,
-  GraphQLID,
-  GraphQLBoolean,
-  type GraphQLArgumentConfig,
   type GraphQLField,
-  type GraphQLInputField,
-  type GraphQLInputType,
+  type GraphQLInputObjectType,
+  type GraphQLInterfaceType,
   type GraphQLNamedType,
+  type GraphQLObjectType,
   type GraphQLOutputType,
   type ValidationContext,
 } from '../graphql-js.js';
-import type { Dialect } from '../dialect.js';
 import { argumentsOf } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
+import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
 import {
   CANONICAL,
   CHOICE,
   connectionOf,
-  type ConnectionPart,
   fieldsOf,
   MUTATION,
   QUERY,
@@ -36,10 +30,17 @@ import {
 } from './fields.js';
 import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
-import { RESOURCE_TYPE_NAME, scalarOf, SEARCH_PARAMETER_NAME } from './scalars.js';
-
-type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
-type InputFieldMap = { [name: string]: GraphQLInputField };
+import {
+  createField,
+  createInputField,
+  lazyFields,
+  LazyInputObjectType,
+  LazyInterfaceType,
+  LazyObjectType,
+  lazyTypeMap,
+} from './lazy-types.js';
+import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
+import { fieldsInside, signatureOf } from './shared-fields.js';
 
 /**
  * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
@@ -53,6 +54,7 @@ export class FhirSchema extends GraphQLSchema {
   readonly #types = new Map<string, GraphQLNamedType>();
   readonly #references = new Map<string, GraphQLObjectType>();
   readonly #typeMap: { [name: string]: GraphQLNamedType };
+  readonly #source: SchemaTypes;
 
   /** @param root `Query`, or a resource type for queries about one instance (https://hl7.org/fhir/R4/graphql.html#instance). */
   constructor(
@@ -63,6 +65,11 @@ export class FhirSchema extends GraphQLSchema {
     // The definitions are the schema's proof of validity; graphql-js need not look for itself.
     super({ assumeValid: true, directives: DIRECTIVES });
     this.#root = root;
+    this.#source = {
+      model,
+      output: (name) => this.getType(name) as GraphQLOutputType,
+      reference: (targets) => this.#referenceTo(targets),
+    };
     for (const type of [GraphQLString, GraphQLBoolean, GraphQLInt, GraphQLFloat, GraphQLID]) {
       this.#types.set(type.name, type);
     }
@@ -154,14 +161,14 @@ export class FhirSchema extends GraphQLSchema {
 
   #createInput(name: string, fields: ReadonlyMap<string, InputField>): GraphQLInputObjectType {
     const type = new LazyInputObjectType({ name, fields: {} });
-    type.fieldMap = lazyFields([...fields.values()], (field) => createInputField(name, field, this.#inputType(field)));
+    type.fieldMap = lazyFields([...fields.values()], (field) =>
+      createInputField(
+        name,
+        field,
+        typeOfInputField(field, (type) => INPUT_SCALARS.get(type) ?? this.#input(type)),
+      ),
+    );
     return type;
-  }
-
-  #inputType({ type, array, required }: InputField): GraphQLInputType {
-    const one = INPUT_SCALARS.get(type) ?? this.#input(type);
-    if (array) return new GraphQLList(one);
-    return required ? new GraphQLNonNull(one) : one;
   }
 
   #fieldsOf(name: string): FieldDescriptor[] {
@@ -182,7 +189,7 @@ export class FhirSchema extends GraphQLSchema {
     parent: GraphQLObjectType | GraphQLInterfaceType,
     candidates: readonly FieldDescriptor[],
   ): GraphQLField<unknown, unknown> | undefined {
-    const different = new Map(candidates.map((field) => [signature(field), field]));
+    const different = new Map(candidates.map((field) => [signatureOf(field), field]));
     const [first, second] = different.values();
     if (first === undefined) return undefined;
     if (second === undefined) return this.#offers(first) ? this.#createField(parent, first) : undefined;
@@ -217,69 +224,18 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   #typeOf(field: FieldDescriptor, targets: readonly string[] | undefined): GraphQLOutputType {
-    switch (field.kind) {
-      case 'element':
-        return this.#elementType(field.element);
-      case 'sibling':
-        return listIf(field.element.array, this.#output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
-      case 'choice':
-        return this.#createChoice([field]);
-      case 'resource-type':
-        return GraphQLString;
-      case 'cache-key':
-        return GraphQLID;
-      case 'resolve':
-        return targets === undefined ? this.#output(RESOURCE) : this.#createResource(targets);
-      case 'read':
-      case 'write':
-        return this.#output(field.type);
-      case 'list':
-        return new GraphQLList(this.#output(field.type));
-      case 'connection':
-        return this.#output(`${field.type}Connection`);
-      case 'connection-part':
-        return this.#connectionPart(field.name, field.type);
-      case 'edge-part':
-        return field.name === 'resource'
-          ? this.#output(field.type)
-          : field.name === 'score'
-            ? GraphQLFloat
-            : GraphQLString;
-    }
-  }
-
-  #connectionPart(name: ConnectionPart, type: string): GraphQLOutputType {
-    switch (name) {
-      case 'edges':
-        return new GraphQLList(this.#output(`${type}ConnectionEdge`));
-      case 'first':
-      case 'previous':
-      case 'next':
-      case 'last':
-        return GraphQLString;
-      default:
-        return GraphQLInt;
-    }
-  }
-
-  #elementType(element: ElementDefinition): GraphQLOutputType {
-    const definition = this.model.typeDefinition(element.type);
-    if (definition?.kind === 'primitive') return listIf(element.array, scalarOf(element.type));
-    if (element.type === 'Reference') return listIf(element.array, this.#referenceTo(element.targets));
-    return listIf(element.array, this.#output(element.type));
+    if (field.kind === 'choice') return this.#createChoice([field]);
+    if (field.kind === 'resolve' && targets !== undefined) return this.#createResource(targets);
+    return typeOfField(field, this.#source);
   }
 
   /** `Reference`, knowing what it may lead to. One object per set of targets. */
   #referenceTo(targets: readonly string[] | undefined): GraphQLObjectType {
-    if (targets === undefined) return this.#output('Reference') as GraphQLObjectType;
+    if (targets === undefined) return this.getType('Reference') as GraphQLObjectType;
     const key = targets.join();
     let type = this.#references.get(key);
     if (type === undefined) this.#references.set(key, (type = this.#createObject('Reference', targets)));
     return type;
-  }
-
-  #output(name: string): GraphQLOutputType {
-    return this.getType(name) as GraphQLOutputType;
   }
 
   #input(name: string): GraphQLInputObjectType {
@@ -287,120 +243,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 }
 
-class LazyObjectType extends GraphQLObjectType {
-  fieldMap: FieldMap = {};
-  override getFields(): FieldMap {
-    return this.fieldMap;
-  }
-}
-
-class LazyInterfaceType extends GraphQLInterfaceType {
-  fieldMap: FieldMap = {};
-  override getFields(): FieldMap {
-    return this.fieldMap;
-  }
-}
-
-class LazyInputObjectType extends GraphQLInputObjectType {
-  fieldMap: InputFieldMap = {};
-  override getFields(): InputFieldMap {
-    return this.fieldMap;
-  }
-}
-
 /** The definitions of the schema that a document is checked against. */
 export function modelOf(context: ValidationContext): FhirModel {
   return (context.getSchema() as FhirSchema).model;
-}
-
-/** The fields that can be selected inside a field. */
-function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
-  switch (field.kind) {
-    case 'element':
-      return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
-    case 'sibling':
-      return [...fieldsOf(model, field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
-    case 'choice':
-      return field.elements.flatMap(({ type }) => [...(fieldsOf(model, type)?.values() ?? [])]);
-    default:
-      return [];
-  }
-}
-
-function signature(field: FieldDescriptor): string {
-  if (field.kind === 'element' || field.kind === 'sibling') {
-    return `${field.kind} ${field.element.type} ${field.element.array}`;
-  }
-  if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
-  return `${field.kind} ${'type' in field ? field.type : ''}`;
-}
-
-function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
-  return array ? new GraphQLList(type) : type;
-}
-
-/** A field object as this version of graphql-js makes them: through a type that has only this field. */
-function createField(
-  parent: string,
-  field: FieldDescriptor,
-  type: GraphQLOutputType,
-  args: { [name: string]: GraphQLArgumentConfig },
-): GraphQLField<unknown, unknown> {
-  const holder = new GraphQLObjectType({
-    name: parent,
-    fields: {
-      [field.name]: {
-        type,
-        args,
-        description: 'element' in field ? field.element.short : null,
-      },
-    },
-  });
-  return holder.getFields()[field.name]!;
-}
-
-/** Likewise for a field of an input type. */
-function createInputField(
-  parent: string,
-  { name, description }: InputField,
-  type: GraphQLInputType,
-): GraphQLInputField {
-  const holder = new GraphQLInputObjectType({ name: parent, fields: { [name]: { type, description } } });
-  return holder.getFields()[name]!;
-}
-
-/** A field map whose entries come into being when they are read, and are then kept. */
-function lazyFields<Descriptor extends { readonly name: string }, Field>(
-  descriptors: readonly Descriptor[],
-  create: (descriptor: Descriptor) => Field,
-): { [name: string]: Field } {
-  const fields = Object.create(null) as { [name: string]: Field };
-  for (const field of descriptors) {
-    Object.defineProperty(fields, field.name, {
-      enumerable: true,
-      configurable: true,
-      get() {
-        const created = create(field);
-        Object.defineProperty(fields, field.name, { enumerable: true, writable: true, value: created });
-        return created;
-      },
-    });
-  }
-  return fields;
-}
-
-/** Answers for every known name; lists only what suggestions should offer: the resource types. */
-function lazyTypeMap(
-  model: FhirModel,
-  find: (name: string) => GraphQLNamedType | undefined,
-): { [name: string]: GraphQLNamedType } {
-  return new Proxy(Object.create(null) as { [name: string]: GraphQLNamedType }, {
-    get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
-    has: (_, name) => typeof name === 'string' && find(name) !== undefined,
-    ownKeys: () => [...model.resourceTypes],
-    getOwnPropertyDescriptor: (_, name) => {
-      const value = typeof name === 'string' ? find(name) : undefined;
-      return value === undefined ? undefined : { enumerable: true, configurable: true, value };
-    },
-  });
 }

@@ -1,0 +1,80 @@
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import {
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLString,
+  type GraphQLInputType,
+  type GraphQLOutputType,
+} from '../graphql-js.js';
+import { CANONICAL, RESOURCE, type FieldDescriptor } from './fields.js';
+import type { InputField } from './input-fields.js';
+import { scalarOf } from './scalars.js';
+
+/** Where a schema keeps its types. */
+export interface SchemaTypes {
+  readonly model: FhirModel;
+  /** The object type of a name, or the interface `Resource`. */
+  output(name: string): GraphQLOutputType;
+  /** `Reference`, as an element has it that allows these targets; undefined: any. */
+  reference(targets: readonly string[] | undefined): GraphQLOutputType;
+}
+
+/** A field whose type the definitions decide; a choice by its base name has that of its data. */
+export type TypedField = Exclude<FieldDescriptor, { readonly kind: 'choice' }>;
+
+/** The GraphQL type of a field: the same one in the schema that queries are checked against and in that for tools. */
+export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutputType {
+  switch (field.kind) {
+    case 'element':
+      return listIf(field.element.array, typeOfElement(field.element, types));
+    case 'sibling':
+      return listIf(field.element.array, types.output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
+    case 'resource-type':
+      return GraphQLString;
+    case 'cache-key':
+      return GraphQLID;
+    case 'resolve':
+      return types.output(RESOURCE);
+    case 'read':
+    case 'write':
+      return types.output(field.type);
+    case 'list':
+      return new GraphQLList(types.output(field.type));
+    case 'connection':
+      return types.output(`${field.type}Connection`);
+    case 'connection-part':
+      if (field.name === 'edges') return new GraphQLList(types.output(`${field.type}ConnectionEdge`));
+      return CURSORS.has(field.name) ? GraphQLString : GraphQLInt;
+    case 'edge-part':
+      if (field.name === 'resource') return types.output(field.type);
+      return field.name === 'score' ? GraphQLFloat : GraphQLString;
+  }
+}
+
+/**
+ * The GraphQL type of a field of an input type.
+ *
+ * @param typeOf the scalar or input type of a name
+ */
+export function typeOfInputField(
+  { type, array, required }: InputField,
+  typeOf: (name: string) => GraphQLInputType,
+): GraphQLInputType {
+  if (array) return new GraphQLList(typeOf(type));
+  return required ? new GraphQLNonNull(typeOf(type) as never) : typeOf(type);
+}
+
+const CURSORS: ReadonlySet<string> = new Set(['first', 'previous', 'next', 'last']);
+
+function typeOfElement({ type, targets }: ElementDefinition, types: SchemaTypes): GraphQLOutputType {
+  if (types.model.typeDefinition(type)?.kind === 'primitive') return scalarOf(type);
+  return type === 'Reference' ? types.reference(targets) : types.output(type);
+}
+
+function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
+  return array ? new GraphQLList(type) : type;
+}

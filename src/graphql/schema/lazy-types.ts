@@ -1,0 +1,106 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import {
+  GraphQLInputObjectType,
+  GraphQLInterfaceType,
+  GraphQLObjectType,
+  type GraphQLArgumentConfig,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+} from '../graphql-js.js';
+import type { FieldDescriptor } from './fields.js';
+import type { InputField } from './input-fields.js';
+
+// Types of graphql-js whose fields come into being when they are read.
+
+type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
+type InputFieldMap = { [name: string]: GraphQLInputField };
+
+export class LazyObjectType extends GraphQLObjectType {
+  fieldMap: FieldMap = {};
+  override getFields(): FieldMap {
+    return this.fieldMap;
+  }
+}
+
+export class LazyInterfaceType extends GraphQLInterfaceType {
+  fieldMap: FieldMap = {};
+  override getFields(): FieldMap {
+    return this.fieldMap;
+  }
+}
+
+export class LazyInputObjectType extends GraphQLInputObjectType {
+  fieldMap: InputFieldMap = {};
+  override getFields(): InputFieldMap {
+    return this.fieldMap;
+  }
+}
+
+/** A field object as this version of graphql-js makes them: through a type that has only this field. */
+export function createField(
+  parent: string,
+  field: FieldDescriptor,
+  type: GraphQLOutputType,
+  args: { [name: string]: GraphQLArgumentConfig },
+): GraphQLField<unknown, unknown> {
+  const holder = new GraphQLObjectType({
+    name: parent,
+    fields: {
+      [field.name]: {
+        type,
+        args,
+        description: 'element' in field ? field.element.short : null,
+      },
+    },
+  });
+  return holder.getFields()[field.name]!;
+}
+
+/** Likewise for a field of an input type. */
+export function createInputField(
+  parent: string,
+  { name, description }: InputField,
+  type: GraphQLInputType,
+): GraphQLInputField {
+  const holder = new GraphQLInputObjectType({ name: parent, fields: { [name]: { type, description } } });
+  return holder.getFields()[name]!;
+}
+
+/** A field map whose entries come into being when they are read, and are then kept. */
+export function lazyFields<Descriptor extends { readonly name: string }, Field>(
+  descriptors: readonly Descriptor[],
+  create: (descriptor: Descriptor) => Field,
+): { [name: string]: Field } {
+  const fields = Object.create(null) as { [name: string]: Field };
+  for (const field of descriptors) {
+    Object.defineProperty(fields, field.name, {
+      enumerable: true,
+      configurable: true,
+      get() {
+        const created = create(field);
+        Object.defineProperty(fields, field.name, { enumerable: true, writable: true, value: created });
+        return created;
+      },
+    });
+  }
+  return fields;
+}
+
+/** Answers for every known name; lists only what suggestions should offer: the resource types. */
+export function lazyTypeMap(
+  model: FhirModel,
+  find: (name: string) => GraphQLNamedType | undefined,
+): { [name: string]: GraphQLNamedType } {
+  return new Proxy(Object.create(null) as { [name: string]: GraphQLNamedType }, {
+    get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
+    has: (_, name) => typeof name === 'string' && find(name) !== undefined,
+    ownKeys: () => [...model.resourceTypes],
+    getOwnPropertyDescriptor: (_, name) => {
+      const value = typeof name === 'string' ? find(name) : undefined;
+      return value === undefined ? undefined : { enumerable: true, configurable: true, value };
+    },
+  });
+}

@@ -1,0 +1,25 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { CANONICAL, fieldsOf, type FieldDescriptor } from './fields.js';
+
+/** The fields that can be selected inside a field. */
+export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
+  switch (field.kind) {
+    case 'element':
+      return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
+    case 'sibling':
+      return [...fieldsOf(model, field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
+    case 'choice':
+      return field.elements.flatMap(({ type }) => [...(fieldsOf(model, type)?.values() ?? [])]);
+    default:
+      return [];
+  }
+}
+
+/** Equal for fields of several types that one selection fits alike. */
+export function signatureOf(field: FieldDescriptor): string {
+  if (field.kind === 'element' || field.kind === 'sibling') {
+    return `${field.kind} ${field.element.type} ${field.element.array}`;
+  }
+  if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
+  return `${field.kind} ${'type' in field ? field.type : ''}`;
+}
