@@ -14,7 +14,7 @@ export function indexIncomplete({ type, parameter }: TypeParameter, progress: In
   const percent = percentOf(progress);
   return new FhirError(
     'unavailable',
-    `${type} cannot be searched by ${parameter} yet: its index is being made again, ${percent} % is done; try again later`,
+    `${type} cannot be searched by ${nameOf(parameter)} yet: its index is being made again, ${percent} % is done; try again later`,
     { details: { type, parameter, percent } },
   );
 }
@@ -23,9 +23,13 @@ export function indexIncomplete({ type, parameter }: TypeParameter, progress: In
 export function indexForeign({ type, parameter }: TypeParameter): FhirError {
   return new FhirError(
     'unavailable',
-    `${type} cannot be searched by ${parameter}: another process with other definitions of it has taken over the database`,
+    `${type} cannot be searched by ${nameOf(parameter)}: another process with other definitions of it has taken over the database`,
     { details: { type, parameter } },
   );
+}
+
+function nameOf(parameter: string): string {
+  return parameter.startsWith('#') ? `what ${parameter.slice(1)} resources inside say` : parameter;
 }
 
 /** What every write rejects with when another process indexes by other definitions. */

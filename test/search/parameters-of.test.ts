@@ -32,12 +32,14 @@ test('every parameter of nested criteria is found once, with the type it belongs
   };
   const found = parametersOf('Observation', criteria).map(({ type, parameter }) => `${type}.${parameter}`);
   expect(found.toSorted()).toEqual([
+    'Observation.#Patient',
     'Observation.code',
     'Observation.code-value-quantity',
     'Observation.status',
     'Observation.subject',
     'Patient.name',
     'Practitioner.name',
+    'Provenance.#Practitioner',
     'Provenance.agent',
     'Provenance.target',
   ]);
@@ -48,5 +50,23 @@ test('the keys of a sort and the parameter of a search by reference count, but f
   expect(parametersOf('Observation', { kind: 'all' }, sort, ['subject'])).toEqual([
     { type: 'Observation', parameter: 'date' },
     { type: 'Observation', parameter: 'subject' },
+  ]);
+});
+
+test('a chain asks what each resource on the way holds inside', () => {
+  const criteria: Criteria = {
+    kind: 'chain',
+    parameter: 'encounter',
+    type: 'Encounter',
+    of: { kind: 'chain', parameter: 'subject', type: 'Patient', of: match('name') },
+  };
+  const found = parametersOf('Observation', criteria).map(({ type, parameter }) => `${type}.${parameter}`);
+  expect(found.toSorted()).toEqual([
+    'Encounter.#Patient',
+    'Encounter.subject',
+    'Observation.#Encounter',
+    'Observation.#Patient',
+    'Observation.encounter',
+    'Patient.name',
   ]);
 });

@@ -244,6 +244,38 @@ describe('a file whose rows were made with another definition of a parameter', (
   });
 });
 
+describe('values of contained resources', () => {
+  const holding = (id: string): ReturnType<typeof resourceOf> =>
+    resourceOf('Observation', id, {
+      contained: [{ resourceType: 'Patient', id: 'p', gender: 'male', birthDate: '1980-01-01' }],
+      subject: { reference: '#p' },
+    });
+
+  test('are made again when the parameters of their type change, and until then no chain answers', async () => {
+    const file = fileNamed('contained.db');
+    const origin = new SqliteStore(file);
+    await putAll(origin, holding('a'), holding('b'), patient(1));
+    await putAll(origin, resourceOf('Condition', 'c', { subject: { reference: 'Patient/p1' } }));
+    expect(await idsOf(origin, queryOf('Observation', OF_MALES))).toEqual(['a', 'b']);
+    await origin.close();
+    const before = rowsIn(file);
+    remakeWithout(file, { Patient: ['gender'] });
+    const database = new Database(file);
+    database.exec("DELETE FROM token WHERE parameter = (SELECT key FROM parameter WHERE code = '#Patient.gender')");
+    database.close();
+    const store = new SqliteStore(file, MANUAL);
+    expect(await store.pendingParameters('clinic')).toEqual([
+      { type: 'Observation', parameter: '#Patient' },
+      { type: 'Patient', parameter: 'gender' },
+    ]);
+    await store.reindex({ pendingOnly: true, onProgress: ({ type }) => expect(type).not.toBe('Condition') });
+    expect(await idsOf(store, queryOf('Observation', OF_MALES))).toEqual(['a', 'b']);
+    expect(rowsIn(file)).toEqual(before);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+});
+
 describe('two stores with different definitions of a parameter', () => {
   const OTHER = modelWith('Patient', { gender: { type: 'string' } });
   const WITHOUT = modelWith('Patient', { gender: undefined });

@@ -3,7 +3,10 @@ import type { Criteria, SortKey } from './criteria.js';
 /** A search parameter of a resource type. */
 export interface TypeParameter {
   readonly type: string;
-  /** Its code, as it is defined: `code-value-quantity`, never `code-value-quantity$0`. */
+  /**
+   * Its code, as it is defined: `code-value-quantity`, never `code-value-quantity$0`. `#Patient` stands for all values of the
+   * Patients inside resources of the type: see index-entry.ts.
+   */
   readonly parameter: string;
 }
 
@@ -28,27 +31,34 @@ export function parametersOf(
   const found = new Map<string, TypeParameter>();
   const add = (ofType: string, name: string): void => {
     // The other forms belong to the same parameter; see index-entry.ts.
-    const parameter = name.split(/[$:]/, 1)[0]!;
+    const parameter = name.startsWith('#') ? name : name.split(/[$:]/, 1)[0]!;
     if (!isHeldApart(parameter)) found.set(`${ofType} ${parameter}`, { type: ofType, parameter });
   };
-  const open: { readonly type: string; readonly criteria: Criteria }[] = [{ type, criteria }];
+  // `within`: the types whose resources may hold the one that the criteria are about.
+  const open: { readonly type: string; readonly within: readonly string[]; readonly criteria: Criteria }[] = [
+    { type, within: [], criteria },
+  ];
   while (open.length > 0) {
     const one = open.pop()!;
     switch (one.criteria.kind) {
       case 'and':
       case 'or':
-        for (const inner of one.criteria.of) open.push({ type: one.type, criteria: inner });
+        for (const inner of one.criteria.of) open.push({ ...one, criteria: inner });
         break;
       case 'not':
-        open.push({ type: one.type, criteria: one.criteria.of });
+        open.push({ ...one, criteria: one.criteria.of });
         break;
-      case 'chain':
-        add(one.type, one.criteria.parameter);
-        open.push({ type: one.criteria.type, criteria: one.criteria.of });
+      case 'chain': {
+        const { parameter, type: target, of } = one.criteria;
+        const within = [...new Set([...one.within, one.type])];
+        add(one.type, parameter);
+        for (const holder of within) add(holder, `#${target}`);
+        open.push({ type: target, within, criteria: of });
         break;
+      }
       case 'has':
         add(one.criteria.type, one.criteria.parameter);
-        open.push({ type: one.criteria.type, criteria: one.criteria.of });
+        open.push({ type: one.criteria.type, within: [], criteria: one.criteria.of });
         break;
       case 'match':
       case 'missing':

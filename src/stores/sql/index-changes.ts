@@ -52,9 +52,27 @@ export function changedParameters(before: ParameterFingerprints | undefined, now
   return changes;
 }
 
-/** The parameter that an index entry or a stored parameter belongs to; see index-entry.ts for the forms of codes. */
-export function parameterOf(entry: string): string {
-  return entry.split(/[$:]/, 1)[0]!;
+/**
+ * The index entries, or stored parameters, of such a code are made again. Those of resources inside are always: they hang
+ * together by the numbers of these resources. See index-entry.ts for the forms of codes.
+ */
+export function isMadeAgain(codes: Codes, entry: string): boolean {
+  return isWhole(codes) || entry.includes('#') || codes.includes(entry.split(/[$:]/, 1)[0]!);
+}
+
+/** The type of the resources inside that an entry leads to, or is a value of; undefined for the values of others. */
+export function insideType(entry: string): string | undefined {
+  const start = entry.lastIndexOf('#');
+  return start < 0 ? undefined : entry.slice(start + 1).split('.', 1)[0];
+}
+
+/**
+ * What is to be made again of a type whose resources hold others of these types: `#Patient` stands for all values of the
+ * Patients inside.
+ */
+export function changesOf(changes: CodesByType, type: string, inside: Iterable<string>): Codes {
+  const held = [...new Set(inside)].filter((one) => codesOf(changes, one).length > 0).map((one) => `#${one}`);
+  return union(codesOf(changes, type), held);
 }
 
 function fingerprintOf(parameters: { readonly [code: string]: string }, code: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
-import type { ParameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { type ParameterFingerprints, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
   codesOf,
@@ -55,12 +56,23 @@ export function isComplete({ isOurs, pending }: IndexState): boolean {
 }
 
 export function isForeign({ foreign }: IndexState, { type, parameter }: TypeParameter): boolean {
+  if (parameter.startsWith('#')) return codesOf(foreign, parameter.slice(1)).length > 0;
   return includesCode(codesOf(foreign, type), parameter);
 }
 
 /** The parameter's rows may be incomplete in a project; only a look at the project tells. */
 export function mayBePending({ pending }: IndexState, { type, parameter }: TypeParameter): boolean {
   return includesCode(codesOf(pending, type), parameter);
+}
+
+/** The parameters of a model, and those that stand for resources inside as far as they are pending. */
+export function searchableParameters(model: FhirModel, { pending }: IndexState): readonly TypeParameter[] {
+  const fingerprints = parameterFingerprints(model);
+  return model.resourceTypes.flatMap((type) =>
+    [...Object.keys(fingerprints[type] ?? {}), ...codesOf(pending, type).filter((code) => code.startsWith('#'))].map(
+      (parameter) => ({ type, parameter }),
+    ),
+  );
 }
 
 /** Undefined where nobody knows what the rows are made with. */

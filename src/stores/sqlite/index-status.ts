@@ -5,7 +5,14 @@ import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../store/index-state.js';
 import { type Codes, includesCode, readCodes } from '../sql/index-changes.js';
-import { type IndexState, indexState, isComplete, isForeign, mayBePending } from '../sql/index-state.js';
+import {
+  type IndexState,
+  indexState,
+  isComplete,
+  isForeign,
+  mayBePending,
+  searchableParameters,
+} from '../sql/index-state.js';
 import type { Statements } from './statements.js';
 
 /**
@@ -46,10 +53,8 @@ export class IndexStatus {
     this.refresh();
     const state = this.#state();
     if (isComplete(state)) return [];
-    return this.#model.resourceTypes.flatMap((type) =>
-      Object.keys(parameterFingerprints(this.#model)[type] ?? {})
-        .map((parameter) => ({ type, parameter }))
-        .filter((one) => isForeign(state, one) || this.#workOn(state, project, one) !== undefined),
+    return searchableParameters(this.#model, state).filter(
+      (one) => isForeign(state, one) || this.#workOn(state, project, one) !== undefined,
     );
   }
 

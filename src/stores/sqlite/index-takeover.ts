@@ -3,6 +3,8 @@ import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
+  changesOf,
+  insideType,
   type Codes,
   codesOf,
   type CodesByType,
@@ -87,8 +89,10 @@ export function endAllWork(statements: Statements): void {
 function addWork(statements: Statements, changes: CodesByType): CodesByType {
   const pending: { [type: string]: Codes } = {};
   const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
+  const inside = statements.read(LIST_INSIDE);
   rows.forEach(([collection, type, before], rank) => {
-    const changed = codesOf(changes, type);
+    const held = (inside.all(collection) as readonly [string][]).map(([code]) => insideType(code)!);
+    const changed = changesOf(changes, type, held);
     const left = before === null ? [] : readCodes(before);
     if (changed.length > 0) {
       statements.write(SET_WORK).run(collection, rank, JSON.stringify(union(changed, left)));
@@ -134,6 +138,8 @@ type CollectionRow = readonly [collection: number, type: string, parameters: str
 const LIST_COLLECTIONS = `SELECT c.key, c.type, w.parameters, c.project FROM collection c LEFT JOIN index_work w ON w.collection = c.key
   WHERE EXISTS (SELECT 1 FROM resource r WHERE r.collection = c.key AND r.content IS NOT NULL)
   ORDER BY c.type NOT IN (SELECT value FROM json_each(?)), c.project, c.type`;
+/** Parameters that lead to resources inside, or are values of them. */
+const LIST_INSIDE = "SELECT code FROM parameter WHERE collection = ? AND instr(code, '#') > 0";
 /** What was done is done with other rows in mind, so it begins from the start. */
 const SET_WORK = `INSERT OR REPLACE INTO index_work (collection, rank, parameters) VALUES (?, ?, ?)`;
 const OTHER_WORK = `SELECT 1 FROM index_work w CROSS JOIN collection c ON c.key = w.collection WHERE c.type = ? LIMIT 1`;

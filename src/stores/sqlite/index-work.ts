@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
-import { type Codes, includesCode, isWhole, parameterOf, readCodes } from '../sql/index-changes.js';
+import { type Codes, isMadeAgain, isWhole, readCodes } from '../sql/index-changes.js';
 import type { ReindexProgress } from '../sql/reindex.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
@@ -129,14 +129,14 @@ export class IndexWork {
       return;
     }
     this.#index.removeParameters(key, parameterKeys);
-    const again = entries.filter(({ parameter }) => includesCode(parameters, parameterOf(parameter)));
+    const again = entries.filter(({ parameter }) => isMadeAgain(parameters, parameter));
     this.#index.add({ project, collection, resource: key }, again);
   }
 
   /** Parameters that have rows, those of older definitions included. */
   #parameterKeys(collection: number, parameters: Codes): readonly number[] {
     const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
-    return rows.filter(([, code]) => includesCode(parameters, parameterOf(code))).map(([key]) => key);
+    return rows.filter(([, code]) => isMadeAgain(parameters, code)).map(([key]) => key);
   }
 
   #flush(): void {

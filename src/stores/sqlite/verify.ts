@@ -9,7 +9,7 @@ import { createDictionaries, type Dictionaries } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
-import { type Codes, EVERY, includesCode, parameterOf } from '../sql/index-changes.js';
+import { type Codes, EVERY, isMadeAgain } from '../sql/index-changes.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names } from './index-rows.js';
 import type { IndexStatus } from './index-status.js';
 import { LIST_PARAMETERS } from './index-work.js';
@@ -104,8 +104,9 @@ class Verifier {
     }
     const pending = this.#pendingOf(collection, project, type);
     if (pending[0] === EVERY) return undefined;
-    const all = indexEntries(this.model, resource);
-    const entries = all.filter(({ parameter }) => !includesCode(pending, parameterOf(parameter)));
+    const entries = indexEntries(this.model, resource).filter(
+      ({ parameter }) => pending.length === 0 || !isMadeAgain(pending, parameter),
+    );
     const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
     const left = this.#parametersOf(collection, pending);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
@@ -131,7 +132,7 @@ class Verifier {
   #parametersOf(collection: number, codes: Codes): ReadonlySet<SqlValue> {
     if (codes.length === 0) return NO_PARAMETERS;
     const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
-    return new Set(rows.filter(([, code]) => includesCode(codes, parameterOf(code))).map(([key]) => key));
+    return new Set(rows.filter(([, code]) => isMadeAgain(codes, code)).map(([key]) => key));
   }
 
   /** A part of the file that SQLite cannot read is a finding too. */
