@@ -7,5 +7,6 @@ export type {
   PostgresStatement,
 } from './stores/postgres/driver.js';
 export { type PgliteDatabase, pglitePool } from './stores/postgres/pglite-pool.js';
+export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';
 export type { PostgresVerification } from './stores/postgres/maintenance.js';
 export { type PostgresPools, PostgresStore } from './stores/postgres/store.js';

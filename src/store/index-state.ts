@@ -36,7 +36,7 @@ function nameOf(parameter: string): string {
 export function indexTakenOver(): FhirError {
   return new FhirError(
     'unavailable',
-    'Another process with other definitions or another version of fhirgraph has taken over the database; this one can write again when it has the same and opens it again',
+    'Another process with other definitions or another version of fhirgraph has taken over the database; this one can write again when both have the same',
   );
 }
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
+import { PostgresStore } from 'fhirgraph/postgres';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 import { POSTGRES_FIXTURES } from '../upgrades/fixtures.js';
-import { openUpgraded } from '../upgrades/open-upgraded.js';
 import { upgradeSuite } from '../upgrades/suite.js';
 
 const PROGRAMS = findPostgres();
@@ -28,6 +28,6 @@ describe.skipIf(PROGRAMS === undefined)('on a real PostgreSQL server', () => {
     const pool = new pg.Pool({ ...server.connection, database, max: 4 });
     pools.push(pool);
     await pool.query(content);
-    return openUpgraded(pool);
+    return new PostgresStore(pool);
   });
 });

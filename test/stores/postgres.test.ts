@@ -7,6 +7,7 @@ import { postgresPool } from './postgres-pool.js';
 import './postgres/limits.js';
 import './postgres/maintenance.js';
 import './postgres/partitions.js';
+import './postgres/reindex.js';
 
 describe('PostgreSQL in this process', () => {
   storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), { seed: SEED });

@@ -300,6 +300,16 @@ describe('two stores with different definitions of a parameter', () => {
     await expect(again.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
     await again.reindex({ pendingOnly: true });
     expect(await idsOf(again, queryOf('Patient', MALE))).toHaveLength(3);
+    await expect(putAll(second, patient(8))).rejects.toMatchObject(refused);
+    await expect(second.search(queryOf('Patient', MALE))).rejects.toMatchObject(refused);
+    const given = new SqliteStore(file, { ...MANUAL, model: OTHER });
+    await given.reindex({ pendingOnly: true });
+    expect(await idsOf(second, queryOf('Patient', BORN))).toHaveLength(3);
+    expect(
+      (await second.search(queryOf('Patient', { kind: 'missing', parameter: 'gender', missing: true }))).matches,
+    ).toEqual([]);
+    await putAll(second, patient(8));
+    await given.close();
     await Promise.all([again.close(), second.close()]);
   });
 

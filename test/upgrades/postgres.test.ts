@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { pglitePool } from 'fhirgraph/postgres';
+import { pglitePool, PostgresStore } from 'fhirgraph/postgres';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bareDatabase } from '../stores/postgres-pool.js';
 import { POSTGRES_FIXTURES, SQLITE_FIXTURES } from './fixtures.js';
-import { openUpgraded } from './open-upgraded.js';
 import { upgradeSuite } from './suite.js';
 
 upgradeSuite(POSTGRES_FIXTURES, async (content) => {
   const database = await bareDatabase();
   await database.exec(content);
-  return openUpgraded(pglitePool(database));
+  return new PostgresStore(pglitePool(database));
 });
 
 test('the version of the package has a fixture for each store', () => {

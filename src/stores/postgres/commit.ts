@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
+import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { unmatchedFound } from '../../store/conflicts.js';
@@ -8,6 +9,7 @@ import type { Change, DeleteWrite, PutWrite, UnmatchedCheck, Write, WriteResult 
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { Connections } from './connections.js';
+import type { IndexStatus } from './index-status.js';
 import { resourceKey } from './keys.js';
 import { ProjectWrites } from './project-writes.js';
 import { firstMatchStatement } from './search.js';
@@ -23,10 +25,12 @@ import { inTransaction, type Transaction } from './transaction.js';
 export class Commits {
   readonly #connections: Connections;
   readonly #config: PostgresStoreConfig;
+  readonly #status: IndexStatus;
 
-  constructor(connections: Connections, config: PostgresStoreConfig) {
+  constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus) {
     this.#connections = connections;
     this.#config = config;
+    this.#status = status;
   }
 
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
@@ -35,9 +39,12 @@ export class Commits {
     const prepared = writes.map((write, index) => prepare(this.#config.model, write, index));
     const serializable = writes.some(({ kind }) => kind === 'unmatched');
     const { attempts, clock } = this.#config;
-    return inTransaction(this.#connections, { serializable, attempts, signal }, (transaction, attempt) =>
+    await this.#status.refresh();
+    const beforeRetry = (): Promise<unknown> => this.#status.load();
+    const options = { serializable, attempts, signal, beforeRetry };
+    return inTransaction(this.#connections, options, (transaction, attempt) =>
       // PERF: who was overtaken once may be so again and again; the second time it waits in line.
-      new Commit(this.#config.model, transaction, clock().getTime(), attempt > 1).apply(prepared),
+      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), attempt > 1).apply(prepared),
     );
   }
 }
@@ -58,6 +65,7 @@ function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
 /** One attempt. */
 class Commit {
   readonly #transaction: Transaction;
+  readonly #status: IndexStatus;
   readonly #now: number;
   readonly #locks: boolean;
   readonly #projects = new Map<string, ProjectWrites>();
@@ -67,15 +75,18 @@ class Commit {
   constructor(
     private readonly model: FhirModel,
     transaction: Transaction,
+    status: IndexStatus,
     now: number,
     locks: boolean,
   ) {
     this.#transaction = transaction;
+    this.#status = status;
     this.#now = now;
     this.#locks = locks;
   }
 
   async apply(writes: readonly PreparedWrite[]): Promise<Committed> {
+    this.#status.assertOurs();
     await this.#load(writes);
     const results: WriteResult[] = [];
     for (const [index, one] of writes.entries()) {
@@ -98,7 +109,7 @@ class Commit {
     }
     // In one order for all commits, so that two never wait for each other in a circle.
     for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const known = new ProjectWrites(project, this.#now);
+      const known = new ProjectWrites(project, this.#now, this.#status.known.generation);
       if (this.#locks) await known.lock(this.#transaction, keys);
       await known.load(this.#transaction, keys, texts);
       this.#projects.set(project, known);
@@ -122,7 +133,9 @@ class Commit {
 
   async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
     await this.#flush(false);
-    const [row] = await this.#transaction.run(firstMatchStatement(this.model, query));
+    const { project, type, criteria } = query;
+    await this.#status.assertSearchable(project, parametersOf(type, criteria), this.#transaction);
+    const [row] = await this.#transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
     if (row !== undefined) throw unmatchedFound(index, referenceTo(query.type, row[0] as string));
     return { kind: 'unmatched' };
   }

@@ -1,6 +1,7 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
+import { type ReindexMode, reindexMode } from '../sql/reindex.js';
 
 /** How a `PostgresStore` behaves. */
 export interface PostgresStoreOptions {
@@ -25,6 +26,13 @@ export interface PostgresStoreOptions {
    * good; later values are not looked at.
    */
   readonly partitions?: number | undefined;
+  /**
+   * Who makes index rows again after other definitions or an older version of the library wrote the database. Default
+   * `background`: every store, in batches of 200 resources; where no more than 2,000 are concerned, with its first call.
+   * `manual`: the host, by `reindex({ pendingOnly: true })`. Until it is done, searches by what is concerned reject with
+   * `unavailable`.
+   */
+  readonly reindex?: ReindexMode | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -37,6 +45,7 @@ export interface PostgresStoreConfig {
   readonly attempts: number;
   readonly readOwnWrites: number;
   readonly partitions: number;
+  readonly reindex: ReindexMode;
   readonly clock: () => Date;
 }
 
@@ -49,6 +58,7 @@ export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfi
     attempts: count('attempts', options.attempts ?? 20, 1, 1_000),
     readOwnWrites: count('readOwnWrites', options.readOwnWrites ?? 10_000, 0, Number.MAX_SAFE_INTEGER),
     partitions: count('partitions', options.partitions ?? 0, 0, 1_024),
+    reindex: reindexMode(options.reindex),
     clock: options.clock ?? (() => new Date()),
   };
 }

@@ -2,13 +2,17 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { currentStatement } from './reads.js';
-import { byReferenceStatement, type Run, searchStatements } from './search.js';
+import { byReferenceStatement, type SearchIndex, searchStatements } from './search.js';
 import { toStatement } from './statements.js';
 
 /** The statements behind a call and PostgreSQL's plan for each. See https://www.postgresql.org/docs/current/using-explain.html. */
-export async function explainCall(model: FhirModel, call: StoreCall, run: Run): Promise<readonly StatementPlan[]> {
+export async function explainCall(
+  model: FhirModel,
+  call: StoreCall,
+  { epoch, run }: SearchIndex,
+): Promise<readonly StatementPlan[]> {
   return Promise.all(
-    statementsOf(model, call).map(async (statement) => {
+    statementsOf(model, call, epoch).map(async (statement) => {
       const rows = await run(sql`EXPLAIN (COSTS OFF) ${statement}`);
       return {
         statement: toStatement(statement).text.replaceAll(/\s+/g, ' '),
@@ -18,18 +22,18 @@ export async function explainCall(model: FhirModel, call: StoreCall, run: Run): 
   );
 }
 
-function statementsOf(model: FhirModel, call: StoreCall): readonly Sql[] {
+function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonly Sql[] {
   switch (call.kind) {
     case 'read':
       return call.keys.length === 0 ? [] : [currentStatement(call.keys)];
     case 'search': {
-      const { page, count } = searchStatements(model, call.query);
+      const { page, count } = searchStatements(model, call.query, epoch);
       const pages = call.query.limit === 0 ? [] : [page];
       return call.query.total === true ? [...pages, count] : pages;
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
-      const statement = byReferenceStatement(model, query, parameter, targets);
+      const statement = byReferenceStatement(model, query, parameter, targets, epoch);
       return statement === undefined ? [] : [statement];
     }
   }

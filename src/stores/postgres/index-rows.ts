@@ -1,5 +1,6 @@
 import { collationKey, fold } from '../../search/index/fold.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
+import { insideType } from '../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/lookup.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
@@ -14,6 +15,8 @@ export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'displa
 export class IndexRows {
   readonly #shard: string;
   readonly #columns = new Map<IndexTable, SqlValue[][]>();
+  /** Types of resources inside, by the type that holds them. */
+  readonly #inside = new Map<string, Set<string>>();
   #size = 0;
 
   /** @param shard the key of the project. */
@@ -30,6 +33,8 @@ export class IndexRows {
   add(key: string, type: string, entries: readonly IndexEntry[]): void {
     const texts = new Set<string>();
     for (const { parameter, group, value } of entries) {
+      const inside = insideType(parameter);
+      if (inside !== undefined) this.#addInside(type, inside);
       const owner: Owner = [key, parameterKey(type, parameter), group];
       switch (value.kind) {
         case 'token':
@@ -64,10 +69,11 @@ export class IndexRows {
 
   /** The statements that write the rows: one per table that has any. */
   inserts(): readonly Sql[] {
-    return [...this.#columns.keys()].map(
+    const inserts = [...this.#columns.keys()].map(
       (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
         SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
     );
+    return this.#inside.size === 0 ? inserts : [...inserts, this.#insertInside()];
   }
 
   /** Tells which of the resources have other rows in a table than these. */
@@ -82,6 +88,21 @@ export class IndexRows {
     const { types } = COLUMNS[table];
     const columns = this.#columns.get(table);
     return sql`unnest(${list(types.map((type, index) => sql`${arrayText(columns?.[index] ?? [])}${type}`))}) AS u`;
+  }
+
+  #addInside(type: string, inside: string): void {
+    const known = this.#inside.get(type);
+    if (known === undefined) this.#inside.set(type, new Set([inside]));
+    else known.add(inside);
+  }
+
+  #insertInside(): Sql {
+    const pairs = [...this.#inside].flatMap(([type, held]) => [...held].map((inside) => [type, inside] as const));
+    // In one order for all commits, so that two never wait for each other in a circle.
+    pairs.sort((one, other) => (String(one) < String(other) ? -1 : 1));
+    return sql`INSERT INTO fhirgraph_inside (project, type, inside) SELECT ${this.#shard}::uuid, u.*
+      FROM unnest(${arrayText(pairs.map(([type]) => type))}::text[], ${arrayText(pairs.map(([, inside]) => inside))}::text[]) AS u
+      ON CONFLICT DO NOTHING`;
   }
 
   /** Codings of one concept share its text. */

@@ -27,6 +27,11 @@ export function parameterKey(type: string, code: string): number {
   return remembered(parameters, name, () => Number.parseInt(digits(name).slice(0, 12), 16));
 }
 
+/** The key of a row as the driver reads it, in the form of {@link projectKey}. */
+export function plainKey(uuid: unknown): string {
+  return String(uuid).replaceAll('-', '');
+}
+
 function digits(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);
 }

@@ -1,17 +1,14 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { readCodes, REMAKE } from '../sql/index-changes.js';
 import { parseStored } from '../sql/parse-stored.js';
-import { TABLE_NAMES } from '../sql/index-tables.js';
 import { sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
-import { resourceKeyIn } from './keys.js';
+import { plainKey, resourceKeyIn } from './keys.js';
 import type { Connection } from './lent-connection.js';
-import { INDEX_VERSION } from '../../search/index/index-version.js';
-import { inTransaction, type Transaction } from './transaction.js';
 
 /** What a look at the whole database found. */
 export interface PostgresVerification {
@@ -22,27 +19,9 @@ export interface PostgresVerification {
 }
 
 /**
- * Indexes every current resource anew, a few hundred at a time: others read and write meanwhile, and wait for a part at
- * most.
- *
- * @returns how many.
+ * Compares every resource with its versions, its index rows and its key. Others read and write meanwhile. The rows of types
+ * that are being indexed again are left out.
  */
-export async function reindex(
-  model: FhirModel,
-  connections: Connections,
-  attempts: number,
-  signal?: AbortSignal,
-): Promise<number> {
-  let count = 0;
-  for await (const part of parts(connections, signal)) {
-    const options = { serializable: false, attempts, signal };
-    count += await inTransaction(connections, options, (transaction) => reindexPart(model, transaction, part));
-  }
-  await connections.run(sql`UPDATE fhirgraph_meta SET value = ${String(INDEX_VERSION)} WHERE name = 'index_version'`);
-  return count;
-}
-
-/** Compares every resource with its versions, its index rows and its key. Others read and write meanwhile. */
 export async function verify(
   model: FhirModel,
   connections: Connections,
@@ -81,23 +60,8 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
     }
     const next = sql`SELECT project FROM resource WHERE project > ${shard} ORDER BY project LIMIT 1`;
     const [row] = await connections.run(next, signal);
-    shard = row && plain(row[0]);
+    shard = row && plainKey(row[0]);
   }
-}
-
-async function reindexPart(model: FhirModel, transaction: Transaction, { shard, keys }: Part): Promise<number> {
-  const held =
-    await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${shard} AND key = ANY (${arrayText(keys)})
-    ORDER BY key FOR UPDATE`);
-  if (held.length !== keys.length) throw new FhirError('corrupt', 'A resource has vanished');
-  const { rows, resources } = indexRowsOf(model, shard, await readPart(transaction, { shard, keys }));
-  for (const table of ALL_INDEX_TABLES) {
-    await transaction.run(
-      sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${arrayText(keys)})`,
-    );
-  }
-  for (const insert of rows.inserts()) await transaction.run(insert);
-  return resources;
 }
 
 async function verifyPart(model: FhirModel, connection: Connection, part: Part): Promise<PostgresVerification> {
@@ -108,12 +72,16 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
     const problems = stored.flatMap((one) =>
       problemsOf(part.shard, one).map((line) => `${names.get(one.key)!}: ${line}`),
     );
-    const readable = stored.filter(({ content }) => content === null || isReadable(content));
-    const { rows, resources } = indexRowsOf(model, part.shard, readable);
+    const pending = await pendingTypes(connection, part.shard);
+    const readable = stored.filter(
+      ({ type, content }) => !pending.has(type) && (content === null || isReadable(content)),
+    );
+    const rows = indexRowsOf(model, part.shard, readable);
+    const resources = stored.filter(({ content }) => content !== null && isReadable(content)).length;
     const keys = readable.map(({ key }) => key);
     for (const table of ALL_INDEX_TABLES) {
       const differing = await connection.run(rows.differences(table, keys));
-      for (const name of new Set(differing.map(([key]) => names.get(plain(key))!))) {
+      for (const name of new Set(differing.map(([key]) => names.get(plainKey(key))!))) {
         problems.push(`${name}: its rows in ${table} are not what it says`);
       }
     }
@@ -121,6 +89,13 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   } finally {
     await connection.rollBack();
   }
+}
+
+/** The types of a project whose rows are not complete. */
+async function pendingTypes(connection: Connection, shard: string): Promise<ReadonlySet<string>> {
+  const rows = await connection.run(sql`SELECT type, parameters FROM fhirgraph_index_work WHERE project = ${shard}`);
+  const pending = rows.filter(([, codes]) => readCodes(codes as string).some((code) => code !== REMAKE));
+  return new Set(pending.map(([type]) => type as string));
 }
 
 /** A row of `resource`, with what other tables have of it. */
@@ -143,7 +118,7 @@ async function readPart(connection: Pick<Connection, 'run'>, { shard, keys }: Pa
     FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${arrayText(keys)})`);
   return rows.map((row) => {
     const [key, type, id, version, content, versions, held] = row as StoredColumns;
-    return { key: plain(key), type, id, version, content, versions, held };
+    return { key: plainKey(key), type, id, version, content, versions, held };
   });
 }
 
@@ -171,21 +146,12 @@ function isReadable(content: string): boolean {
 }
 
 /** The rows that current resources should have. */
-function indexRowsOf(
-  model: FhirModel,
-  shard: string,
-  stored: readonly StoredRow[],
-): { readonly rows: IndexRows; readonly resources: number } {
+function indexRowsOf(model: FhirModel, shard: string, stored: readonly StoredRow[]): IndexRows {
   const rows = new IndexRows(shard);
-  const current = stored.filter(({ content }) => content !== null);
-  for (const { key, type, content } of current)
-    rows.add(key, type, indexEntries(model, parseStored(content!).resource));
-  return { rows, resources: current.length };
-}
-
-/** A uuid as we write it. */
-function plain(uuid: unknown): string {
-  return String(uuid).replaceAll('-', '');
+  for (const { key, type, content } of stored) {
+    if (content !== null) rows.add(key, type, indexEntries(model, parseStored(content).resource));
+  }
+  return rows;
 }
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';

@@ -26,7 +26,7 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
       let last: Promise<unknown> = before;
       return {
         async query({ text, values, rowMode }) {
-          const answer = database.query(text, values, { rowMode });
+          const answer = queryEach(database, text, values, rowMode);
           last = answer;
           const { rows } = await answer;
           return { rows: rows as readonly (readonly unknown[])[] };
@@ -44,6 +44,19 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
       };
     },
   };
+}
+
+/** PGlite takes one statement at a time. Several have no values, and what they answer is not looked at. */
+async function queryEach(
+  database: PgliteDatabase,
+  text: string,
+  values: (string | number | null)[],
+  rowMode: 'array',
+): Promise<{ readonly rows: readonly unknown[] }> {
+  if (values.length > 0) return database.query(text, values, { rowMode });
+  let answer: { readonly rows: readonly unknown[] } = { rows: [] };
+  for (const one of text.split(';')) answer = await database.query(one, values, { rowMode });
+  return answer;
 }
 
 function ignore(): undefined {

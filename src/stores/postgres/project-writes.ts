@@ -31,6 +31,7 @@ export interface ResourceState {
 export class ProjectWrites {
   readonly #shard: string;
   readonly #now: number;
+  readonly #generation: number;
   readonly #states = new Map<string, ResourceState>();
   /** Who holds a unique text, as of now. */
   readonly #holders = new Map<string, Holder>();
@@ -39,10 +40,14 @@ export class ProjectWrites {
   #pending = new Map<string, PendingVersion>();
   #rows: IndexRows;
 
-  /** @param now the instant of all versions to come. Milliseconds since 1970. */
-  constructor(project: string, now: number) {
+  /**
+   * @param now the instant of all versions to come. Milliseconds since 1970.
+   * @param generation of the definitions that the rows are made with
+   */
+  constructor(project: string, now: number, generation: number) {
     this.#shard = projectKey(project);
     this.#now = now;
+    this.#generation = generation;
     this.#rows = new IndexRows(this.#shard);
   }
 
@@ -162,7 +167,8 @@ export class ProjectWrites {
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
     const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
-      SELECT ${takenBackUnless(sql`count(*) = ${versions.length}`)} FROM saved`;
+      SELECT ${takenBackUnless(sql`count(*) = ${versions.length} AND (SELECT generation FROM fhirgraph_writer) = ${this.#generation}`)}
+      FROM saved`;
   }
 
   #hold(text: string, holder: Holder): void {

@@ -1,9 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
-import { INDEX_VERSION } from '../../search/index/index-version.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
 import { sqlState } from './errors.js';
+import { isMadeWith, takeOver } from './index-takeover.js';
 import type { Connection } from './lent-connection.js';
+import { setMeta } from './meta.js';
 
 /**
  * The tables. Each row begins with the project it is of: with that, all rows of a project can live on a shard of their own,
@@ -98,27 +100,51 @@ function table(name: string, columns: string, partitions: number): readonly stri
 }
 
 /**
+ * What is not of one project only.
+ *
+ * ```text
+ * fhirgraph_meta        (name)               versions of tables and extraction, and the state of the index: see index-status.ts
+ * fhirgraph_writer      one row              with what definitions rows are written; held by every statement that writes
+ * fhirgraph_index_work  (project, type)      index rows to be made again: see index-work.ts
+ *                       urgent               nobody signs in without them
+ *                       parameters           JSON list of codes; ["*"]: all
+ *                       cursor               id of the last resource that is done
+ *                       done, total          number of resources; total null: not counted yet
+ * fhirgraph_inside      (project, type, inside)   types of the resources inside others of a type, as far as they are indexed
+ * ```
+ */
+function indexWork(): readonly Sql[] {
+  return [
+    'CREATE TABLE fhirgraph_writer (generation int NOT NULL)',
+    'INSERT INTO fhirgraph_writer VALUES (0)',
+    `CREATE TABLE fhirgraph_index_work (project uuid NOT NULL, type text COLLATE "C" NOT NULL, urgent boolean NOT NULL,
+      parameters text NOT NULL, cursor text COLLATE "C" NOT NULL DEFAULT '', done int NOT NULL DEFAULT 0, total int,
+      PRIMARY KEY (project, type))`,
+    'CREATE INDEX fhirgraph_index_work_by_turn ON fhirgraph_index_work (urgent DESC, project, type)',
+    `CREATE TABLE fhirgraph_inside (project uuid NOT NULL, type text COLLATE "C" NOT NULL, inside text COLLATE "C" NOT NULL,
+      PRIMARY KEY (project, type, inside))`,
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * What leads from each form of the tables to the next; the first from an empty database. A step that stands here is never
  * changed: databases have taken it.
  */
-const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables];
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork];
 
 /** The form of the tables, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;
 
 /**
- * Brings the tables into the form that this version needs. Processes that start at once wait for each other; those of an
- * older version keep working on what only grew.
+ * Brings the tables into the form that this version needs, and makes the database one of these definitions. Processes that
+ * start at once wait for each other; those of an older version keep working on what only grew.
  *
  * @throws FhirError `unavailable` - a newer version of this library wrote the database, or its encoding is not UTF-8.
  * @throws FhirError `conflict` - the schema holds tables of another application.
  */
-export async function prepareSchema(connections: Connections, partitions: number): Promise<void> {
+export async function prepareSchema(connections: Connections, partitions: number, model: FhirModel): Promise<void> {
   await connections.use(async (connection) => {
-    if ((await checkedVersion(connection)) === SCHEMA_VERSION) {
-      await warnOfOldIndex(connection);
-      return;
-    }
+    if ((await checkedVersion(connection)) === SCHEMA_VERSION && (await isMadeWith(connection, model))) return;
     await connection.run(sql`BEGIN`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
@@ -127,23 +153,14 @@ export async function prepareSchema(connections: Connections, partitions: number
       for (const step of STEPS.slice(version)) {
         for (const statement of step(partitions)) await connection.run(statement);
       }
-      if (version === 0)
-        await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('index_version', ${String(INDEX_VERSION)})`);
-      await connection.run(sql`INSERT INTO fhirgraph_meta VALUES ('schema_version', ${String(SCHEMA_VERSION)})
-        ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+      await setMeta(connection, { schema_version: String(SCHEMA_VERSION) });
+      await takeOver(connection, model, version === 0);
       await connection.commit();
     } catch (error) {
       await connection.rollBack();
       throw error;
     }
   });
-}
-
-async function warnOfOldIndex(connection: Connection): Promise<void> {
-  const [row] = await connection.run(sql`SELECT value FROM fhirgraph_meta WHERE name = 'index_version'`);
-  if (Number(row?.[0] ?? 0) >= INDEX_VERSION) return;
-  const message = 'The index was made by an older fhirgraph, so searches may miss matches: call reindex() once';
-  process.emitWarning(message, { code: 'FHIRGRAPH_INDEX' });
 }
 
 /** "fhir" in ASCII. */

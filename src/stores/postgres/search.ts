@@ -10,6 +10,7 @@ import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
 import { postgresDialect } from './dialect.js';
+import { takenBackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
 import type { Row } from './lent-connection.js';
 
@@ -18,11 +19,18 @@ const X = sql`x`;
 /** Runs statements, as many side by side as are given at once. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
 
+/** What a search knows of the index. */
+export interface SearchIndex {
+  /** In what epoch its statements may run; see {@link epochHolds}. */
+  readonly epoch: string;
+  readonly run: Run;
+}
+
 /** One page of the matches. The count does not wait for the page. */
-export async function search(model: FhirModel, query: SearchQuery, run: Run): Promise<SearchPage> {
+export async function search(model: FhirModel, query: SearchQuery, { epoch, run }: SearchIndex): Promise<SearchPage> {
   const { offset, limit } = pageOf(query);
   const edge = pageEdgeOf(model, query);
-  const { page, count } = searchStatements(model, query);
+  const { page, count } = searchStatements(model, query, epoch);
   // PERF: a page that cannot be cut short says how many there are.
   const isWhole = edge === undefined && limit === undefined && offset === 0;
   const [rows, counted] = await Promise.all([
@@ -41,12 +49,12 @@ export async function searchByReference(
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
-  run: Run,
+  { epoch, run }: SearchIndex,
 ): Promise<readonly SearchPage[]> {
   const keys = targets.map(({ type, id }) => referenceTo(type, id));
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
-  const statement = byReferenceStatement(model, query, parameter, [...byName.values()]);
+  const statement = byReferenceStatement(model, query, parameter, [...byName.values()], epoch);
   const rows = wanted.length === 0 || statement === undefined ? [] : await run(statement);
   const texts = new Map<string, { readonly contents: string[]; total: number }>();
   for (const [position, content, total] of rows) {
@@ -65,16 +73,28 @@ export async function searchByReference(
   });
 }
 
+/**
+ * True where the index is in this epoch; where not, the whole statement fails, and index-status.ts has it run again. No
+ * row is read for it but one, once: no column stands in it.
+ */
+export function epochHolds(epoch: string): Sql {
+  return sql`1 = ${takenBackUnless(sql`(SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}`)}`;
+}
+
 /** The statements behind {@link search}. */
-export function searchStatements(model: FhirModel, query: SearchQuery): { readonly page: Sql; readonly count: Sql } {
+export function searchStatements(
+  model: FhirModel,
+  query: SearchQuery,
+  epoch: string,
+): { readonly page: Sql; readonly count: Sql } {
   const scope = scopeOf(model, query);
-  const matching = sql`FROM resource r0 WHERE ${whereOf(query, scope)}`;
+  const matching = sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`;
   return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
 }
 
 /** The id of the first match. */
-export function firstMatchStatement(model: FhirModel, query: SearchQuery): Sql {
-  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} ORDER BY r0.id LIMIT 1`;
+export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
+  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds(epoch)} ORDER BY r0.id LIMIT 1`;
 }
 
 /**
@@ -87,6 +107,7 @@ export function byReferenceStatement(
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
+  epoch: string,
 ): Sql | undefined {
   const { offset, limit } = pageOf(query);
   const scope = scopeOf(model, query);
@@ -113,11 +134,11 @@ export function byReferenceStatement(
   const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
   if (query.total !== true || !isPart) {
     return sql`SELECT j.position, p.content, NULL FROM ${from} CROSS JOIN LATERAL (${page}) AS p
-      ORDER BY j.position, p.place`;
+      WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
   }
   return sql`SELECT j.position, p.content, t.total
     FROM ${from} CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
-    ORDER BY j.position, p.place`;
+    WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
 }
 
 function scopeOf(model: FhirModel, { project, type, baseUrl }: SearchQuery): RowScope {

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, callAborted, storeClosed } from '../../store/guards.js';
 import type {
@@ -17,16 +19,20 @@ import type {
   Write,
   WriteResult,
 } from '../../store/store.js';
+import { BackgroundWork } from '../sql/background-work.js';
+import { AT_ONCE, type ReindexOptions } from '../sql/reindex.js';
 import { Commits } from './commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './config.js';
 import { Connections } from './connections.js';
 import type { PostgresPool } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
-import { type PostgresVerification, reindex, verify } from './maintenance.js';
+import { IndexStatus } from './index-status.js';
+import { IndexWork } from './index-work.js';
+import { type PostgresVerification, verify } from './maintenance.js';
 import { history, read } from './reads.js';
 import { prepareSchema } from './schema.js';
-import { type Run, search, searchByReference } from './search.js';
+import { type Run, search, type SearchIndex, searchByReference } from './search.js';
 import { untilDeadline } from './until-deadline.js';
 import type { Committed } from '../sql/commit-results.js';
 
@@ -52,6 +58,9 @@ export class PostgresStore implements ResourceStore {
   readonly #writer: Connections;
   readonly #readers: Connections;
   readonly #commits: Commits;
+  readonly #status: IndexStatus;
+  readonly #work: IndexWork;
+  readonly #background: BackgroundWork;
   readonly #config: PostgresStoreConfig;
   readonly #feed = new ChangeFeed();
   /** Projects that this process has just written. */
@@ -71,7 +80,13 @@ export class PostgresStore implements ResourceStore {
     const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
     this.#writer = new Connections(writer, this.#config);
     this.#readers = readers === writer ? this.#writer : new Connections(readers, this.#config);
-    this.#commits = new Commits(this.#writer, this.#config);
+    this.#status = new IndexStatus(this.#writer, this.model);
+    this.#commits = new Commits(this.#writer, this.#config, this.#status);
+    this.#work = new IndexWork(this.#writer, this.#status, this.model, this.#config.attempts);
+    this.#background = new BackgroundWork('The index is not made again', async (signal) => {
+      const result = await this.#work.step(signal);
+      return typeof result === 'string' ? result : 'more';
+    });
     if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
   }
 
@@ -92,7 +107,9 @@ export class PostgresStore implements ResourceStore {
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#answer(options, (bounded) => search(this.model, query, this.#runOn(query.project, bounded)));
+    return this.#answer(options, (bounded) =>
+      this.#searched(query, [], bounded, (index) => search(this.model, query, index)),
+    );
   }
 
   async searchByReference(
@@ -102,7 +119,9 @@ export class PostgresStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, (bounded) =>
-      searchByReference(this.model, query, parameter, targets, this.#runOn(query.project, bounded)),
+      this.#searched(query, [parameter], bounded, (index) =>
+        searchByReference(this.model, query, parameter, targets, index),
+      ),
     );
   }
 
@@ -129,22 +148,42 @@ export class PostgresStore implements ResourceStore {
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
-    return this.#answer(options, (bounded) => explainCall(this.model, call, this.#runOn(project, bounded)));
+    return this.#answer(options, (bounded) =>
+      explainCall(this.model, call, { epoch: this.#status.known.epoch, run: this.#runOn(project, bounded) }),
+    );
   }
 
   /**
-   * Indexes every current resource anew while others read and write, a few hundred at a time.
+   * Makes index rows again, from what the resources say: of all resources, of those of a project, or of what is pending. It
+   * goes in batches of 200, between which others read and write. Broken off, the next call goes on where it was; several
+   * processes share the work.
    *
-   * To be run once, when all processes have a version of this library that extracts more than the one before: the changes
-   * say so, and the first call of a store warns of it (`FHIRGRAPH_INDEX`). Until it is done, searches may miss what only the
-   * new version extracts. Broken off, it starts over.
-   *
-   * @returns how many.
+   * @returns how many resources this call indexed
+   * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
+   * @throws FhirError `aborted` - by the signal; what was done stays
    */
-  async reindex(options?: CallOptions): Promise<number> {
-    return this.#perform(options, (bounded) =>
-      reindex(this.model, this.#writer, this.#config.attempts, bounded?.signal),
-    );
+  async reindex(options: ReindexOptions = {}): Promise<number> {
+    const { project, pendingOnly = false, onProgress, signal } = options;
+    if (!pendingOnly) await this.#perform(options, () => this.#work.askAgain(project, signal));
+    let count = 0;
+    for (;;) {
+      const batch = await this.#perform(options, () => this.#work.step(signal, project));
+      if (batch === 'done') return count;
+      if (batch === 'later') {
+        await delay(LATER_MS, undefined, signal && { signal }).catch(() => undefined);
+        continue;
+      }
+      count += batch.resources;
+      onProgress?.(batch.progress);
+    }
+  }
+
+  /**
+   * The search parameters that are pending in a project, as far as this process knows: it hears of another one that has
+   * taken the database over with its next search or commit.
+   */
+  async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
+    return this.#answer(options, () => this.#status.pendingIn(project));
   }
 
   /**
@@ -158,8 +197,20 @@ export class PostgresStore implements ResourceStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#background.stop();
     this.#writer.close();
     if (this.#readers !== this.#writer) this.#readers.close();
+  }
+
+  #searched<Result>(
+    { project, type, criteria, sort }: SearchQuery,
+    beside: readonly string[],
+    options: CallOptions | undefined,
+    find: (index: SearchIndex) => Promise<Result>,
+  ): Promise<Result> {
+    const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
+    const write: Run = (statement) => this.#writer.run(statement, options?.signal);
+    return this.#status.whileSearchable(project, parameters, { run: this.#runOn(project, options), write }, find);
   }
 
   /** Statements about a project, each on a connection of its own. */
@@ -188,11 +239,33 @@ export class PostgresStore implements ResourceStore {
 
   /** Once; after a failure the next call tries again. */
   #prepare(): Promise<void> {
-    this.#prepared ??= prepareSchema(this.#writer, this.#config.partitions).catch((error: unknown) => {
+    this.#prepared ??= this.#prepareOnce().catch((error: unknown) => {
       this.#prepared = undefined;
       throw error;
     });
     return this.#prepared;
+  }
+
+  async #prepareOnce(): Promise<void> {
+    await prepareSchema(this.#writer, this.#config.partitions, this.model);
+    const { pending } = await this.#status.load();
+    if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
+    if ((await this.#work.countUpTo(AT_ONCE + 1)) <= AT_ONCE && (await this.#workAtOnce())) return;
+    this.#background.start();
+  }
+
+  /** @returns false where something is left to do: others are at it, or it failed and is tried again */
+  async #workAtOnce(): Promise<boolean> {
+    try {
+      for (;;) {
+        const result = await this.#work.step(undefined);
+        if (typeof result !== 'string') continue;
+        await this.#status.load();
+        return result === 'done';
+      }
+    } catch {
+      return false;
+    }
   }
 }
 
@@ -211,6 +284,9 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
     signal.removeEventListener('abort', abort);
   }
 }
+
+/** Milliseconds between looks at work that others are at. */
+const LATER_MS = 50;
 
 /** Projects remembered as just written; beyond that the oldest may be read from replicas. */
 const MAX_WRITTEN = 100_000;

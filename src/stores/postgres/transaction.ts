@@ -10,6 +10,8 @@ export interface TransactionOptions {
   /** How often it is tried while others stand in the way. */
   readonly attempts: number;
   readonly signal?: AbortSignal | undefined;
+  /** Called before each further attempt, while no connection is held. */
+  readonly beforeRetry?: (() => Promise<unknown>) | undefined;
 }
 
 /**
@@ -23,8 +25,9 @@ export async function inTransaction<Result>(
   options: TransactionOptions,
   action: (transaction: Transaction, attempt: number) => Promise<Result>,
 ): Promise<Result> {
-  const { attempts, serializable, signal } = options;
+  const { attempts, serializable, signal, beforeRetry } = options;
   return withRetries({ attempts, signal, pauses: true }, async ({ number }) => {
+    if (number > 1) await beforeRetry?.();
     try {
       return await connections.use(
         (connection) =>
@@ -52,8 +55,9 @@ export class Transaction {
   /** Runs a statement that rests on those before it, or those after on it. */
   async run(statement: Sql): Promise<readonly Row[]> {
     if (!this.#begun) {
-      await this.#connection.run(this.#serializable ? BEGIN_SERIALIZABLE : BEGIN);
+      // It may fail half-way.
       this.#begun = true;
+      await this.#connection.run(this.#serializable ? BEGIN_SERIALIZABLE : BEGIN);
     }
     return this.#connection.run(statement);
   }
@@ -99,4 +103,8 @@ async function runOnce<Result>(
 }
 
 const BEGIN = sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`;
-const BEGIN_SERIALIZABLE = sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`;
+/**
+ * What such a transaction sees is settled by its first query, so that it could miss that the database is being taken over;
+ * LOCK is no query. Two statements without values are one message, and one round trip.
+ */
+const BEGIN_SERIALIZABLE = sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`;

@@ -39,6 +39,8 @@ export class IndexStatus {
    */
   whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      // What was not searchable may be so now.
+      if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
       if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
       const result = search();

@@ -91,13 +91,16 @@ export class IndexWork {
       for (const row of rows) {
         this.#indexAgain(work, keys, row);
         cursor = row[1];
-        if (goesOn(++resources)) continue;
+        if (goesOn(++resources) || (row === rows.at(-1) && rows.length < AT_ONCE)) continue;
         const done = work.done + resources;
         this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
         this.#flush();
-        return { resources, progress: { project: work.project, type, done: Math.min(done, total), total } };
+        return {
+          resources,
+          progress: { project: work.project, type, done: Math.min(done, Math.max(total - 1, 0)), total },
+        };
       }
-      if (rows.length > 0) continue;
+      if (rows.length === AT_ONCE) continue;
       this.#flush();
       endWork(this.#statements, collection, type);
       return { resources, progress: { project: work.project, type, done: total, total } };
@@ -180,6 +183,9 @@ type ResourceRow = readonly [
   shape: number,
 ];
 
+/** Resources read by one statement. */
+const AT_ONCE = 50;
+
 const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
   FROM index_work w CROSS JOIN collection c ON c.key = w.collection`;
 const NEXT_WORK = `${WORK} ORDER BY w.rank LIMIT 1`;
@@ -187,7 +193,7 @@ const NEXT_WORK_OF_PROJECT = `SELECT w.collection, c.project, c.type, w.paramete
   FROM collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ? ORDER BY w.rank LIMIT 1`;
 const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum, r.shape
   FROM resource r LEFT JOIN version v ON v.key = r.content
-  WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT 50`;
+  WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ${AT_ONCE}`;
 const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';
 /** Number and code of the parameters of a collection. */
 export const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ?';

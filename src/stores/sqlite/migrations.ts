@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './driver.js';
 type Migration = (database: SqliteDatabase) => void;
 
 /** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWork, addShapesAndExtremes];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkAndShapes];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -19,7 +19,12 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: index rows to be made again. */
+/** 3: index rows to be made again; shapes and marks. */
+function addIndexWorkAndShapes(database: SqliteDatabase): void {
+  addIndexWork(database);
+  addShapesAndExtremes(database);
+}
+
 function addIndexWork(database: SqliteDatabase): void {
   database.exec(`
     CREATE TABLE index_work (
@@ -29,7 +34,7 @@ function addIndexWork(database: SqliteDatabase): void {
 }
 
 /**
- * 4: shapes of resources, marks of smallest and largest values. Marks are made with the index rows, which are made again. Until
+ * Shapes of resources, marks of smallest and largest values. Marks are made with the index rows, which are made again. Until
  * then all resources of a type have one shape, so that their number is right.
  */
 function addShapesAndExtremes(database: SqliteDatabase): void {

@@ -104,9 +104,8 @@ class Verifier {
     }
     const pending = this.#pendingOf(collection, project, type);
     if (pending[0] === EVERY) return undefined;
-    const entries = indexEntries(this.model, resource).filter(
-      ({ parameter }) => pending.length === 0 || !isMadeAgain(pending, parameter),
-    );
+    const all = indexEntries(this.model, resource);
+    const entries = pending.length === 0 ? all : all.filter(({ parameter }) => !isMadeAgain(pending, parameter));
     const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
     const left = this.#parametersOf(collection, pending);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));

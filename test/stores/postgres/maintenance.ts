@@ -1,7 +1,7 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { idsOf, keyOf, put, putAll, queryOf } from '../../../src/testing/conformance-case.js';
+import { keyOf, put, putAll, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
@@ -57,20 +57,4 @@ test('contradictions are told one by one', async () => {
     'Patient/y: its key is of another resource',
     'Patient/y: its text is of another resource',
   ]);
-});
-
-test('an index made by an older version is warned of until it is made anew', async () => {
-  const database = await bareDatabase();
-  await putAll(new PostgresStore(pglitePool(database)), { resourceType: 'Patient', id: 'a', gender: 'male' } as never);
-  await database.exec("UPDATE fhirgraph_meta SET value = '0' WHERE name = 'index_version'; DELETE FROM token");
-  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-  const old = new PostgresStore(pglitePool(database));
-  expect(await old.reindex()).toBe(1);
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('reindex()'), { code: 'FHIRGRAPH_INDEX' });
-  warn.mockClear();
-  const store = new PostgresStore(pglitePool(database));
-  const male = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } } as const;
-  expect(await idsOf(store, queryOf('Patient', male))).toEqual(['a']);
-  expect(warn).not.toHaveBeenCalled();
-  warn.mockRestore();
 });

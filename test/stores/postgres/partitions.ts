@@ -41,6 +41,9 @@ test('each statement of a caller reads and writes one partition, that of its pro
     },
   };
   const store = new PostgresStore(pglitePool(recording), { partitions: PARTITIONS });
+  // The first call makes the tables, which belong to all projects.
+  await store.read([keyOf('Patient', 'nobody')]);
+  sent.length = 0;
   const resources = randomResources(createRandom(SEED));
   const seen = new Set<string>();
   for (const project of ['clinic', 'hospital', 'practice', 'ward']) {
@@ -58,8 +61,7 @@ test('each statement of a caller reads and writes one partition, that of its pro
 
     const partitions = new Set<string>();
     for (const { text, values } of sent.slice(start)) {
-      if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text) || text.includes('fhirgraph_meta')) continue;
-      if (/current_setting|advisory/.test(text)) continue;
+      if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text)) continue;
       const found = partitionsOf(
         (await database.query<string[]>(`EXPLAIN ${text}`, values, { rowMode: 'array' })).rows,
       );

@@ -1,0 +1,176 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { TypeParameter } from '../../search/criteria/parameters-of.js';
+import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../store/index-state.js';
+import { includesCode, readCodes } from '../sql/index-changes.js';
+import {
+  type IndexState,
+  indexState,
+  isComplete,
+  isForeign,
+  mayBePending,
+  searchableParameters,
+} from '../sql/index-state.js';
+import { sql } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import type { Connections } from './connections.js';
+import { sqlState } from './errors.js';
+import { projectKey } from './keys.js';
+import { readMeta, type Runner } from './meta.js';
+import type { Run, SearchIndex } from './search.js';
+
+/** With what this process works on the index. */
+export interface PostgresIndexState extends IndexState {
+  /** Stands in `fhirgraph_writer` as long as nobody has taken the database over. */
+  readonly generation: number;
+}
+
+/**
+ * Says what can be searched: which index rows are complete, and made with the definitions of this process.
+ *
+ * Others may change that at any time. So every statement of a search fails where the epoch is another one than this process
+ * knows of, and every statement that writes where the generation is: neither costs a round trip.
+ */
+export class IndexStatus {
+  readonly #writer: Connections;
+  readonly #model: FhirModel;
+  #known: PostgresIndexState | undefined;
+
+  constructor(writer: Connections, model: FhirModel) {
+    this.#writer = writer;
+    this.#model = model;
+  }
+
+  /** What was read last. Only after {@link load}. */
+  get known(): PostgresIndexState {
+    return this.#known!;
+  }
+
+  /** Reads the state of the index. */
+  async load(connection: Runner = this.#writer): Promise<PostgresIndexState> {
+    const meta = await readMeta(connection, ['index_epoch', 'index_definitions', 'index_pending', 'index_generation']);
+    const definitions = indexFingerprint(this.#model);
+    const isSame = meta.get('index_definitions') === definitions;
+    const parameters = isSame ? undefined : (await readMeta(connection, ['index_parameters'])).get('index_parameters');
+    const state = indexState(
+      {
+        epoch: meta.get('index_epoch') ?? '',
+        definitions: meta.get('index_definitions') ?? '',
+        pending: meta.get('index_pending') ?? '{}',
+        parameters: () => parameters,
+      },
+      { definitions, parameters: () => parameterFingerprints(this.#model) },
+    );
+    return (this.#known = { ...state, generation: Number(meta.get('index_generation') ?? 0) });
+  }
+
+  /** Reads the state once more where another process had taken the database over: it may have been given back. */
+  async refresh(): Promise<void> {
+    if (!this.known.isOurs) await this.load();
+  }
+
+  /** @throws FhirError `unavailable` - another process has taken the database over, and this one would write other rows */
+  assertOurs(): void {
+    if (!this.known.isOurs) throw indexTakenOver();
+  }
+
+  /**
+   * Runs a search whose parameters are searchable while it runs.
+   *
+   * Replicas may lag behind: what has just become searchable, and what one of them does not know of yet, is searched where it
+   * is written.
+   *
+   * @param runs where it may be searched: on a replica where there are some, and where it is written
+   * @throws FhirError `unavailable` - a parameter is not searchable
+   */
+  async whileSearchable<Result>(
+    project: string,
+    parameters: () => readonly TypeParameter[],
+    { run, write }: { readonly run: Run; readonly write: Run },
+    search: (index: SearchIndex) => Promise<Result>,
+  ): Promise<Result> {
+    let chosen = run;
+    await this.refresh();
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const state = this.known;
+      if (!isComplete(state) && (await this.#assertSearchable(state, project, parameters(), { run: write })))
+        chosen = write;
+      try {
+        return await search({ epoch: state.epoch, run: chosen });
+      } catch (error) {
+        if (!isOtherEpoch(error)) throw error;
+        await this.load();
+        if (this.known.epoch === state.epoch) chosen = write;
+      }
+    }
+    throw indexChanging();
+  }
+
+  /**
+   * Lets a search of a transaction go on, which is made in the epoch that is known.
+   *
+   * @throws FhirError `unavailable` - a parameter is not searchable
+   */
+  async assertSearchable(project: string, parameters: readonly TypeParameter[], transaction: Runner): Promise<void> {
+    if (!isComplete(this.known)) await this.#assertSearchable(this.known, project, parameters, transaction);
+  }
+
+  /** The parameters that are not searchable in a project, as far as this process knows. */
+  async pendingIn(project: string): Promise<readonly TypeParameter[]> {
+    const state = this.known;
+    if (isComplete(state)) return [];
+    const work = await this.#workIn(project, Object.keys(state.pending));
+    return searchableParameters(this.#model, state).filter(
+      (one) => isForeign(state, one) || includesCode(work.get(one.type)?.codes ?? [], one.parameter),
+    );
+  }
+
+  /** @returns true where only a look at what is left to do told that the parameters are searchable */
+  async #assertSearchable(
+    state: IndexState,
+    project: string,
+    parameters: readonly TypeParameter[],
+    runner: Runner = this.#writer,
+  ): Promise<boolean> {
+    const foreign = parameters.find((one) => isForeign(state, one));
+    if (foreign !== undefined) throw indexForeign(foreign);
+    const doubtful = parameters.filter((one) => mayBePending(state, one));
+    if (doubtful.length === 0) return false;
+    const types = doubtful.map(({ type }) => type);
+    const work = await this.#workIn(project, types, runner);
+    for (const one of doubtful) {
+      const found = work.get(one.type);
+      if (found !== undefined && includesCode(found.codes, one.parameter)) throw indexIncomplete(one, found);
+    }
+    return true;
+  }
+
+  async #workIn(
+    project: string,
+    types: readonly string[],
+    runner: Runner = this.#writer,
+  ): Promise<ReadonlyMap<string, Work>> {
+    const rows = await runner.run(sql`SELECT type, parameters, done, coalesce(total, 0) FROM fhirgraph_index_work
+      WHERE project = ${projectKey(project)} AND type = ANY (${arrayText(types)})`);
+    return new Map(
+      rows.map(([type, codes, done, total]) => [
+        type as string,
+        { codes: readCodes(codes as string), done: Number(done), total: Number(total) },
+      ]),
+    );
+  }
+}
+
+interface Work {
+  readonly codes: readonly string[];
+  readonly done: number;
+  readonly total: number;
+}
+
+/** division_by_zero: the statement found another epoch. */
+function isOtherEpoch(error: unknown): boolean {
+  return sqlState(error) === '22012';
+}
+
+/** Searches that run while the state of the index changes are run again. */
+const MAX_ATTEMPTS = 5;

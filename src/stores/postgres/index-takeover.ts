@@ -1,0 +1,124 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
+import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import {
+  changedParameters,
+  changesOf,
+  type Codes,
+  type CodesByType,
+  EVERY,
+  FIRST_TYPES,
+  readCodes,
+  union,
+} from '../sql/index-changes.js';
+import { readFingerprints } from '../sql/index-state.js';
+import { sql } from '../sql/sql.js';
+import { arrayText } from './array.js';
+import { readMeta, type Runner, setMeta } from './meta.js';
+
+/** True where the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
+export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
+  const meta = await readMeta(runner, ['index_version', 'index_definitions']);
+  return isOfThisVersion(meta) && meta.get('index_definitions') === indexFingerprint(model);
+}
+
+/**
+ * Makes a database one of these definitions: from now on rows are written with them, and what was written with others before
+ * is noted as work. Inside a transaction of the usual isolation.
+ *
+ * Statements that write read `fhirgraph_writer` and so hold it until they are committed: whoever wrote by the definitions
+ * before is done when the lock is ours, and whoever comes later finds another generation.
+ *
+ * @param isNew nothing has been written yet
+ */
+export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean): Promise<void> {
+  await runner.run(sql`LOCK TABLE fhirgraph_writer IN ACCESS EXCLUSIVE MODE`);
+  const meta = await readMeta(runner, [
+    ...['index_version', 'index_definitions', 'index_parameters', 'index_epoch', 'index_generation'],
+  ]);
+  if (isOfThisVersion(meta) && meta.get('index_definitions') === indexFingerprint(model)) return;
+  const now = parameterFingerprints(model);
+  const before = isOfThisVersion(meta) ? readFingerprints(meta.get('index_parameters')) : undefined;
+  const changes = isNew ? { [EVERY]: [EVERY] } : changedParameters(before, now);
+  const isSame = Object.keys(changes).length === 0;
+  const generation = Number(meta.get('index_generation') ?? 0) + 1;
+  await setMeta(runner, {
+    index_version: String(INDEX_VERSION),
+    index_definitions: indexFingerprint(model),
+    index_parameters: JSON.stringify(now),
+    ...(isSame
+      ? {}
+      : {
+          index_epoch: String(Number(meta.get('index_epoch') ?? 0) + 1),
+          index_generation: String(generation),
+          index_pending: JSON.stringify(isNew ? {} : await addWork(runner, changes)),
+        }),
+  });
+  if (!isSame) await runner.run(sql`UPDATE fhirgraph_writer SET generation = ${generation}`);
+}
+
+/**
+ * Adds changes to what is left to do, for the types of all projects or of one.
+ *
+ * @returns all that is pending then
+ */
+export async function addWork(runner: Runner, changes: CodesByType, shard?: string): Promise<CodesByType> {
+  const ofShard = shard === undefined ? sql`TRUE` : sql`project = ${shard}`;
+  const collections = await runner.run(sql`
+    WITH RECURSIVE pairs AS (
+      (SELECT project, type FROM resource WHERE ${ofShard} ORDER BY project, type LIMIT 1)
+      UNION ALL
+      SELECT n.project, n.type FROM pairs p CROSS JOIN LATERAL (
+        SELECT r.project, r.type FROM resource r WHERE (r.project, r.type) > (p.project, p.type) AND ${ofShard}
+        ORDER BY r.project, r.type LIMIT 1) AS n)
+    SELECT p.type, w.parameters, coalesce(i.inside, '[]'), json_agg(p.project)::text FROM pairs p
+    LEFT JOIN fhirgraph_index_work w ON w.project = p.project AND w.type = p.type
+    LEFT JOIN (SELECT project, type, json_agg(inside ORDER BY inside)::text AS inside FROM fhirgraph_inside GROUP BY project, type) i
+      ON i.project = p.project AND i.type = p.type
+    GROUP BY 1, 2, 3`);
+  for (const [type, before, inside, projects] of collections as readonly CollectionRow[]) {
+    const changed = changesOf(changes, type, JSON.parse(inside) as readonly string[]);
+    if (changed.length === 0) continue;
+    const codes = JSON.stringify(union(changed, before === null ? [] : readCodes(before)));
+    // What was done is done with other rows in mind, so it begins from the start.
+    await runner.run(sql`INSERT INTO fhirgraph_index_work (project, type, urgent, parameters)
+      SELECT u.project, ${type}::text, ${String(FIRST_TYPES.includes(type))}::boolean, ${codes}::text
+      FROM unnest(${arrayText(JSON.parse(projects) as readonly string[])}::uuid[]) AS u(project)
+      ON CONFLICT (project, type) DO UPDATE SET parameters = excluded.parameters, cursor = '', done = 0, total = NULL`);
+  }
+  return pendingOf(runner);
+}
+
+/** Ends the work on a type of a project. Where it was the last one of the type, all processes hear that it is complete. */
+export async function endWork(runner: Runner, shard: string, type: string): Promise<void> {
+  await runner.run(sql`DELETE FROM fhirgraph_index_work WHERE project = ${shard} AND type = ${type}`);
+  // One after the other: two that end at once would each see the work of the other.
+  await runner.run(sql`SELECT 1 FROM fhirgraph_meta WHERE name = 'index_pending' FOR UPDATE`);
+  const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);
+  if (others.length > 0) return;
+  await runner.run(sql`UPDATE fhirgraph_meta SET value = CASE name
+      WHEN 'index_epoch' THEN (value::bigint + 1)::text ELSE (value::jsonb - ${type}::text)::text END
+    WHERE name IN ('index_epoch', 'index_pending')
+      AND EXISTS (SELECT 1 FROM fhirgraph_meta p WHERE p.name = 'index_pending' AND jsonb_exists(p.value::jsonb, ${type}))`);
+}
+
+async function pendingOf(runner: Runner): Promise<CodesByType> {
+  const rows = await runner.run(sql`SELECT DISTINCT type, parameters FROM fhirgraph_index_work`);
+  const pending: { [type: string]: Codes } = {};
+  for (const [type, codes] of rows as readonly (readonly [string, string])[]) {
+    pending[type] = union(readCodes(codes), pending[type] ?? []);
+  }
+  return pending;
+}
+
+function isOfThisVersion(meta: ReadonlyMap<string, string>): boolean {
+  const version = Number(meta.get('index_version') ?? 0);
+  if (version <= INDEX_VERSION) return version === INDEX_VERSION;
+  throw new FhirError(
+    'unavailable',
+    `The database has index version ${version}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
+  );
+}
+
+type CollectionRow = readonly [type: string, parameters: string | null, inside: string, projects: string];
