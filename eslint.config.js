@@ -10,7 +10,7 @@ const TYPESCRIPT = ['**/*.ts'];
 const SOURCE = ['src/**/*.ts'];
 const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
 /** Files that a tool loads by their default export. */
-const CONFIGS = ['*.config.ts', '*.config.js'];
+const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts'];
 
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'node_modules/', 'api-reference/', 'src/fhir/r4-definitions.js'] },

@@ -2,7 +2,7 @@ import './scripts/assert-node.mjs';
 import { defineConfig } from 'vitest/config';
 import { OWN_NAME } from './vitest.config.js';
 
-/** The tests that `npm run test:mutation` asks about one group of files (scripts/mutation-groups.mjs). */
+/** Tests over the mutants of a sandbox: `npm run test:mutation` starts it, see scripts/mutation/trials.mjs. */
 export default defineConfig({
   resolve: { alias: OWN_NAME },
   test: {
@@ -12,9 +12,14 @@ export default defineConfig({
       // What a store makes of its commands is not what is tried here, and the memory store is the quickest.
       FHIRGRAPH_STORES: 'memory',
     },
+    runner: './test/mutation/runner.ts',
     isolate: false,
+    pool: 'forks',
+    maxWorkers: 1,
+    bail: 1,
     setupFiles: ['test/support/setup.ts'],
-    testTimeout: 300_000,
+    // A test runs over hundreds of mutants in turn; what hangs is ended from outside.
+    testTimeout: 86_400_000,
     hookTimeout: 300_000,
   },
 });

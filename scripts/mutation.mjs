@@ -1,126 +1,75 @@
-// Changes the code that decides who may do what and what a search finds, piece by piece, and looks whether a test fails
-// (https://stryker-mutator.io). Goes through the groups of mutation-groups.mjs, prints the score of each as it ends, then
-// what survived and the score of each folder. A survivor in src/access needs a reason in test/mutation/survivors.json;
-// without one this fails, and so does a reason that explains nothing any more.
+// Changes the code that decides who may do what and what a search finds, piece by piece, and looks whether a test fails:
+// see test/mutation/README.md. Prints what survived and the score of each folder. A survivor in src/access needs a reason
+// in test/mutation/survivors.json; without one this fails, and so does a reason that explains nothing any more.
 //
 //   npm run test:mutation                                     everything
 //   npm run test:mutation -- src/access/explain src/projects  files and folders
-//   npm run test:mutation -- --force                          forgets what earlier runs learned
 //
-// What a run learned is kept in the temporary folder of the system, so that the next one goes on where it ended and tries
-// only what has changed since: mutants in changed code, and survivors where tests have changed.
 // FHIRGRAPH_MUTATION_WORKERS=1 leaves the other cores alone.
 import './assert-node.mjs';
-import { Stryker } from '@stryker-mutator/core';
-import { globSync, mkdirSync, readFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { GROUPS } from './mutation-groups.mjs';
+import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { makeSandbox } from './mutation/sandbox.mjs';
+import { PHASES } from './mutation/phases.mjs';
+import { isKilledAlone, tryMutants } from './mutation/trials.mjs';
 
-const MUTATED = [
-  'src/{access,interactions,projects,repository}/**/*.ts',
-  'src/search/evaluate/**/*.ts',
-  'src/search/**/{chain,date-span,number-span}.ts',
-];
 /** Where each survivor needs a reason. */
 const GUARDED = 'src/access/';
-const KEPT = join(tmpdir(), 'fhirgraph-mutation');
-const FOUND = new Set(['Killed', 'Timeout']);
-const MISSED = new Set(['Survived', 'NoCoverage']);
 
-const { values, positionals: wanted } = parseArgs({
-  allowPositionals: true,
-  options: { force: { type: 'boolean', default: false } },
-});
+const began = Date.now();
+const workers = Number(process.env.FHIRGRAPH_MUTATION_WORKERS ?? availableParallelism());
+const places = process.argv.slice(2);
+const isWanted = ({ file }) =>
+  places.length === 0 || places.some((place) => `${file}/`.startsWith(`${place.replace(/\/$/, '')}/`));
 const reasons = JSON.parse(readFileSync(new URL('../test/mutation/survivors.json', import.meta.url), 'utf8'));
-const usedReasons = new Set();
 
-mkdirSync(KEPT, { recursive: true });
-const groups = chosenGroups();
-const results = [];
-for (const [index, group] of groups.entries()) {
-  const began = Date.now();
-  const files = await tryGroup(group);
-  const found = Object.entries(files).map(([file, mutated]) => resultOf(file, mutated));
-  results.push(...found);
-  const minutes = ((Date.now() - began) / 60_000).toFixed(1);
-  console.log(`[${index + 1}/${groups.length}] ${group.name}  ${minutes} min  ${summary(found)}`);
+const { folder, mutants } = await makeSandbox();
+const wanted = mutants.filter(isWanted);
+say(`${wanted.length} mutants`);
+const phases = PHASES.map((patterns) => patterns.flatMap((pattern) => globSync(pattern)).sort());
+const found = await Promise.all(
+  Array.from({ length: workers }, (_, worker) => {
+    const ids = wanted.flatMap(({ id }, index) => (index % workers === worker ? id : []));
+    return tryMutants(folder, phases, ids, `${worker + 1} of ${workers}${places.length === 0 ? '' : ' in part'}`, say);
+  }),
+);
+const killed = Object.assign({}, ...found.map((state) => state.killed));
+const covered = Object.assign({}, ...found.map((state) => state.covered));
+const atLoad = new Set(found.flatMap((state) => state.atLoad));
+
+const results = wanted.filter(({ id }) => !atLoad.has(id) || id in covered);
+const open = results.filter(({ id, file }) => !(id in killed) && id in covered && file.startsWith(GUARDED));
+for (const mutant of open.filter((one) => reasonFor(one) === undefined)) {
+  if (await isKilledAlone(folder, covered[mutant.id], mutant.id)) killed[mutant.id] = 'in a process of its own';
 }
 
-for (const { file, survivors } of results) {
-  for (const { line, code, mutant } of survivors) console.log(`${file}:${line}  ${code}  →  ${mutant}`);
+const survivors = results.filter((one) => !(one.id in killed) && reasonFor(one) === undefined);
+for (const { id, file, line, code, mutant } of survivors) {
+  console.log(`${file}:${line}  ${code}  →  ${mutant}${id in covered ? '' : '  (no test runs it)'}`);
 }
-console.log('\nfolder               found  survived  with a reason  score');
-for (const [folder, found] of Map.groupBy(results, (one) => one.folder)) {
-  console.log(`${folder.padEnd(19)}  ${summary(found)}`);
-}
+console.log('\nfolder                 found  survived  with a reason  score');
+for (const [name, all] of Map.groupBy(results, ({ file }) => file.split('/').slice(0, -1).join('/')))
+  printScore(name, all);
+printScore('all', results);
+say('done');
 
-const unexplained = results.flatMap(({ file, survivors }) => (file.startsWith(GUARDED) ? survivors : []));
+const unexplained = survivors.filter(({ file }) => file.startsWith(GUARDED));
 if (unexplained.length > 0) {
   console.error(`${unexplained.length} survivors in ${GUARDED} without a reason in test/mutation/survivors.json`);
   process.exitCode = 1;
 }
-const idle = reasons.filter((reason) => !usedReasons.has(reason) && results.some(({ file }) => isAbout(reason, file)));
+const idle = reasons.filter(
+  (reason) =>
+    wanted.some(({ file }) => isAbout(reason, file)) &&
+    !results.some((one) => !(one.id in killed) && reasonFor(one) === reason),
+);
 for (const { file, code, mutant } of idle) {
   console.error(`test/mutation/survivors.json explains what did not survive: ${file}  ${code}  →  ${mutant}`);
   process.exitCode = 1;
 }
 
-/** The groups with the files to change: of those named on the command line, or all. */
-function chosenGroups() {
-  const chosen = new Map(GROUPS.map((group) => [group, []]));
-  for (const file of MUTATED.flatMap((pattern) => globSync(pattern)).sort()) {
-    const isIn = (place) => file === place || file.startsWith(place.endsWith('/') ? place : `${place}/`);
-    const group = GROUPS.find(({ files }) => files.some(isIn));
-    if (group === undefined) throw new Error(`${file} belongs to no group of scripts/mutation-groups.mjs`);
-    if (wanted.length === 0 || wanted.some(isIn)) chosen.get(group).push(file);
-  }
-  return [...chosen].flatMap(([group, mutate]) => (mutate.length === 0 ? [] : { ...group, mutate }));
-}
-
-/** The mutants of each file, with what became of them. */
-async function tryGroup({ name, mutate, tests }) {
-  const place = join(KEPT, name.replaceAll('/', '-'));
-  const report = `${place}-report.json`;
-  process.env.FHIRGRAPH_MUTATION_TESTS = tests.join(';');
-  const stryker = new Stryker({
-    testRunner: 'vitest',
-    plugins: ['@stryker-mutator/vitest-runner'],
-    vitest: { configFile: 'vitest.mutation.config.ts', related: false },
-    mutate,
-    coverageAnalysis: 'perTest',
-    // What runs while modules are loaded would need all tests once more for each mutant.
-    ignoreStatic: true,
-    concurrency: Number(process.env.FHIRGRAPH_MUTATION_WORKERS ?? availableParallelism()),
-    timeoutMS: 10_000,
-    dryRunTimeoutMinutes: 60,
-    tempDirName: `${place}-sandbox`,
-    ignorePatterns: ['/docs', '/bench', '/dist', '/api-reference', '/coverage'],
-    incremental: true,
-    force: values.force,
-    incrementalFile: `${place}-learned.json`,
-    logLevel: 'warn',
-    reporters: ['json'],
-    jsonReporter: { fileName: report },
-  });
-  await stryker.runMutationTest();
-  const { files } = JSON.parse(readFileSync(report, 'utf8'));
-  return Object.fromEntries(mutate.flatMap((file) => (file in files ? [[file, files[file]]] : [])));
-}
-
-function resultOf(file, { source, mutants }) {
-  const missed = mutants.filter(({ status }) => MISSED.has(status)).map((mutant) => describe(source, mutant));
-  const survivors = missed.filter((survivor) => !hasReason(file, survivor));
-  const found = mutants.filter(({ status }) => FOUND.has(status)).length;
-  const folder = file.split('/').slice(0, -1).join('/');
-  return { file, folder, found, survivors, explained: missed.length - survivors.length };
-}
-
-function hasReason(file, { code, mutant }) {
-  const reason = reasons.find((one) => isAbout(one, file) && one.code === code && one.mutant === mutant);
-  if (reason !== undefined) usedReasons.add(reason);
-  return reason !== undefined;
+function reasonFor({ file, code, mutant }) {
+  return reasons.find((reason) => isAbout(reason, file) && reason.code === code && reason.mutant === mutant);
 }
 
 /** Reasons name a file by the end of its path, so that they outlive its move to another folder. */
@@ -128,23 +77,18 @@ function isAbout(reason, file) {
   return file.endsWith(`/${reason.file}`);
 }
 
-/** The line that a mutant changes, and what became of the part that was changed. */
-function describe(source, { location: { start, end }, replacement }) {
-  const lines = source.split('\n').slice(start.line - 1, end.line);
-  const before = lines[0].slice(0, start.column - 1);
-  const after = lines.at(-1).slice(end.column - 1);
-  const text = (value) => value.replace(/\s+/g, ' ').trim();
-  return { line: start.line, code: text(lines.join('\n')), mutant: text(`${before}${replacement}${after}`) };
+function printScore(name, all) {
+  const count = all.filter(({ id }) => id in killed).length;
+  const survived = all.filter((one) => survivors.includes(one)).length;
+  const score = count + survived === 0 ? 100 : (100 * count) / (count + survived);
+  const numbers = [
+    String(count).padStart(5),
+    String(survived).padStart(8),
+    String(all.length - count - survived).padStart(13),
+  ];
+  console.log(`${name.padEnd(21)}  ${numbers.join('  ')}  ${score.toFixed(1).padStart(5)} %`);
 }
 
-function summary(results) {
-  const sum = (count) => results.reduce((total, result) => total + count(result), 0);
-  const found = sum((result) => result.found);
-  const survived = sum(({ survivors }) => survivors.length);
-  const score = found + survived === 0 ? 100 : (100 * found) / (found + survived);
-  const explained = sum((result) => result.explained);
-  return [
-    `${String(found).padStart(5)}  ${String(survived).padStart(8)}  ${String(explained).padStart(13)}`,
-    `${score.toFixed(1).padStart(5)} %`,
-  ].join('  ');
+function say(text) {
+  console.log(`${((Date.now() - began) / 60_000).toFixed(1)} min  ${text}`);
 }

@@ -1,0 +1,23 @@
+/**
+ * The tests that are run over mutants, in this order: those that take least and are nearest to the code first, as each
+ * mutant is tried only until a test finds it. Property tests and tests of many cases take too long for that.
+ */
+export const PHASES = [
+  [
+    'test/access/{assert-policy-write,caller,chosen-ids,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
+    'test/access/{former-memberships,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields}.test.ts',
+    'test/access/{membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers}.test.ts',
+    'test/access/{switched-off,tallied-store,visible-reads,within-contexts,write-error,written-resources}.test.ts',
+  ],
+  ['test/search/{criteria-cost,match,sort,values,parse-*,describe-criteria,simplify-criteria}.test.ts'],
+  [
+    'test/access/{bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation}.test.ts',
+    'test/access/{programs-closed,restrict,secrets,trusted-code,version-races,write-answers}.test.ts',
+  ],
+  ['test/access/{binary-context,policy-size,sign-in}.test.ts'],
+  ['test/repository/{audit,history,isolation,patch,administration,transaction,interactions}.test.ts'],
+  ['test/repository/search-bundle.test.ts'],
+  ['test/projects/{audit,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts'],
+  ['test/projects/{invite,in-doubt,programs,change-programs,members}.test.ts'],
+  ['test/projects/{stale-callers,what-binds}.test.ts', 'test/repository/rights.test.ts'],
+];

@@ -1,0 +1,177 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type RunnerTestCase, TestRunner } from 'vitest';
+
+type Test = RunnerTestCase;
+type Suite = Parameters<typeof TestRunner.getSuiteHooks>[0];
+
+/** How the switches of StrykerJS know which mutant is on, and what they tell of those that they passed. */
+interface Switches {
+  activeMutant?: string | undefined;
+  currentTestId?: string | undefined;
+  /** How often the active mutant was passed; beyond the limit its switch throws, which ends endless loops. */
+  hitCount?: number | undefined;
+  hitLimit?: number | undefined;
+  mutantCoverage?: { readonly static: Hits; readonly perTest: { [test: string]: Hits } };
+}
+type Hits = Readonly<Record<string, number>>;
+
+interface State {
+  /** By mutant, the test that found it. */
+  readonly killed: Record<string, string>;
+  /** By mutant, the test files that run it. */
+  readonly covered: Record<string, string[]>;
+  /** What runs while modules are loaded: no test can switch that. */
+  atLoad: string[];
+  /** Which tests passed over which mutants. */
+  readonly passed: Record<string, 1>;
+  /** The mutant over which a test failed that failed without it, too. */
+  suspect?: string | undefined;
+  /** The process ended itself, and the run is to go on in another. */
+  restart?: boolean;
+}
+
+/** No mutant: `undefined` would mean that the environment names one. */
+const NONE = '-';
+const TEST = 'test';
+/** Milliseconds between two times that the state is kept. */
+const KEPT_EVERY = 5_000;
+
+const switches = ((globalThis as { __stryker__?: Switches }).__stryker__ ??= {});
+switches.activeMutant = process.env['FHIRGRAPH_MUTANT'] ?? NONE;
+const coverage = (switches.mutantCoverage ??= { static: {}, perTest: {} });
+
+/**
+ * Runs each test without a mutant, and then once more over each mutant that it passes and that no test has found yet. All
+ * of that happens in one process, as to load the library takes longer than most tests.
+ *
+ * A mutant may leave something behind, such as a cached result. So where a test fails, it runs once more without the
+ * mutant: where it fails then, too, another process goes on.
+ */
+export default class MutationRunner extends TestRunner {
+  async runTask(test: Test): Promise<void> {
+    if (process.env['FHIRGRAPH_MUTANT'] !== undefined) return void (await TestRunner.getTestFn(test)());
+    switches.currentTestId = TEST;
+    coverage.perTest[TEST] = {};
+    const began = performance.now();
+    await TestRunner.getTestFn(test)();
+    const duration = performance.now() - began;
+    switches.currentTestId = undefined;
+    await new Trials(test, coverage.perTest[TEST], 5_000 + 20 * duration).run();
+  }
+}
+
+const file = process.env['FHIRGRAPH_MUTATION_STATE'] ?? '';
+const state: State = existsSync(file)
+  ? (JSON.parse(readFileSync(file, 'utf8')) as State)
+  : { killed: {}, covered: {}, atLoad: [], passed: {} };
+const wanted = new Set(
+  file === '' ? [] : (JSON.parse(readFileSync(process.env['FHIRGRAPH_MUTATION_WANTED']!, 'utf8')) as string[]),
+);
+noteHanging();
+
+/** The process before this one was ended over a mutant that hung. */
+function noteHanging(): void {
+  if (!existsSync(`${file}.now`)) return;
+  const trial = JSON.parse(readFileSync(`${file}.now`, 'utf8')) as readonly [string, string] | null;
+  if (trial !== null) state.killed[trial[0]] = `hangs: ${trial[1]}`;
+  writeFileSync(`${file}.now`, 'null');
+}
+
+let kept = Date.now();
+function keep(): void {
+  state.atLoad = [...new Set([...state.atLoad, ...Object.keys(coverage.static)])];
+  writeFileSync(file, JSON.stringify(state));
+  kept = Date.now();
+}
+
+/** One test over the mutants that it passes. */
+class Trials {
+  readonly #name: string;
+
+  constructor(
+    private readonly test: Test,
+    private readonly hits: Hits,
+    private readonly milliseconds: number,
+  ) {
+    this.#name = `${test.file.name}: ${test.name}`;
+  }
+
+  async run(): Promise<void> {
+    const ids = Object.keys(this.hits).filter((id) => wanted.has(id));
+    for (const id of ids) {
+      const files = (state.covered[id] ??= []);
+      if (!files.includes(this.test.file.name)) files.push(this.test.file.name);
+    }
+    const open = ids.filter((id) => state.killed[id] === undefined && state.passed[this.#key(id)] === undefined);
+    // A test that cannot be repeated tells nothing.
+    if (open.length > 0 && (await this.#passes(NONE))) for (const id of open) await this.#try(id);
+    keep();
+  }
+
+  async #try(id: string): Promise<void> {
+    writeFileSync(`${file}.now`, JSON.stringify([id, this.#name]));
+    const passed = await this.#passes(id);
+    writeFileSync(`${file}.now`, 'null');
+    if (passed) state.passed[this.#key(id)] = 1;
+    else if ((await this.#passes(NONE)) || state.suspect === id) state.killed[id] = this.#name;
+    else {
+      // This mutant has left something behind, or one before it: a fresh process tells.
+      state.suspect = id;
+      state.restart = true;
+      keep();
+      process.exit(1);
+    }
+    if (state.suspect === id) state.suspect = undefined;
+    if (Date.now() - kept > KEPT_EVERY) keep();
+  }
+
+  #key(id: string): string {
+    return `${id} ${this.test.id}`;
+  }
+
+  async #passes(id: string): Promise<boolean> {
+    switches.activeMutant = id;
+    switches.hitCount = id === NONE ? undefined : 0;
+    switches.hitLimit = 100 * (this.hits[id] ?? 0) + 1_000;
+    try {
+      await within(this.milliseconds, this.#once());
+      return true;
+    } catch {
+      return false;
+    } finally {
+      switches.activeMutant = NONE;
+      switches.hitCount = undefined;
+    }
+  }
+
+  /** The test with its hooks. */
+  async #once(): Promise<void> {
+    const { test } = this;
+    const suites: Suite[] = [test.file];
+    for (let suite = test.suite; suite !== undefined && suite !== test.file; suite = suite.suite)
+      suites.splice(1, 0, suite);
+    const cleanups: (() => unknown)[] = [];
+    try {
+      for (const suite of suites) {
+        for (const hook of TestRunner.getSuiteHooks(suite).beforeEach) {
+          const cleanup: unknown = await hook(test.context, suite);
+          if (typeof cleanup === 'function') cleanups.push(cleanup as () => unknown);
+        }
+      }
+      await TestRunner.getTestFn(test)();
+    } finally {
+      for (const suite of suites.toReversed()) {
+        for (const hook of TestRunner.getSuiteHooks(suite).afterEach) await hook(test.context, suite);
+      }
+      for (const cleanup of cleanups) await cleanup();
+    }
+  }
+}
+
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('Too late')), milliseconds);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
