@@ -50,7 +50,6 @@ function addShapesAndExtremes(database: SqliteDatabase): void {
     CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
     ALTER TABLE token ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE string ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE string ADD COLUMN place TEXT GENERATED ALWAYS AS (coalesce(collation, folded)) VIRTUAL;
     ALTER TABLE date ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE quantity ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE uri ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
@@ -65,7 +64,7 @@ function addShapesAndExtremes(database: SqliteDatabase): void {
     CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
     CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
     CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
-    CREATE INDEX string_by_place ON string (parameter, place, resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
+    CREATE INDEX string_by_place ON string (parameter, coalesce(collation, folded), resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
     CREATE INDEX date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0;
     CREATE INDEX date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000;
     CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;

@@ -61,10 +61,9 @@ CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme
 CREATE TABLE string (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT, extreme INTEGER NOT NULL DEFAULT 0,
-  place TEXT GENERATED ALWAYS AS (coalesce(collation, folded)) VIRTUAL,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
 CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
-CREATE INDEX string_by_place ON string (parameter, place, resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
+CREATE INDEX string_by_place ON string (parameter, coalesce(collation, folded), resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
 CREATE TABLE date (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   low INTEGER NOT NULL, high INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,

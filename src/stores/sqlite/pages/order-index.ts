@@ -12,7 +12,7 @@ import { shapeScan } from '../shapes.js';
  * _id            resource (collection, id)
  * _lastUpdated   resource_by_updated (collection, updated, key)
  * date           date_by_value (parameter, low, high, resource)         of rows marked smallest, or largest
- * string         string_by_place (parameter, place, resource)           likewise
+ * string         string_by_place (parameter, sort form, resource)       likewise
  * ```
  */
 export interface OrderIndex {
@@ -23,6 +23,8 @@ export interface OrderIndex {
   readonly key: Sql;
   /** What the key orders by. */
   readonly value: Sql;
+  /** The value is no column: SQLite takes no range of rows by it. */
+  readonly isExpression?: boolean;
   /** The columns after the value by which no two rows are equal. */
   readonly rest: readonly Sql[];
   /** Condition that the resource `r0` has this value. */
@@ -71,10 +73,11 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     from: sql`${name} w INDEXED BY ${index}`,
     where: own(w),
     key: sql`w.resource`,
-    value: sql`w.${value}`,
+    value: value(w),
+    isExpression: table === 'string',
     rest: columns.map((column) => sql`w.${column}`),
     isValue: (text) =>
-      sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND x.${value} = ${text})`,
+      sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
     missing: {
       scan:
@@ -95,7 +98,7 @@ function codelessScan(parameter: SqlValue, own: (x: Sql) => Sql): Sql {
 
 interface Walk {
   readonly index: Sql;
-  readonly value: Sql;
+  value(x: Sql): Sql;
   readonly columns: readonly Sql[];
   /** As it stands in the index, so that SQLite takes it. */
   restriction(x: Sql): Sql;
@@ -105,14 +108,19 @@ const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
 const RESOURCE = sql`resource`;
 
 const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
-  token: { index: sql`token_by_value`, value: sql`code`, columns: [RESOURCE], restriction: plain },
+  token: { index: sql`token_by_value`, value: (x) => sql`${x}.code`, columns: [RESOURCE], restriction: plain },
   string: {
     index: sql`string_by_place`,
-    value: sql`place`,
+    value: (x) => sql`coalesce(${x}.collation, ${x}.folded)`,
     columns: [RESOURCE],
     restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
   },
-  date: { index: sql`date_by_value`, value: sql`low`, columns: [sql`high`, RESOURCE], restriction: plain },
-  quantity: { index: sql`quantity_by_value`, value: sql`low`, columns: [sql`high`, RESOURCE], restriction: plain },
-  uri: { index: sql`uri_by_value`, value: sql`value`, columns: [RESOURCE], restriction: plain },
+  date: { index: sql`date_by_value`, value: (x) => sql`${x}.low`, columns: [sql`high`, RESOURCE], restriction: plain },
+  quantity: {
+    index: sql`quantity_by_value`,
+    value: (x) => sql`${x}.low`,
+    columns: [sql`high`, RESOURCE],
+    restriction: plain,
+  },
+  uri: { index: sql`uri_by_value`, value: (x) => sql`${x}.value`, columns: [RESOURCE], restriction: plain },
 };

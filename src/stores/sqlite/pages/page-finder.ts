@@ -198,7 +198,7 @@ export class PageFinder {
     const parts: ((need: number) => Finding)[] = [];
     const { before, after } = bounds;
     if (before !== undefined) parts.push((left) => this.#outside(level, conditions, before, left, place));
-    parts.push((left) => this.#range(level, index, bounds, conditions, left, place));
+    if (bounds.empty !== true) parts.push((left) => this.#range(level, index, bounds, conditions, left, place));
     if (after !== undefined) parts.push((left) => this.#outside(level, conditions, after, left, place));
     if (missing !== undefined && !bounds.valued) {
       const condition = { ...missing, direct: true };
@@ -273,10 +273,9 @@ export class PageFinder {
         break;
       }
       const [value] = last;
-      let closed = pending.length;
-      while (!index.unique && closed > 0 && pending[closed - 1]!.values[0] === value) closed--;
-      for (const row of pending.slice(0, closed).sort(compare)) found.push(row);
-      pending = pending.slice(closed);
+      const isOpen = ({ values }: FoundRow): boolean => !index.unique && values[0] === value;
+      for (const row of pending.filter((one) => !isOpen(one)).sort(compare)) found.push(row);
+      pending = pending.filter(isOpen);
       if (found.length >= need) break;
       if (value === lastValue) {
         // All of the last stretch had this value, and there are more.
@@ -286,8 +285,7 @@ export class PageFinder {
         stretch = { ...stretch, start: beyondValue(index, value!, stretch.falling) };
         lastValue = undefined;
       } else {
-        const sign = stretch.falling ? sql`<` : sql`>`;
-        stretch = { ...stretch, start: sql`(${columnsOf(index)}) ${sign} (${valuesOf(last)})` };
+        stretch = { ...stretch, start: beyondRow(index, last, stretch.falling, false) };
         if (!index.unique) lastValue = value;
       }
       size = Math.min(size * 2, TUNING.maxChunk);
@@ -328,7 +326,7 @@ export class PageFinder {
     return { rows: rows.map(foundRow), last, looked: size };
   }
 
-  /** @param last where the rows end; undefined: with the stretch */
+  /** In no order. @param last where the rows end; undefined: with the stretch */
   #inStretch(
     level: number,
     index: OrderIndex,
@@ -337,22 +335,29 @@ export class PageFinder {
     last: readonly SqlValue[] | undefined,
   ): Sql {
     // PERF: of two upper ends SQLite may take the farther one for its range.
-    const upTo =
-      last === undefined ? end : sql`(${columnsOf(index)}) ${falling ? sql`>=` : sql`<=`} (${valuesOf(last)})`;
-    const later = orderTerms(this.#keys.slice(level + 1), this.#scope).map(({ value }) => value);
-    const tests = conditions.map(({ test }) => test);
-    const where = allOf([
-      index.where,
-      start,
-      upTo,
-      sql`r0.content IS NOT NULL`,
-      inTime(sql`r0.key`, this.#scope),
-      ...tests,
-    ]);
-    return sql`SELECT ${list([sql`r0.content`, sql`r0.id`, index.value, ...later])}
-      FROM ${index.from} CROSS JOIN resource r0 ON r0.key = ${index.key} WHERE ${where} ORDER BY ${inOrder(index, falling)}`;
+    const upTo = last === undefined ? end : beyondRow(index, last, !falling, true);
+    const tests = allOf([inTime(sql`r0.key`, this.#scope), ...conditions.map(({ test }) => test)]);
+    const where = allOf([index.where, start, upTo]);
+    if (LOOKS_AT_ROW.test(tests.text)) {
+      const columns = list([sql`r0.content`, sql`r0.id`, index.value, ...this.#later(level, this.#scope)]);
+      return sql`SELECT ${columns} FROM ${index.from} CROSS JOIN resource r0 ON r0.key = ${index.key}
+        WHERE ${allOf([where, sql`r0.content IS NOT NULL`, tests])}`;
+    }
+    // PERF: what needs the key alone is tested before the resource is looked up.
+    const scope = { ...this.#scope, row: sql`m` };
+    const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...this.#later(level, scope)]);
+    const rows = sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from} WHERE ${where}`;
+    return sql`SELECT ${columns} FROM (${rows}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE ${tests} AND m.content IS NOT NULL`;
+  }
+
+  /** The values of the keys that follow. */
+  #later(level: number, scope: RowScope): readonly Sql[] {
+    return orderTerms(this.#keys.slice(level + 1), scope).map(({ value }) => value);
   }
 }
+
+/** A test asks for more of a resource than its key. */
+const LOOKS_AT_ROW = /\br0\.(?!key\b)/;
 
 /** The row of an index at which a stretch of this length ends. */
 function endOfStretch(index: OrderIndex, { start, end, falling }: Stretch, size: number): Sql {
@@ -366,6 +371,16 @@ function inOrder(index: OrderIndex, falling: boolean): Sql {
 
 function beyondValue({ value }: OrderIndex, than: SqlValue, falling: boolean): Sql {
   return sql`${value} ${falling ? sql`<` : sql`>`} ${than}`;
+}
+
+/** After a row in the order of the index; before it, if that is falling. @param including the row itself */
+function beyondRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean, including: boolean): Sql {
+  const sign = falling ? (including ? sql`<=` : sql`<`) : including ? sql`>=` : sql`>`;
+  if (index.isExpression !== true) return sql`(${columnsOf(index)}) ${sign} (${valuesOf(row)})`;
+  const [value, ...rest] = row;
+  const further = sql`(${list(index.rest)}) ${sign} (${valuesOf(rest)})`;
+  return sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${value!}
+    AND (${beyondValue(index, value!, falling)} OR ${further})`;
 }
 
 function columnsOf(index: OrderIndex): Sql {

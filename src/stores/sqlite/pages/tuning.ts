@@ -4,9 +4,9 @@
  */
 export const TUNING = {
   /** How far scans are looked into before each stretch of the walk. */
-  looks: [100, 1_000, 10_000, 100_000, 1_000_000, Infinity] as readonly number[],
+  looks: [100, 400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
   /** From here on also scans whose first rows do not come at once. */
-  indirectFrom: 10_000,
+  indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: sorting one takes so much longer. */
   walkedPerScanned: 2,
   /** Rows of the first stretch beside those that are wanted. */

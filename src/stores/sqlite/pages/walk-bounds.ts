@@ -1,4 +1,4 @@
-import type { SortKey } from '../../../search/criteria/criteria.js';
+import type { Criteria, SortKey } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import { orderTerms } from '../../sql/order.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
@@ -20,6 +20,8 @@ export interface Bounds {
   readonly after?: Condition | undefined;
   /** Every match has a value. */
   readonly valued: boolean;
+  /** No match has one. */
+  readonly empty?: boolean;
 }
 
 const UNBOUNDED: Bounds = { low: undefined, high: undefined, valued: false };
@@ -38,8 +40,10 @@ export function boundsOf(
   scope: RowScope,
   statements: Statements,
 ): Bounds {
+  const presence = conditions.flatMap(({ criteria }) => presenceOf(criteria, key.parameter) ?? []);
+  if (presence.includes(false)) return { ...UNBOUNDED, empty: true };
   const ranges = conditions.flatMap(({ criteria }) => (criteria && rangeOf(criteria, key.parameter)) ?? []);
-  if (ranges.length === 0) return UNBOUNDED;
+  if (ranges.length === 0) return { ...UNBOUNDED, valued: presence.includes(true) };
   const { low, high, spansAfter } = ranges.reduce(narrower);
   // Instants of change are single.
   if (index.missing === undefined) return { low, high, valued: true };
@@ -60,6 +64,14 @@ export function boundsOf(
   }
   const below = low === undefined ? KEPT : few([repeated, spans], sql`${value} < ${low}`);
   return { low: below === undefined ? undefined : low, high, before: below?.condition, valued: true };
+}
+
+/** Whether a condition demands a value of the parameter, or none; undefined where it says nothing of that. */
+function presenceOf(criteria: Criteria | undefined, parameter: string): boolean | undefined {
+  if (criteria?.kind === 'missing') return criteria.parameter === parameter ? !criteria.missing : undefined;
+  if (criteria?.kind !== 'not') return undefined;
+  const inner = criteria.of.kind === 'missing' ? presenceOf(criteria.of, parameter) : undefined;
+  return inner === undefined ? undefined : !inner;
 }
 
 /** Whether a value lies in the range. */
