@@ -9,7 +9,7 @@ import type { SuperAdminPower } from './policy/super-admin-powers.js';
  * On whose behalf something is done: made by this library only, so that no host code can forge one by accident.
  *
  * A caller names the one project it works in and the author its writes are attributed to. It holds what was true at
- * sign-in; sign in anew per request, or as often as changes to policies shall be felt.
+ * sign-in; sign in again per request, or as often as you need policy changes to take effect.
  */
 export type Caller = SystemCaller | ServerCaller | MemberCaller;
 
@@ -51,7 +51,7 @@ export interface MemberCaller {
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
   /** Access policies bind the membership; false where the type of its profile decides. */
   readonly bound: boolean;
-  /** @internal What the policies grant; `explainAccess` tells it. */
+  /** @internal What the policies grant; `explainAccess` shows it. */
   readonly rules: AccessRules;
 }
 

@@ -19,7 +19,7 @@ export const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'sear
 export interface RuleOrigin {
   /** `AccessPolicy/1`; undefined for the rules this library brings itself. */
   readonly policy: string | undefined;
-  /** One line that tells what the rule is, such as `AccessPolicy/1, rule 2: Observation?status=final`. */
+  /** The rule in one line, such as `AccessPolicy/1, rule 2: Observation?status=final`. */
   readonly text: string;
 }
 

@@ -126,7 +126,7 @@ export async function recordInteraction<Result>(
     throw error;
   } finally {
     const { failure: _failure, attributes: _attributes, unknown: _unknown, targets = [], ...known } = facts;
-    tell(audit, {
+    report(audit, {
       interaction,
       who,
       ...known,
@@ -150,7 +150,7 @@ function safeTarget(model: FhirModel, { type, id, versionId, interaction }: Audi
   };
 }
 
-function tell(hook: AuditHook, record: AuditRecord): void {
+function report(hook: AuditHook, record: AuditRecord): void {
   try {
     Promise.resolve(hook(record)).catch(warn);
   } catch (error) {

@@ -67,7 +67,6 @@ export async function planWrites(
   return { writes: planner.writes, found: planner.found, touched: new Set(planner.state.keys()) };
 }
 
-/** What is to be patched, in one call. */
 async function readForPatches(
   requests: readonly WriteRequest[],
   { store, options }: GuardedSession,
@@ -130,7 +129,7 @@ class Planner {
       });
       return true;
     }
-    // What earlier requests wrote is not as the store has it now; the commit will tell whether that matches.
+    // What earlier requests wrote is not as the store has it now; the commit finds out whether that matches.
     const [match, ...others] = await findMatches(type, criteria, this.state, this.session);
     if (others.length > 0) throw severalMatches(type);
     if (match === undefined) return false;

@@ -108,7 +108,7 @@ interface Subject {
   readonly bindsCaller: boolean;
 }
 
-/** Asks the store as often for a resource that is missing, so that the time does not tell which it is. */
+/** Asks the store as often for a resource that is missing, so that the time does not reveal which it is. */
 async function findSubject(store: ResourceStore, caller: MemberCaller, type: string, id: string): Promise<Subject> {
   const project = homeOf(type, caller);
   const found = (await store.read([{ project, type, id }]))[0]!;

@@ -49,7 +49,7 @@ export function covers(field: string, other: string): boolean {
 
 /**
  * Whether a search parameter reads a hidden field, or one around or inside it: its values must then not exist for the
- * search, as the index does not tell which of them came out of the hidden part.
+ * search, as the index does not say which of them came out of the hidden part.
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them
  */

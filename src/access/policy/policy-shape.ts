@@ -6,7 +6,6 @@ import { quote } from '../../fhir/messages/quote.js';
 import type { PolicyProblem } from './policy-problem.js';
 import { ALL_INTERACTIONS } from '../rule.js';
 
-/** Problems reported of one policy. */
 const MAX_PROBLEMS = 100;
 
 /**

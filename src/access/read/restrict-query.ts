@@ -27,7 +27,7 @@ export function restrictQuery(
   reference?: string,
 ): SearchQuery {
   const project = homeOf(query.type, caller);
-  // A sort by a field that some rule hides would tell its order.
+  // A sort by a field that some rule hides would reveal its order.
   const open = query.sort?.map(({ parameter }) =>
     rules.every(({ hidden }) => !readsHidden(model, query.type, parameter, hidden)),
   );

@@ -32,8 +32,8 @@ export interface Reading {
 /**
  * Behind `GuardedStore.read`: what may not be seen is missing, and what is seen lacks what is hidden.
  *
- * A deletion is told where a rule opens the type as a whole; under other rules nobody knows whether the resource was one
- * of theirs.
+ * A deletion is visible where a rule opens the whole type; under other rules nobody knows whether the resource was one of
+ * theirs.
  */
 export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
   const { store, caller, options } = reading;
@@ -73,7 +73,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
 
 /**
  * Behind `GuardedStore.history`: the versions that rules grant which grant the resource as it is now. An Observation that
- * was moved to the right patient must not tell that patient whose it was thought to be.
+ * was moved to the right patient must not reveal to that patient whose it was thought to be.
  */
 export async function historyVisible(
   reading: Reading,
@@ -216,7 +216,7 @@ async function readHistory(
   isLastAttempt: boolean,
 ): Promise<HistoryPage | undefined> {
   const entries: HistoryEntry[] = [];
-  // A version written meanwhile moves the others back by one, so that the next batch repeats one.
+  // A version written between two batches moves the others back by one, so that the next batch repeats one.
   const seen = new Set<string>();
   let total = 0;
   let isReached = false;

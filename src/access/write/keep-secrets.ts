@@ -22,10 +22,10 @@ function withPath(stored: JsonObject, asked: JsonObject, [name, ...rest]: readon
   if (isJsonObject(before) && isJsonObject(after)) return { ...asked, [name!]: withPath(before, after, rest) };
   if (!Array.isArray(before) || !Array.isArray(after)) return asked;
   const items = after.map((item: unknown) => {
-    const twin = isJsonObject(item)
+    const stored = isJsonObject(item)
       ? before.find((one) => isJsonObject(one) && one['name'] === item['name'])
       : undefined;
-    return isJsonObject(twin) && isJsonObject(item) ? withPath(twin, item, rest) : item;
+    return isJsonObject(stored) && isJsonObject(item) ? withPath(stored, item, rest) : item;
   });
   return { ...asked, [name!]: items };
 }

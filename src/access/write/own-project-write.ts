@@ -28,7 +28,6 @@ export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResou
 /** What the operator keeps from the project, for system Bots. */
 const OPERATORS_SECRET = 'systemSecret';
 
-/** An element and its primitive extensions. */
 function formsOf(field: string): readonly string[] {
   return [field, `_${field}`];
 }

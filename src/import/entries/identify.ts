@@ -20,7 +20,7 @@ export interface PutEntry {
   readonly expect: Expectation | undefined;
   /** See {@link GuardedWrite}. */
   readonly generatedId: true | undefined;
-  /** Holds the commit back if meanwhile something matches the entry's condition. */
+  /** Fails the commit if another writer has stored a match of the entry's condition. */
   readonly check: GuardedWrite | undefined;
   /** True where `expect` or `check` rest on what a search found: if they fail, searching again may help. */
   readonly optimistic: boolean;

@@ -14,7 +14,7 @@ const PIECE = 1 << 16;
 /**
  * The source as chunks of UTF-8 bytes, taken one by one as they are asked for.
  *
- * Ends early when the signal aborts, also while the source keeps it waiting; the source is told to close either way.
+ * Ends early when the signal aborts, also while the source keeps it waiting; the source is closed either way.
  *
  * @throws FhirError `invalid` - the source, or a chunk of it, is neither text nor bytes
  * @throws FhirError `aborted`

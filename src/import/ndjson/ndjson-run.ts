@@ -60,7 +60,7 @@ export class NdjsonRun {
     return this.#heldLines >= this.#batchLines || this.#heldBytes >= this.#batchBytes;
   }
 
-  /** Commits the batch, tells of it, and lets the event loop turn. */
+  /** Commits the batch, reports it, and lets the event loop turn. */
   async flush(): Promise<void> {
     assertNotAborted(this.#session.options);
     const puts = this.#puts;

@@ -131,7 +131,7 @@ async function planUpdate(
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw notFound(key);
   const program = changedProgram(session, type, found.resource, body);
-  // A secret that is given is written even if it is the stored one: the answer must not tell whether it is.
+  // A secret that is given is written even if it is the stored one: the answer must not reveal whether it is.
   const isSame = isDeepStrictEqual(program, found.resource) && !givesSecret(type, body);
   if (isSame) return { program, writes: [] };
   const guards = isSwitchedOff(program) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];

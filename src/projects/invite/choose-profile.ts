@@ -118,7 +118,6 @@ async function newUnlessSeen({ session, request }: Question): Promise<ProfileCho
   );
 }
 
-/** Names of the profiles that the inviter sees. */
 async function namesInView(session: ProjectSession, profiles: readonly PersonProfile[]): Promise<readonly string[]> {
   const keys = profiles.map(({ resourceType, id }) => ({ type: resourceType, id: id! }));
   const found = (await session.view?.read(keys, session.options)) ?? [];

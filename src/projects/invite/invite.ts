@@ -43,7 +43,7 @@ export interface InviteResult extends InvitePreview {
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the e-mail
  * address (`details.profiles`); or the project is not active
- * A failed e-mail is no error: `email.status` tells, and {@link resendInvitation} sends it again.
+ * A failed e-mail is no error: `email.status` says so, and {@link resendInvitation} sends it again.
  *
  * @example
  * const { membership } = await invite(project, {

@@ -102,7 +102,6 @@ class Writes {
   }
 }
 
-/** Every resource that the body names. */
 function namedIn(request: InviteRequest): NamedResource[] {
   return [
     ...(request.patient === undefined ? [] : [{ reference: request.patient, path: 'patient' }]),

@@ -25,7 +25,7 @@ import type { Stored } from '../../fhir/stored.js';
  * | `email` | whose User has this e-mail address, in any spelling of it |
  *
  * `_count` and `_offset` page through the members; without `_count` up to 1000 come at once. `total` is always there. A member
- * whose profile was deleted is told by an OperationOutcome at the end of the Bundle (`search.mode` is `outcome`).
+ * whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode` is `outcome`).
  *
  * @param query a query string, parameters, or an object; left out: all members
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
@@ -100,7 +100,7 @@ async function findMembers(
   const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
-    // As everywhere in FHIR, what a searchset holds besides its matches has another type; `mode` tells.
+    // As everywhere in FHIR, what a searchset holds beyond its matches has another type, which `mode` says.
     ...(lost === undefined ? [] : [{ resource: lost as never, search: { mode: 'outcome' as const } }]),
   ];
   return {

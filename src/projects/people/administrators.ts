@@ -11,7 +11,7 @@ import { type ProjectSession, readProject } from '../session/project-session.js'
  * What has to go into the commit that changes or removes a membership, so that the project keeps an administrator.
  *
  * Two administrators who demote each other at the same moment would each find the other still in office. Therefore a loss of
- * an administrator also writes the Project, as it is, on the condition that nobody wrote it meanwhile: of two such
+ * an administrator also writes the Project, as it is, on the condition that nobody has written it since: of two such
  * losses at once one has to look again. Gains need no care.
  *
  * @param after undefined when the membership is removed

@@ -82,7 +82,7 @@ export async function openProjectOfMember(
   if (id === undefined) {
     throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
   }
-  // Before it is told where a membership lies, or that it does not exist.
+  // Before the answer reveals where a membership lies, or that it does not exist.
   if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
   if (project === undefined) throw notFound({ type: 'ProjectMembership', id });
