@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { keepSecrets } from '../../src/access/write/keep-secrets.js';
-import { ownProjectWrite } from '../../src/access/write/own-project-write.js';
+import { keepSecrets } from '../../src/access/write/trusted/keep-secrets.js';
+import { ownProjectWrite } from '../../src/access/write/trusted/own-project-write.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const project = (more: object = {}): AnyResource => ({ resourceType: 'Project', id: 'p', ...more });

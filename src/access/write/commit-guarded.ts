@@ -6,10 +6,10 @@ import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js'
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
 import { storeWhile } from '../sign-in/current-caller.js';
-import { withCodeChecks } from './code-checks.js';
+import { withCodeChecks } from './checks/code-checks.js';
 import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js';
 import { decideMemberWrites, decideTrustedWrites } from './decide-writes.js';
-import { loadPolicyUser, withPolicyChecks } from './policy-checks.js';
+import { loadPolicyUser, withPolicyChecks } from './checks/policy-checks.js';
 import type { OwnWrite, ReadyWrite } from './ready-write.js';
 import { LENIENT, strictnessFor, validateWrite } from './validate-writes.js';
 

@@ -5,14 +5,14 @@ import type { GuardedWrite } from '../contract.js';
 import { answeredBy } from '../evaluate/deciding.js';
 import { WrittenResources } from '../evaluate/written-resources.js';
 import { withIndex } from '../write-error.js';
-import type { CommitState } from './commit-state.js';
-import { decideTrusted, type TrustedState } from './decide-trusted.js';
-import { decideWrite } from './decide-write.js';
+import type { CommitState } from './member/commit-state.js';
+import { decideTrusted, type TrustedState } from './trusted/decide-trusted.js';
+import { decideWrite } from './member/decide-write.js';
 import type { DecidedWrite } from './decided-write.js';
-import { loadStored } from './load-stored.js';
-import { loadTrusted } from './load-trusted.js';
+import { loadStored } from './member/load-stored.js';
+import { loadTrusted } from './trusted/load-trusted.js';
 import type { ReadyWrite } from './ready-write.js';
-import { assertWithinReach } from './trusted-reach.js';
+import { assertWithinReach } from './trusted/trusted-reach.js';
 
 /** Loads what the writes of a member rest on, and decides them. */
 export async function decideMemberWrites(

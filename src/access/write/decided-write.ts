@@ -1,4 +1,4 @@
-import type { CommitState } from './commit-state.js';
+import type { CommitState } from './member/commit-state.js';
 import type { ReadyWrite } from './ready-write.js';
 
 /** A write, decided. */

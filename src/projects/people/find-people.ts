@@ -2,7 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf, referenceTo, splitReference } from '../../fhir/reference.js';
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
-import { formerProfiles } from '../../access/write/former-memberships.js';
+import { formerProfiles } from '../../access/write/checks/former-memberships.js';
 import type { GuardedQuery } from '../../access/contract.js';
 import { restrictQuery } from '../../access/read/restrict-query.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';

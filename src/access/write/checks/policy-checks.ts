@@ -1,17 +1,17 @@
-import { FhirError } from '../../fhir/error.js';
-import { referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
-import { elementsOf, isJsonObject } from '../../fhir/resource.js';
-import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
+import { FhirError } from '../../../fhir/error.js';
+import { referenceText, referenceTo, splitReference } from '../../../fhir/reference.js';
+import { elementsOf, isJsonObject } from '../../../fhir/resource.js';
+import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../../search/criteria/criteria.js';
 import {
   SERVER_SCOPE,
   type CallOptions,
   type ReadResult,
   type ResourceKey,
   type ResourceStore,
-} from '../../store/store.js';
-import type { Caller, MemberCaller } from '../caller.js';
-import { withIndex } from '../write-error.js';
-import { writtenKey, type AddedWrite, type ReadyWrite } from './ready-write.js';
+} from '../../../store/store.js';
+import type { Caller, MemberCaller } from '../../caller.js';
+import { withIndex } from '../../write-error.js';
+import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 
 /** The Project of the writes, which {@link withPolicyChecks} looks at where they delete a policy. */
 export async function loadPolicyUser(

@@ -1,9 +1,9 @@
-import { FhirError } from '../../fhir/error.js';
-import type { ServerCaller, SystemCaller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { decide } from '../decide.js';
-import { isAboveProjects } from '../fields/administrative-types.js';
-import { withIndex } from '../write-error.js';
+import { FhirError } from '../../../fhir/error.js';
+import type { ServerCaller, SystemCaller } from '../../caller.js';
+import type { GuardedWrite } from '../../contract.js';
+import { decide } from '../../decide.js';
+import { isAboveProjects } from '../../fields/administrative-types.js';
+import { withIndex } from '../../write-error.js';
 
 /**
  * Trusted code is bound by no policy, but by its place: one project, or what is above projects.

@@ -1,10 +1,10 @@
-import { referenceTo } from '../../fhir/reference.js';
-import type { CallOptions, ResourceKey, ResourceStore } from '../../store/store.js';
-import type { ServerCaller, SystemCaller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { decide } from '../decide.js';
-import { loadMemberUsers, mentionsMemberUsers } from '../evaluate/member-users.js';
-import { homeOf } from '../home-of.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import type { CallOptions, ResourceKey, ResourceStore } from '../../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../../caller.js';
+import type { GuardedWrite } from '../../contract.js';
+import { decide } from '../../decide.js';
+import { loadMemberUsers, mentionsMemberUsers } from '../../evaluate/member-users.js';
+import { homeOf } from '../../home-of.js';
 import type { TrustedState } from './decide-trusted.js';
 import { restsOnStored } from './what-stays.js';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { referenceText, referenceTo } from '../../fhir/reference.js';
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { and, refersTo } from '../../search/criteria/criteria.js';
-import type { CallOptions, PutWrite, ResourceStore } from '../../store/store.js';
+import { referenceText, referenceTo } from '../../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
+import { and, refersTo } from '../../../search/criteria/criteria.js';
+import type { CallOptions, PutWrite, ResourceStore } from '../../../store/store.js';
 
 /**
  * Where the records of removed memberships lie. An id never contains a slash, so no caller has this project: only this

@@ -1,9 +1,9 @@
-import type { AnyResource } from '../../fhir/resource.js';
-import { referenceTo } from '../../fhir/reference.js';
-import { and, not, refersTo } from '../../search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceKey, type Write } from '../../store/store.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import { and, not, refersTo } from '../../../search/criteria/criteria.js';
+import { SERVER_SCOPE, type ResourceKey, type Write } from '../../../store/store.js';
 import { formerMembershipWrite } from './former-memberships.js';
-import type { AddedWrite } from './ready-write.js';
+import type { AddedWrite } from '../ready-write.js';
 
 // Memberships lie in their projects. Above the projects is a directory with an entry per membership that says in which, so
 // that a membership alone is enough to sign in. Its id is therefore unique over all projects.

@@ -1,8 +1,8 @@
-import { FhirError } from '../../fhir/error.js';
-import { refersTo } from '../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../store/store.js';
-import type { Caller, MemberCaller } from '../caller.js';
-import { writtenKey, type AddedWrite, type ReadyWrite } from './ready-write.js';
+import { FhirError } from '../../../fhir/error.js';
+import { refersTo } from '../../../search/criteria/criteria.js';
+import type { ResourceKey } from '../../../store/store.js';
+import type { Caller, MemberCaller } from '../../caller.js';
+import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 
 /**
  * The writes of a commit with a check before each of a Binary: no member writes one that a Bot of the project has as its

@@ -1,14 +1,14 @@
-import type { FhirError } from '../../fhir/error.js';
-import { referenceTo } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
-import { expectationFailed } from '../../store/conflicts.js';
-import { SERVER_SCOPE, type Expectation } from '../../store/store.js';
-import type { MemberCaller } from '../caller.js';
-import type { GuardedKey, GuardedWrite } from '../contract.js';
-import type { GrantedBefore } from '../evaluate/granted-before.js';
-import type { WrittenResources } from '../evaluate/written-resources.js';
-import type { Strictness } from './validate-writes.js';
+import type { FhirError } from '../../../fhir/error.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { expectationFailed } from '../../../store/conflicts.js';
+import { SERVER_SCOPE, type Expectation } from '../../../store/store.js';
+import type { MemberCaller } from '../../caller.js';
+import type { GuardedKey, GuardedWrite } from '../../contract.js';
+import type { GrantedBefore } from '../../evaluate/granted-before.js';
+import type { WrittenResources } from '../../evaluate/written-resources.js';
+import type { Strictness } from '../validate-writes.js';
 
 /** What a write of a member is decided on: what is stored, and what the writes before it make of that. Immutable. */
 export interface CommitState {

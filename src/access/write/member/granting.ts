@@ -1,13 +1,13 @@
-import { referenceTo } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
-import { decide } from '../decide.js';
-import type { Deciding } from '../evaluate/deciding.js';
-import { evaluateCriteria, isLocal } from '../evaluate/evaluate-criteria.js';
-import { withMemberUsers } from '../evaluate/member-users.js';
-import { overlaidWith } from '../evaluate/overlay.js';
-import { homeOf } from '../home-of.js';
-import type { AccessRule, Interaction } from '../rule.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { decide } from '../../decide.js';
+import type { Deciding } from '../../evaluate/deciding.js';
+import { evaluateCriteria, isLocal } from '../../evaluate/evaluate-criteria.js';
+import { withMemberUsers } from '../../evaluate/member-users.js';
+import { overlaidWith } from '../../evaluate/overlay.js';
+import { homeOf } from '../../home-of.js';
+import type { AccessRule, Interaction } from '../../rule.js';
 import type { CommitState } from './commit-state.js';
 
 /** The rules that grant an interaction with a resource as the commit would have it. */

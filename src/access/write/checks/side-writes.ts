@@ -1,9 +1,9 @@
-import type { AnyResource } from '../../fhir/resource.js';
-import type { ResourceKey } from '../../store/store.js';
-import type { Caller } from '../caller.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import type { ResourceKey } from '../../../store/store.js';
+import type { Caller } from '../../caller.js';
 import { directoryEntry, directoryRemoval } from './membership-directory.js';
 import { notInUseAsProfile } from './profiles-in-use.js';
-import type { AddedWrite } from './ready-write.js';
+import type { AddedWrite } from '../ready-write.js';
 
 /** What stands before the write of a resource in its commit, whoever makes it. */
 export function sideWritesOfPut(key: ResourceKey, from: number): readonly AddedWrite[] {

@@ -1,5 +1,5 @@
-import { FhirError } from '../../fhir/error.js';
-import type { Interaction } from '../rule.js';
+import { FhirError } from '../../../fhir/error.js';
+import type { Interaction } from '../../rule.js';
 
 /** No rule of the caller allows the interaction with any resource of the type, or with one that it reads. */
 export function forbidden(type: string, interaction: Interaction): FhirError {

@@ -1,11 +1,11 @@
-import { baseUrlOf } from '../../store/with-base-url.js';
-import { referenceTo } from '../../fhir/reference.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
-import type { MemberCaller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { grantedBefore } from '../evaluate/granted-before.js';
-import { loadMemberUsers, mentionsMemberUsers } from '../evaluate/member-users.js';
-import { homeOf } from '../home-of.js';
+import { baseUrlOf } from '../../../store/with-base-url.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import type { CallOptions, ResourceStore } from '../../../store/store.js';
+import type { MemberCaller } from '../../caller.js';
+import type { GuardedWrite } from '../../contract.js';
+import { grantedBefore } from '../../evaluate/granted-before.js';
+import { loadMemberUsers, mentionsMemberUsers } from '../../evaluate/member-users.js';
+import { homeOf } from '../../home-of.js';
 import type { StoredState } from './commit-state.js';
 
 /** Loads what the writes of a member are decided on. */

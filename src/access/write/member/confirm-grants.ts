@@ -1,10 +1,10 @@
-import { and, not, or } from '../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../store/store.js';
-import { isLocal } from '../evaluate/evaluate-criteria.js';
-import type { AccessRule } from '../rule.js';
+import { and, not, or } from '../../../search/criteria/criteria.js';
+import type { ResourceKey } from '../../../store/store.js';
+import { isLocal } from '../../evaluate/evaluate-criteria.js';
+import type { AccessRule } from '../../rule.js';
 import type { CommitState } from './commit-state.js';
 import { settledCriteria } from './granting.js';
-import type { AddedWrite } from './ready-write.js';
+import type { AddedWrite } from '../ready-write.js';
 
 /**
  * What must hold in the commit itself: one of the rules grants the resource, as the commit has it so far. Rules with

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FhirError } from '../../fhir/error.js';
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { OPERATORS_FIELDS } from '../policy/default-rules.js';
+import { FhirError } from '../../../fhir/error.js';
+import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
+import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
 
 /**
  * What a project's own trusted code may make of the Project: it changes what the project's administrators may change, and

@@ -1,9 +1,9 @@
-import { FhirError } from '../../fhir/error.js';
-import type { AnyResource } from '../../fhir/resource.js';
-import type { Expectation, ReadResult } from '../../store/store.js';
-import type { ServerCaller, SystemCaller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { secretFields } from '../fields/administrative-types.js';
+import { FhirError } from '../../../fhir/error.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import type { Expectation, ReadResult } from '../../../store/store.js';
+import type { ServerCaller, SystemCaller } from '../../caller.js';
+import type { GuardedWrite } from '../../contract.js';
+import { secretFields } from '../../fields/administrative-types.js';
 import { keepSecrets } from './keep-secrets.js';
 import { ownProjectWrite } from './own-project-write.js';
 import { isSystemBot } from './system-bot.js';

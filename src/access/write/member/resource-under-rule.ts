@@ -1,15 +1,15 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { FhirError } from '../../fhir/error.js';
-import type { AnyResource } from '../../fhir/resource.js';
-import { compileFhirPath } from '../../fhirpath/compile.js';
-import type { Deciding } from '../evaluate/deciding.js';
-import { keepFields, type KeptFields } from '../fields/keep-fields.js';
-import { withoutSecrets } from '../fields/mask-resource.js';
-import type { AccessRule } from '../rule.js';
-import { fixedLink } from '../sign-in/related-patient.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { FhirError } from '../../../fhir/error.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import { compileFhirPath } from '../../../fhirpath/compile.js';
+import type { Deciding } from '../../evaluate/deciding.js';
+import { keepFields, type KeptFields } from '../../fields/keep-fields.js';
+import { withoutSecrets } from '../../fields/mask-resource.js';
+import type { AccessRule } from '../../rule.js';
+import { fixedLink } from '../../sign-in/related-patient.js';
 import type { CommitState } from './commit-state.js';
 import { grants } from './granting.js';
-import { stamp, withoutVersion } from './stamp.js';
+import { stamp, withoutVersion } from '../stamp.js';
 
 /** What a write replaces; `before` and `shown` are null where something new is created. */
 export interface Replaced {

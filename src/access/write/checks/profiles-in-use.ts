@@ -1,10 +1,10 @@
-import { FhirError } from '../../fhir/error.js';
-import { referenceTo } from '../../fhir/reference.js';
-import { refersTo } from '../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../store/store.js';
-import type { Caller } from '../caller.js';
-import { decide } from '../decide.js';
-import type { AddedWrite } from './ready-write.js';
+import { FhirError } from '../../../fhir/error.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import { refersTo } from '../../../search/criteria/criteria.js';
+import type { ResourceKey } from '../../../store/store.js';
+import type { Caller } from '../../caller.js';
+import { decide } from '../../decide.js';
+import type { AddedWrite } from '../ready-write.js';
 
 const PROFILE_TYPES: ReadonlySet<string> = new Set([
   'Patient',

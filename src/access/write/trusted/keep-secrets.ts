@@ -1,5 +1,5 @@
-import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { secretFields } from '../fields/administrative-types.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../../fhir/resource.js';
+import { secretFields } from '../../fields/administrative-types.js';
 
 /**
  * The resource with the secrets of the version that it replaces where it leaves them out: whoever read that version was

@@ -1,4 +1,4 @@
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 
 /** True for a Bot that may use what the operator keeps from the project (`Project.systemSecret`). */
 export function isSystemBot(resource: AnyResource): boolean {
