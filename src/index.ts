@@ -41,12 +41,19 @@ export type {
 } from './graphql/explain/explained-plan.js';
 export { explainFhirGraphql, type GraphqlExplanation } from './graphql/explain/explain-fhir-graphql.js';
 export { executeFhirGraphql, type FhirGraphqlResult } from './graphql/execute-fhir-graphql.js';
-export type { QueryDocument, TypedContext, TypedDocument, WithVariables } from './graphql/typed-document.js';
-export { type FhirGraphqlContext } from './graphql/context.js';
+export type {
+  QueryDocument,
+  TypedContext,
+  TypedDocument,
+  TypedRequest,
+  WithVariables,
+} from './graphql/typed-document.js';
+export type { FhirGraphqlConfig, FhirGraphqlContext, FhirGraphqlRequest } from './graphql/context.js';
+export { createFhirGraphql, type FhirGraphql } from './graphql/create-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
 export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
-export { DEFAULT_LIMITS, type Limits } from './graphql/limits.js';
+export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';

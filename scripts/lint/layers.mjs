@@ -72,6 +72,6 @@ export const ROOMS = {
       'prepare-request.ts',
       'request-cost.ts',
     ],
-    ...['execute-fhir-graphql.ts', 'explain/'],
+    ...['execute-fhir-graphql.ts', 'explain/', 'create-fhir-graphql.ts'],
   ],
 };

@@ -5,18 +5,11 @@ import type { Dialect } from './dialect.js';
 import type { Documents } from './documents/documents.js';
 import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
-import type { Limits } from './limits.js';
+import type { LimitOptions } from './limits.js';
 
-/** What a query is executed against, and on whose behalf. */
-export interface FhirGraphqlContext {
+/** What a service is: the same for all of its requests. */
+export interface FhirGraphqlConfig {
   readonly store: ResourceStore;
-  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
-  readonly caller: Caller;
-  readonly variables?: { readonly [name: string]: unknown } | null | undefined;
-  /** Which operation of a document with several is meant. */
-  readonly operationName?: string | null | undefined;
-  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
-  readonly focus?: string | undefined;
   /** How absent values, repeated keys and failures look in the answer. Default `standard`. */
   readonly dialect?: Dialect | undefined;
   /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
@@ -30,7 +23,7 @@ export interface FhirGraphqlContext {
    * (`createAutomaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
    */
   readonly documents?: Documents | undefined;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: LimitOptions | undefined;
   /**
    * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools
    * that choke on all of them. Default true.
@@ -38,10 +31,24 @@ export interface FhirGraphqlContext {
   readonly introspection?: IntrospectionOption | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
+  /** Receives a record when the query has ended: types and number of store calls, never content. */
+  readonly audit?: AuditHook | undefined;
+}
+
+/** On whose behalf a query is executed, and with what. */
+export interface FhirGraphqlRequest {
+  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
+  readonly caller: Caller;
+  readonly variables?: { readonly [name: string]: unknown } | null | undefined;
+  /** Which operation of a document with several is meant. */
+  readonly operationName?: string | null | undefined;
+  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
+  readonly focus?: string | undefined;
   /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
   readonly readonly?: boolean | undefined;
   /** Ends the work early; the answer is then one error with code `aborted`. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives a record when the query has ended: types and number of store calls, never content. */
-  readonly audit?: AuditHook | undefined;
 }
+
+/** What a query is executed against, and on whose behalf: the service and the request in one. */
+export interface FhirGraphqlContext extends FhirGraphqlConfig, FhirGraphqlRequest {}

@@ -1,3 +1,5 @@
+import { FhirError } from '../fhir/error.js';
+
 /**
  * Which of two readings of FHIR GraphQL an answer follows. The input is accepted liberally in both.
  *
@@ -19,3 +21,10 @@ export type Dialect = 'standard' | 'hl7';
 
 /** The dialect of a request that names none. */
 export const DEFAULT_DIALECT: Dialect = 'standard';
+
+/** @throws FhirError `invalid` */
+export function parseDialect(dialect: unknown): Dialect {
+  if (dialect === undefined) return DEFAULT_DIALECT;
+  if (dialect === 'standard' || dialect === 'hl7') return dialect;
+  throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
+}

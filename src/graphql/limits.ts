@@ -35,6 +35,9 @@ export interface Limits {
   readonly timeout: number;
 }
 
+/** {@link Limits} of which each may be left out. */
+export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   queryLength: 200_000,
   tokens: 10_000,
@@ -57,15 +60,23 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
  *
  * @throws FhirError `invalid` - a limit is unknown or not a positive number
  */
-export function withDefaults(limits: Partial<Limits> | undefined): Limits {
+export function withDefaults(limits: LimitOptions | undefined): Limits {
   if (limits === undefined) return DEFAULT_LIMITS;
+  if (COMPLETE.has(limits)) return limits as Limits;
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new FhirError('invalid', `There is no limit called "${name}"`);
-    if (value !== undefined && !(value > 0)) throw new FhirError('invalid', `Limit "${name}" must be a number above 0`);
+    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
+      throw new FhirError('invalid', `Limit "${name}" must be a number above 0`);
+    }
   }
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
-  return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+  const complete = Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(given) });
+  COMPLETE.add(complete);
+  return complete;
 }
+
+/** Limits that were checked, which a service hands in with every request. */
+const COMPLETE = new WeakSet<object>([DEFAULT_LIMITS]);
 
 /** The error of a limit that was passed. It ends the request: what is left of it would be as costly. */
 export class LimitError extends FhirError {

@@ -5,7 +5,7 @@ import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
 import type { ReferenceTarget } from '../store/store.js';
 import type { Observer } from '../telemetry/observer.js';
-import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
+import { type Dialect, parseDialect } from './dialect.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
@@ -99,12 +99,6 @@ function assertVariables(variables: unknown, limits: Limits): { readonly [name: 
     return variables as { [name: string]: unknown };
   }
   throw new FhirError('invalid', 'Variables must be an object, with the values by name');
-}
-
-function parseDialect(dialect: unknown): Dialect {
-  if (dialect === undefined) return DEFAULT_DIALECT;
-  if (dialect === 'standard' || dialect === 'hl7') return dialect;
-  throw new FhirError('invalid', 'The dialect must be "standard" or "hl7"');
 }
 
 function parseFocus(model: FhirModel, focus: string | undefined): ReferenceTarget | undefined {

@@ -1,4 +1,4 @@
-import type { FhirGraphqlContext } from './context.js';
+import type { FhirGraphqlContext, FhirGraphqlRequest } from './context.js';
 import type { DocumentText, PersistedDocument } from './documents/documents.js';
 import type { DocumentNode } from './graphql-js.js';
 
@@ -15,6 +15,9 @@ export type QueryDocument<Data, Variables> = DocumentText | TypedDocument<Data, 
  * requires one. Of text, and of documents without types, every object is taken.
  */
 export type TypedContext<Variables> = WithVariables<FhirGraphqlContext, Variables>;
+
+/** A request with variables of a type, as {@link TypedContext}. */
+export type TypedRequest<Variables> = WithVariables<FhirGraphqlRequest, Variables>;
 
 /** Options with the type of their `variables` replaced; as they are where names and values of the variables are unknown. */
 export type WithVariables<Options, Variables> = unknown extends (

@@ -77,7 +77,9 @@ function nameOf(type: ts.Type): string {
 
 for (const entry of ENTRIES) {
   const file = program.getSourceFile(`${SOURCE}${entry}.ts`)!;
-  for (const symbol of exportsOf(entry).values()) {
+  for (const [name, symbol] of exportsOf(entry)) {
+    // Those of typed documents hide behind a condition on the type of the variables.
+    if (/(Context|Config|Request|Options|Body)$/.test(name)) visit(checker.getDeclaredTypeOfSymbol(symbol), 'in', file);
     if (symbol.flags & ts.SymbolFlags.Value) visit(checker.getTypeOfSymbolAtLocation(symbol, file), 'out', file);
   }
 }

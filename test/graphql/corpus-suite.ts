@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
+import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
@@ -43,6 +44,7 @@ export function corpusSuite(name: string, createStore: () => ResourceStore | Pro
         focus: entry.focus,
       };
       const actual = await executeFhirGraphql(text, context);
+      expect(await createFhirGraphql({ store }).execute(text, context)).toEqual(actual);
       if (entry.expect === 'error') {
         expect(actual.errors?.length).toBeGreaterThan(0);
         expect(actual.data ?? null).toBeNull();

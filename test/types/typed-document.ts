@@ -3,6 +3,7 @@
 import {
   executeFhirGraphql,
   explainFhirGraphql,
+  type FhirGraphql,
   type FhirGraphqlContext,
   type FhirGraphqlResult,
   type TypedDocument,
@@ -120,4 +121,20 @@ export async function textTakesAnyVariables(variables: { [name: string]: unknown
   await executeFhirGraphql('{ PatientList { id } }', { ...context, variables });
   await executeFhirGraphql(plain, { ...context, variables: { anything: 1 } });
   await executeFhirGraphql({ documentId: 'patients' }, { ...context, variables });
+}
+
+declare const service: FhirGraphql;
+
+export async function aServiceChecksVariablesToo(): Promise<string | undefined> {
+  const { caller } = context;
+  const { data } = await service.execute(typed, { caller, variables: { id: '1' } });
+  await service.explain(typed, { caller, variables: { id: '1' } });
+  await service.execute('{ PatientList { id } }', { caller, variables: { anything: 1 } });
+  // @ts-expect-error the document requires an id
+  await service.execute(typed, { caller });
+  // @ts-expect-error the document requires an id
+  await service.explain(typed, { caller, variables: {} });
+  // @ts-expect-error there is no caller
+  await service.execute(typed, { variables: { id: '1' } });
+  return data?.Patient?.id;
 }

@@ -1,0 +1,124 @@
+import { FhirError } from '../fhir/error.js';
+import { didYouMean } from '../fhir/messages/did-you-mean.js';
+import type { FhirGraphqlConfig, FhirGraphqlContext, FhirGraphqlRequest } from './context.js';
+import { parseDialect } from './dialect.js';
+import { executeFhirGraphql, type FhirGraphqlResult } from './execute-fhir-graphql.js';
+import { explainFhirGraphql, type GraphqlExplanation } from './explain/explain-fhir-graphql.js';
+import { withDefaults } from './limits.js';
+import { printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
+import type { QueryDocument, TypedRequest } from './typed-document.js';
+
+/**
+ * A FHIR GraphQL service: a store and how it answers, made once by {@link createFhirGraphql}.
+ *
+ * @experimental until hosts can add fields of their own
+ */
+export interface FhirGraphql {
+  /** Answers a query or carries out a mutation, as `executeFhirGraphql` does. It rejects only for a mistake of the host. */
+  execute<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
+    query: QueryDocument<Data, Variables>,
+    request: TypedRequest<NoInfer<Variables>>,
+  ): Promise<FhirGraphqlResult<Data>>;
+
+  /** Tells what a query would do, as `explainFhirGraphql` does, with the same errors. */
+  explain<Variables = { [name: string]: unknown }>(
+    query: QueryDocument<unknown, Variables>,
+    request: TypedRequest<NoInfer<Variables>>,
+  ): Promise<GraphqlExplanation>;
+
+  /**
+   * The schema for tools, as `printFhirSchema` writes it: of the store's model.
+   *
+   * @param options default: the types that `introspection` is limited to, else all
+   */
+  printSchema(options?: Pick<SchemaOptions, 'types'>): string;
+}
+
+/**
+ * Makes a FHIR GraphQL service. What is the same for all requests is said and checked once; each request brings its caller.
+ * {@link executeFhirGraphql} is the short way: one context for both, checked with every request.
+ *
+ * @experimental until hosts can add fields of their own
+ *
+ * @throws TypeError - there is no store
+ * @throws FhirError `invalid` - an option is unknown or has a value that does not fit
+ *
+ * @example
+ * const service = createFhirGraphql({ store, baseUrl: 'https://clinic.example/fhir/R4', limits: { depth: 15 } });
+ * const { data } = await service.execute('{ Patient(id: "1") { birthDate } }', { caller });
+ */
+export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
+  const settings = checked(config);
+  return Object.freeze<FhirGraphql>({
+    // As async functions, so that a request that is missing rejects.
+    execute: async (query, request) => executeFhirGraphql(query, contextOf(settings, request) as never),
+    explain: async (query, request) => explainFhirGraphql(query, contextOf(settings, request) as never),
+    printSchema: (options = schemaOptionsOf(settings)) =>
+      printFhirSchema({ types: options.types, model: settings.store.model }),
+  });
+}
+
+/** What of a request counts is named one by one: it may come from a client and hold anything else. */
+function contextOf(settings: FhirGraphqlConfig, request: object): FhirGraphqlContext {
+  const { caller, variables, operationName, focus, readonly, signal } = request as FhirGraphqlRequest;
+  return { ...settings, caller, variables, operationName, focus, readonly, signal };
+}
+
+function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Pick<SchemaOptions, 'types'> {
+  return typeof introspection === 'object' ? introspection : {};
+}
+
+/** Each option with its check; an option that is missing here does not compile. */
+const CHECKS: {
+  readonly [Name in keyof Required<FhirGraphqlConfig>]: (value: unknown, config: FhirGraphqlConfig) => void;
+} = {
+  store: () => undefined,
+  dialect: parseDialect,
+  limits: (limits) => withDefaults(assertKind(limits, 'object', 'limits')),
+  baseUrl: (url) => {
+    if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('baseUrl must be an absolute URL');
+  },
+  resolveIdentifiers: (value) => assertKind(value, 'boolean', 'resolveIdentifiers'),
+  resolveReference: (value) => assertKind(value, 'function', 'resolveReference'),
+  documents: (value) =>
+    assertKind(
+      assertKind<FhirGraphqlConfig['documents']>(value, 'object', 'documents')?.find,
+      'function',
+      'documents.find',
+    ),
+  introspection: assertIntrospection,
+  reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
+  audit: (value) => assertKind(value, 'function', 'audit'),
+};
+
+function checked(config: FhirGraphqlConfig): FhirGraphqlConfig {
+  if (typeof (config as Partial<FhirGraphqlConfig> | undefined)?.store?.search !== 'function') {
+    throw new TypeError('createFhirGraphql needs a store');
+  }
+  for (const [name, value] of Object.entries(config)) {
+    if (!Object.hasOwn(CHECKS, name)) {
+      throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
+    }
+    if (value !== undefined) CHECKS[name as keyof FhirGraphqlConfig](value, config);
+  }
+  return Object.freeze({ ...config, limits: withDefaults(config.limits) });
+}
+
+function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void {
+  if (typeof value === 'boolean') return;
+  const { types } = assertKind<{ readonly types?: unknown }>(value, 'object', 'introspection');
+  if (types === undefined) return;
+  if (!Array.isArray(types)) throw invalid('introspection.types must be a list of resource types');
+  const unknown = types.find((type) => typeof type !== 'string' || !store.model.isResourceType(type)) as unknown;
+  if (unknown !== undefined) throw invalid(`introspection.types names no resource type by ${JSON.stringify(unknown)}`);
+}
+
+function assertKind<Value>(value: unknown, kind: 'boolean' | 'function' | 'object', name: string): Value {
+  if (typeof value !== kind || value === null)
+    throw invalid(`${name} must be ${kind === 'object' ? 'an' : 'a'} ${kind}`);
+  return value as Value;
+}
+
+function invalid(message: string): FhirError {
+  return new FhirError('invalid', message);
+}
