@@ -106,6 +106,19 @@ describe('a chain', () => {
     expect(counting.takeCalls()).toEqual(Array(4).fill('search Patient'));
   });
 
+  test('is one of several conditions', async () => {
+    const [boy, girl] = ['boy', 'girl'].map((id) => observation('o', `Patient/${id}`));
+    const [final, draft] = [token('status', 'final'), token('status', 'draft')];
+    for (const [criteria, ofBoy, ofGirl] of [
+      [and([final, ofMale]), true, false],
+      [and([draft, ofMale]), false, false],
+      [or([draft, ofMale]), true, false],
+      [or([final, ofMale]), true, true],
+    ] as const) {
+      expect([await holds(criteria, boy!), await holds(criteria, girl!)]).toEqual([ofBoy, ofGirl]);
+    }
+  });
+
   test.each(['Group/boy', 'https://x.example/Patient/boy', '#boy'])(
     'does not lead to %s, and asks no store',
     async (subject) => {
@@ -185,6 +198,13 @@ describe('a reverse chain', () => {
     );
     expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/she'))))).toBe(false);
     expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Group/boy'))))).toBe(false);
+    expect(await holds(hasFinal, patient('boy'), writing(written({ resourceType: 'Observation', id: 'o' })))).toBe(
+      false,
+    );
+    const performed: Criteria = { kind: 'has', type: 'Observation', parameter: 'performer', of: ALL };
+    const performer = ['he', 'she'].map((id) => ({ reference: `Practitioner/${id}` }));
+    const both = writing(written({ resourceType: 'Observation', id: 'o', performer } as AnyResource));
+    expect(await holds(performed, { resourceType: 'Practitioner', id: 'she' }, both)).toBe(true);
     const moved = writing(written(observation('about-girl', 'Patient/boy'), true));
     expect(await holds(hasFinal, patient('boy'), moved)).toBe(true);
     expect(await holds(hasFinal, patient('girl'), moved)).toBe(false);

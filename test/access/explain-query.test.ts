@@ -94,6 +94,20 @@ describe('an explained search', () => {
     expect(origins(found)).toEqual([[male, ['rule 1']]]);
   });
 
+  test('names every rule that shares a condition, such as the context of a Binary', async () => {
+    const found = await explained(
+      [
+        { resourceType: 'Binary', criteria: 'Binary?_id=a' },
+        { resourceType: 'Binary', criteria: 'Binary?_id=b' },
+        { resourceType: 'Patient', criteria: 'Patient?gender=male' },
+      ],
+      { type: 'Binary' },
+    );
+    const shared = origins(found).filter(([, names]) => names.length > 1);
+    expect(shared.map(([, names]) => names)).toEqual([['rule 1', 'rule 2']]);
+    expect(JSON.stringify(shared)).toContain('security-context');
+  });
+
   test('names the keys of a sort that some rule hides', async () => {
     const sort = ['gender', 'birthdate', '_id'].map((parameter) => ({ parameter, descending: false }));
     const rules = [{ resourceType: 'Patient', hiddenFields: ['birthDate'] }];

@@ -131,8 +131,7 @@ export async function maskFound(
   const [first, ...others] = rules;
   const alike = others.every(({ hidden }) => hidden.join() === first!.hidden.join());
   if (alike || isUnrestricted(rules)) {
-    const grants = isUnrestricted(rules) ? rules.filter(({ criteria }) => criteria.kind === 'all') : rules;
-    return rows.map((row) => mask(row, grants));
+    return rows.map((row) => mask(row, rules));
   }
   const granted = await grantsOf(store, project, type, joinedByFields(rules), rows, options);
   const unknown = unrestrictedRule('whichever rule granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);

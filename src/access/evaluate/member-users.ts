@@ -1,5 +1,5 @@
 import { referenceText } from '../../fhir/reference.js';
-import { ALL, and, type Criteria } from '../../search/criteria/criteria.js';
+import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import { MEMBER_USERS } from '../policy/member-users.js';
@@ -38,7 +38,7 @@ export function withMemberUsers(criteria: Criteria, users: Criteria): Criteria {
   if (criteria === MEMBER_USERS) return users;
   if (!mentionsMemberUsers(criteria) || (criteria.kind !== 'and' && criteria.kind !== 'or')) return criteria;
   const of = criteria.of.map((one) => withMemberUsers(one, users));
-  return criteria.kind === 'and' ? and(of) : { ...criteria, of };
+  return { ...criteria, of };
 }
 
 /** No policy can say it, so it stands beside other conditions at most, and inside no chain. */

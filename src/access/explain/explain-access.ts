@@ -204,9 +204,7 @@ function shared(rules: readonly AccessRule[], list: 'hidden' | 'readonlyFields')
 function sentence(interaction: Interaction, subject: string, found: InteractionExplanation): string {
   if (!found.allowed) {
     if (found.reasons === undefined) return `${interaction} ${subject}: denied, no rule is about this type`;
-    const rules = found.reasons.map(({ rule, because }) => {
-      return because.length === 0 ? rule : `${rule} (${because.join('; ')})`;
-    });
+    const rules = found.reasons.map(({ rule, because }) => `${rule} (${because.join('; ')})`);
     return `${interaction} ${subject}: denied, not granted by: ${rules.join('; ')}`;
   }
   const hidden = found.hidden.length === 0 ? '' : `, without ${found.hidden.join(', ')}`;

@@ -24,7 +24,8 @@ export interface DeniedQuestion {
  *
  * Which condition fails, and whether there is such a resource, is said only to those who read everything that decides it.
  *
- * @param row undefined where the question is about the type; null where there is no such resource
+ * @param row none where there is no such resource, or where the question is about the type, which only rules without the
+ * interaction and rules that never hold deny
  */
 export async function denialReasons(
   rule: AccessRule,
@@ -38,12 +39,11 @@ export async function denialReasons(
   const conditions = rule.conditions ?? [{ text: rule.origin.text, criteria: rule.criteria, missing: [] }];
   const impossible = conditions.filter(({ criteria }) => criteria.kind === 'none');
   if (impossible.length > 0) return impossible.map(impossibility);
-  if (row === undefined) return [];
   if (conditions.some(({ criteria }) => !mayKnow(question, criteria))) {
     const texts = conditions.map(({ text }) => text).join('; ');
     return [`no ${question.type} with this id, or not one for which all of this holds: ${texts}`];
   }
-  if (row === null) return ['there is no such resource'];
+  if (!row) return ['there is no such resource'];
   const failing: string[] = [];
   for (const { text, criteria } of conditions) {
     if (!(await holds(criteria, rule, row, question))) failing.push(`${text} does not hold`);

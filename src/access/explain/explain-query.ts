@@ -53,7 +53,7 @@ export function explainQuery(
 /** The rules that a search tests row by row with a query each, as it must know which of them shows which fields. */
 export function rulesAskedAfterSearch(rules: readonly AccessRule[]): readonly AccessRule[] {
   const [first, ...others] = rules;
-  const alike = others.every(({ hidden }) => hidden.join() === first?.hidden.join());
+  const alike = others.every(({ hidden }) => hidden.join() === first!.hidden.join());
   const open = rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
   return alike || open ? [] : rulesAskedAfterRead(rules);
 }
