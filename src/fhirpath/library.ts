@@ -1,6 +1,7 @@
-import { createRequire } from 'node:module';
-import type * as fhirpath from 'fhirpath';
+import type fhirpath from 'fhirpath';
 import type { Model } from 'fhirpath';
+import type * as re2js from 're2js';
+import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { perModel } from '../fhir/model/per-model.js';
 
@@ -11,28 +12,69 @@ interface R4Model extends Model {
   availableTypes: Set<string>;
 }
 
-const require = createRequire(import.meta.url);
-let loaded: { readonly library: Library; readonly r4: R4Model } | undefined;
-
-/** The FHIRPath library, loaded on first use: it takes longer to load than all the rest together. */
-export function fhirPathLibrary(): Library {
-  return load().library;
+/** The FHIRPath library with its R4 model, and the engine of its regular expressions. */
+interface Loaded {
+  readonly library: Library;
+  readonly r4: R4Model;
+  readonly RE2JS: typeof re2js.RE2JS;
 }
 
-function load(): { readonly library: Library; readonly r4: R4Model } {
-  loaded ??= {
-    library: require('fhirpath') as Library,
-    r4: require('fhirpath/fhir-context/r4') as R4Model,
-  };
+let loading: Promise<Loaded> | undefined;
+let loaded: Loaded | undefined;
+
+/**
+ * Loads the FHIRPath library, which takes longer to load than all the rest together.
+ *
+ * Every asynchronous step awaits this before the first expression is parsed, compiled or evaluated: a request is prepared, a
+ * member signs in, policies are written or checked, a model is made whose index needs it. Expressions themselves are
+ * synchronous and load nothing.
+ */
+export async function loadFhirPath(): Promise<void> {
+  loading ??= load();
+  try {
+    loaded = await loading;
+  } catch (error) {
+    // The next one tries again.
+    loading = undefined;
+    throw error;
+  }
+}
+
+/** As if the process had just begun: for the test that every way to an expression loads the library first. */
+export function forgetFhirPath(): void {
+  loading = loaded = undefined;
+}
+
+async function load(): Promise<Loaded> {
+  const [library, r4, { RE2JS }] = await Promise.all([
+    import('fhirpath'),
+    import('fhirpath/fhir-context/r4'),
+    import('re2js'),
+  ]);
+  return { library: library.default, r4: r4.default as R4Model, RE2JS };
+}
+
+/** @throws FhirError `internal` - {@link loadFhirPath} was not awaited */
+export function fhirPathLibrary(): Library {
+  return present().library;
+}
+
+/** @throws FhirError `internal` - {@link loadFhirPath} was not awaited */
+export function regularExpressions(): typeof re2js.RE2JS {
+  return present().RE2JS;
+}
+
+function present(): Loaded {
+  if (loaded === undefined) throw new FhirError('internal', 'The FHIRPath library is needed before it was loaded');
   return loaded;
 }
 
 /** What the library needs to know of the definitions. */
-export const fhirPathModel: (model: FhirModel) => Model = perModel((model) => withOurDefinitions(model, load().r4));
+export const fhirPathModel: (model: FhirModel) => Model = perModel((model) => withOurDefinitions(model, present().r4));
 
 /**
- * The model with the types and elements that are in our definitions but not in R4 core: ProjectMembership,
- * `Meta.author` and the like. The library's own object stays as it is.
+ * The library's R4 model with the types and elements that are in the definitions but not in R4 core (ProjectMembership,
+ * `Meta.author` and the like), or of another type there. The library's own object stays as it is.
  */
 function withOurDefinitions(model: FhirModel, r4: R4Model): R4Model {
   const extended: R4Model = {
@@ -58,7 +100,9 @@ function withOurDefinitions(model: FhirModel, r4: R4Model): R4Model {
 function addElements(definitions: FhirModel, model: Model, path: string, type: string): void {
   for (const element of definitions.typeDefinition(type)!.elements.values()) {
     const elementPath = `${path}.${element.name}`;
-    if (elementPath in model.path2Type || elementPath in model.pathsDefinedElsewhere) continue;
+    const known = model.path2Type[elementPath];
+    if (elementPath in model.pathsDefinedElsewhere) continue;
+    if (known !== undefined && (UNNAMED.has(known) || definitions.isA(element.type, known))) continue;
     const target = definitions.typeDefinition(element.type)?.path;
     if (target === undefined) {
       model.path2Type[elementPath] = element.type;
@@ -71,6 +115,9 @@ function addElements(definitions: FhirModel, model: Model, path: string, type: s
     if (element.choiceOf !== undefined) addChoice(model, `${path}.${element.choiceOf}`, element.type);
   }
 }
+
+/** What the library calls elements whose types have names of their own in the definitions. */
+const UNNAMED: ReadonlySet<string> = new Set(['BackboneElement', 'Element', 'System.String']);
 
 function addChoice(model: Model, path: string, type: string): void {
   const suffix = type[0]!.toUpperCase() + type.slice(1);

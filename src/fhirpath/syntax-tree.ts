@@ -35,8 +35,9 @@ export function parseFhirPath(expression: string): SyntaxNode {
     const message = `The FHIRPath expression nests brackets or signs deeper than ${MAX_NESTING} levels; split it up`;
     throw new FhirError('too-costly', message, { details: { max: MAX_NESTING } });
   }
+  const library = fhirPathLibrary();
   try {
-    return fhirPathLibrary().parse(expression) as SyntaxNode;
+    return library.parse(expression) as SyntaxNode;
   } catch (error) {
     // The error itself holds on to the whole parser: too much for a log, or for one who prints it, to walk through.
     const problems = error instanceof Error ? error.message : String(error);

@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module';
 import { LRUCache } from 'lru-cache';
 import type * as re2js from 're2js';
 import { FhirError } from '../fhir/error.js';
+import { regularExpressions } from './library.js';
 import { tooCostly } from './step-budget.js';
-
-const require = createRequire(import.meta.url);
 
 /** Longest pattern, in characters. */
 const MAX_PATTERN_LENGTH = 500;
@@ -82,7 +80,7 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2J
   if (!/^[im]*$/.test(flags)) {
     throw new FhirError('invalid', 'The flags of a pattern in a FHIRPath expression are i and m');
   }
-  const { RE2JS } = require('re2js') as typeof re2js;
+  const RE2JS = regularExpressions();
   const bits =
     (dotAll ? RE2JS.DOTALL : 0) |
     (flags.includes('i') ? RE2JS.CASE_INSENSITIVE : 0) |

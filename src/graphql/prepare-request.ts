@@ -3,6 +3,7 @@ import { assertCaller } from '../access/caller.js';
 import type { GuardedStore } from '../access/contract.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
+import { loadFhirPath } from '../fhirpath/library.js';
 import type { ReferenceTarget } from '../store/store.js';
 import type { Observer } from '../telemetry/observer.js';
 import { type Dialect, parseDialect } from './dialect.js';
@@ -66,6 +67,7 @@ export async function prepareRequest(
     assertVariables(context.variables, limits),
   );
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
+  if (document.usesFhirPath) await loadFhirPath();
   return { document, operation, variables: variables.values, limits, dialect, focus };
 }
 

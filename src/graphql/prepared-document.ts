@@ -14,6 +14,8 @@ export interface PreparedDocument {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Variables that `@skip` and `@include` ask about; each combination of their truth has a plan of its own. */
   readonly conditions: readonly string[];
+  /** The FHIRPath library must be loaded before a plan of it is executed. */
+  readonly usesFhirPath: boolean;
 }
 
 /** A document that cannot be executed: what is wrong with it. */

@@ -11,6 +11,7 @@ import {
 } from './graphql-js.js';
 import type { Limits } from './limits.js';
 import { fragmentsOf } from './plan/collect-fields.js';
+import { usesFhirPath } from './plan/uses-fhirpath.js';
 import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { schemaFor } from './schema/schema-for.js';
 import { findMergeErrors } from './validation/fields-merge.js';
@@ -43,6 +44,7 @@ export function validateDocument(
   const conflicts = dialect === 'hl7' ? [] : findMergeErrors(schema, document, fragments);
   if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  const definitions = [...operations, ...fragments.values()];
   documents += 1;
   return {
     number: documents,
@@ -52,7 +54,8 @@ export function validateDocument(
     dialect,
     operations,
     fragments,
-    conditions: conditionVariables([...operations, ...fragments.values()]),
+    conditions: conditionVariables(definitions),
+    usesFhirPath: usesFhirPath(definitions),
   };
 }
 

@@ -1,8 +1,11 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite, parametersUsed, withSampleOwners } from '../../src/access/policy/assert-policy-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+
+await loadFhirPath();
 
 function policy(elements: object): AnyResource {
   return { resourceType: 'AccessPolicy', id: 'p', ...elements };

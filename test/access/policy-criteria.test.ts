@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
@@ -5,6 +6,8 @@ import type { PolicyValue } from '../../src/access/policy/parameters.js';
 import { criteriaConditions, criteriaParameters, policyCriteria } from '../../src/access/policy/policy-criteria.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
+
+await loadFhirPath();
 
 type Values = { readonly [name: string]: PolicyValue | readonly PolicyValue[] };
 

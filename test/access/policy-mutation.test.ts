@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,6 +13,8 @@ import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { matches } from '../../src/search/evaluate/match.js';
 import { cases, SEED } from '../support/chance.js';
 import { createSubject, EMPTY_WORLD } from '../../src/search/evaluate/search-subject.js';
+
+await loadFhirPath();
 
 /** Restricts in every way that a policy can. */
 const POLICY = {

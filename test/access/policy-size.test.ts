@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
@@ -11,6 +12,8 @@ import { put } from '../../src/testing/conformance-case.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { system } from '../repository/harness.js';
+
+await loadFhirPath();
 
 type Rule = NonNullable<AccessPolicy['resource']>[number];
 

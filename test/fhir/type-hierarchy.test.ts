@@ -1,6 +1,8 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { fhirPathModel } from '../../src/fhirpath/library.js';
+import { fhirPathModel, loadFhirPath } from '../../src/fhirpath/library.js';
+
+await loadFhirPath();
 
 describe('isA', () => {
   it.each([

@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +9,8 @@ import { compileNative } from '../../src/fhirpath/native/compile-native.js';
 import { parseFhirPath } from '../../src/fhirpath/syntax-tree.js';
 import { cases } from '../support/chance.js';
 import { syntheaBundles } from '../support/shared.js';
+
+await loadFhirPath();
 
 const patient = {
   resourceType: 'Patient',

@@ -1,5 +1,8 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { expect, test } from 'vitest';
 import { rootElements } from '../../src/fhirpath/root-elements.js';
+
+await loadFhirPath();
 
 const RESOURCES = new Set(['before', 'after']);
 

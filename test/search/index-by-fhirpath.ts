@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
@@ -6,6 +7,8 @@ import { indexEntries } from '../../src/search/index/index-resource.js';
 import type { IndexEntry } from '../../src/search/index/index-entry.js';
 import { valueIndexer } from '../../src/search/index/index-values.js';
 import { IndexWriter } from '../../src/search/index/index-writer.js';
+
+await loadFhirPath();
 
 /** The entries of a resource when every expression is evaluated by the FHIRPath library: what {@link indexEntries} must equal. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {

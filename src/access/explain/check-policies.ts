@@ -10,6 +10,7 @@ import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import { constraintWarnings, ruleProblems } from '../policy/rule-problems.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
+import { loadForPolicies } from '../policy/write-constraint.js';
 import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
 import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
@@ -83,7 +84,7 @@ class ProjectCheck {
 
   async *findings(): AsyncGenerator<PolicyFinding, void, undefined> {
     for await (const { resource } of this.#every('AccessPolicy')) {
-      const { reference, problems } = this.#check(resource);
+      const { reference, problems } = await this.#check(resource);
       const policy = elementsOf(resource);
       const warnings = problems.length > 0 ? [] : constraintWarnings(this.store.model, policy);
       const all = [...problems, ...warningsOf(policy), ...warnings];
@@ -146,8 +147,9 @@ class ProjectCheck {
     return found.status === 'found' ? this.#check(found.resource) : undefined;
   }
 
-  #check(resource: AnyResource): CheckedPolicy {
+  async #check(resource: AnyResource): Promise<CheckedPolicy> {
     const policy = elementsOf(resource);
+    await loadForPolicies([policy]);
     const reference = referenceTo('AccessPolicy', resource.id!);
     const checked = {
       reference,

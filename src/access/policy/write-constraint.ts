@@ -1,8 +1,11 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
+import type { JsonObject } from '../../fhir/resource.js';
+import { ruleElements } from './policy-grant.js';
 import { FhirError } from '../../fhir/error.js';
 import { assertFhirPath } from '../../fhirpath/compile.js';
+import { loadFhirPath } from '../../fhirpath/library.js';
 import { rootElements } from '../../fhirpath/root-elements.js';
 
 /**
@@ -19,6 +22,14 @@ export function assertWriteConstraint(model: FhirModel, expression: string): Rea
   if (outcome === undefined) outcomes.set(expression, (outcome = check(model, expression)));
   if (outcome instanceof FhirError) throw outcome;
   return outcome;
+}
+
+/** Awaited before the write constraints of policies are checked, as FHIRPath has to be loaded for them. */
+export async function loadForPolicies(policies: readonly JsonObject[]): Promise<void> {
+  const isConstrained = policies.some((policy) =>
+    ruleElements(policy).some((rule) => rule['writeConstraint'] !== undefined),
+  );
+  if (isConstrained) await loadFhirPath();
 }
 
 /** Constraints are checked at each sign-in and parsing takes milliseconds; what comes out never changes. */

@@ -4,6 +4,7 @@ import type { ResourceStore } from '../../store/store.js';
 import type { PolicyGrant } from '../policy/policy-grant.js';
 import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
 import type { PolicyParameters } from '../policy/parameters.js';
+import { loadForPolicies } from '../policy/write-constraint.js';
 import { membershipSizeProblem, sizeOf } from '../policy/policy-size.js';
 
 /**
@@ -32,6 +33,7 @@ export async function readMemberPolicies(
       return { reference, policy: elementsOf(found.resource), parameters: new Map([...own, ...parameters]) };
     }),
   );
+  await loadForPolicies(grants.map(({ policy }) => policy));
   const problem = membershipSizeProblem(grants.map(({ policy }) => sizeOf(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
   return grants;

@@ -1,3 +1,4 @@
+import { elementsOf } from '../../fhir/resource.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { ResourceStore, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
@@ -5,6 +6,7 @@ import type { Caller } from '../caller.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
+import { loadForPolicies } from '../policy/write-constraint.js';
 import { storeWhile } from '../sign-in/current-caller.js';
 import { withCodeChecks } from './checks/code-checks.js';
 import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js';
@@ -25,6 +27,11 @@ export async function commitGuarded(
   const asked = caller.kind === 'member' ? LENIENT : strictness;
   for (const [index, write] of writes.entries())
     if (write.kind === 'put') validateWrite(store.model, write, index, asked);
+  await loadForPolicies(
+    writes.flatMap((write) =>
+      write.kind === 'put' && write.key.type === 'AccessPolicy' ? [elementsOf(write.resource)] : [],
+    ),
+  );
   // An administrator who was demoted since it signed in writes no policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {

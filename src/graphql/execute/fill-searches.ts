@@ -9,7 +9,7 @@ import { answerConnection, connectionPage } from './connection.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
 import type { Output, Run, SearchHole } from './run.js';
-import { searchRequest, type SearchRequest } from './search-request.js';
+import { loadForCursor, searchRequest, type SearchRequest } from './search-request.js';
 import type { Waiting } from './waiting.js';
 
 /**
@@ -20,7 +20,10 @@ import type { Waiting } from './waiting.js';
 export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchHole>[], run: Run): Promise<void> {
   const { store } = run.options;
   const { options } = run.deadline;
-  const request = searchRequest(waiting[0]!.edge, run.options, run);
+  const { edge } = waiting[0]!;
+  const loading = loadForCursor(edge, run.options);
+  if (loading !== undefined) await loading;
+  const request = searchRequest(edge, run.options, run);
   const { query, reference } = request;
   if (reference === undefined) {
     const page = await call(run, () => store.search(query, options));

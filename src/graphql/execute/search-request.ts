@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { GuardedQuery } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { loadFhirPath } from '../../fhirpath/library.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { and, type Criteria, or } from '../../search/criteria/criteria.js';
@@ -32,6 +33,19 @@ export interface SearchRequest {
   readonly offset: number | null;
   /** The `fhirpath` argument, to be asked of each match of the page. */
   readonly keep: ((resource: AnyResource, meter: StepMeter) => boolean) | undefined;
+}
+
+/**
+ * What has to be awaited before {@link searchRequest}: a cursor may hold a `fhirpath` argument that the document does not.
+ *
+ * @returns undefined where nothing is to be awaited
+ * @throws FhirError `invalid` - a malformed cursor
+ */
+export function loadForCursor(edge: SearchEdge, options: RunOptions): Promise<void> | undefined {
+  const text = cursorArgument(edge, options.variables);
+  if (text === undefined) return undefined;
+  const { search } = decodeCursor(text, edge.type, options.store.caller);
+  return search.fhirpath === undefined ? undefined : loadFhirPath();
 }
 
 /**

@@ -9,7 +9,7 @@ import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
 import type { RunOptions } from '../execute/run.js';
 import { readId } from '../execute/read-id.js';
-import { searchRequest } from '../execute/search-request.js';
+import { loadForCursor, searchRequest } from '../execute/search-request.js';
 import type { ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
@@ -88,6 +88,7 @@ function idOf(edge: ReadEdge, { options }: Explaining): string {
 }
 
 async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: Explaining): Promise<ExplainedCall> {
+  await loadForCursor(edge, explaining.options);
   const { query, reference, target } = searchRequest(edge, explaining.options);
   const kind = reference === undefined ? 'search' : 'reverse';
   const parent = target ?? { type: placed.parent, id: ANY_ID };

@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
@@ -25,10 +26,16 @@ export function compileExpression(
     : compileNative(model, native, parameterType);
 }
 
+/** True for an expression that has a function of its own and does without the FHIRPath library. */
+export function isNative(expression: string): boolean {
+  return NATIVE.has(expression);
+}
+
 interface NativeExpression {
   /** FHIR type of the result. */
   readonly type: string;
-  readonly evaluate: (resource: JsonObject) => unknown;
+  /** @param value what a parameter starts from: the resource, or for a component the value that it is a part of */
+  readonly evaluate: (value: JsonObject, resource: JsonObject) => unknown;
 }
 
 // PERF: Synthea-like data is full of MedicationRequests, and the library takes a hundred times as long.
@@ -41,6 +48,11 @@ const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
     { type: 'integer', evaluate: priorityOrder },
   ],
+  ['%resource.referenceSeq.chromosome', { type: 'CodeableConcept', evaluate: ofReferenceSequence('chromosome') }],
+  [
+    '%resource.referenceSeq.referenceSeqId',
+    { type: 'CodeableConcept', evaluate: ofReferenceSequence('referenceSeqId') },
+  ],
 ]);
 
 function compileNative(
@@ -52,7 +64,7 @@ function compileNative(
   if (index === undefined) return undefined;
   return (value, writer) => {
     if (!isJsonObject(value)) return;
-    const result = native.evaluate(value);
+    const result = native.evaluate(value, writer.resource);
     for (const one of Array.isArray(result) ? (result as readonly unknown[]) : [result]) index(one, writer);
   };
 }
@@ -93,6 +105,11 @@ const PRIORITIES: ReadonlyMap<unknown, number> = new Map([
   ['routine', 20],
 ]);
 
+/** What components of MolecularSequence read: an element of the resource, and not of the variant that they are a part of. */
+function ofReferenceSequence(name: string): NativeExpression['evaluate'] {
+  return (_, { referenceSeq }) => (isJsonObject(referenceSeq) ? referenceSeq[name] : undefined);
+}
+
 function priorityOrder(request: JsonObject): number {
   return PRIORITIES.get(request.priority) ?? 10;
 }
@@ -114,7 +131,9 @@ function compileByFhirPath(
 function resultsOf<Result>(evaluate: () => readonly Result[]): readonly Result[] {
   try {
     return evaluate();
-  } catch {
+  } catch (error) {
+    // Not the data's fault.
+    if (error instanceof FhirError && error.code === 'internal') throw error;
     return [];
   }
 }

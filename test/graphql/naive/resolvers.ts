@@ -1,3 +1,4 @@
+import { loadFhirPath } from '../../../src/fhirpath/library.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import { elementsOf } from '../../../src/fhir/resource.js';
 import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
@@ -5,6 +6,8 @@ import { and } from '../../../src/search/criteria/criteria.js';
 import { parseParameter } from '../../../src/search/parse/parse-parameter.js';
 import { parseSort } from '../../../src/search/parse/parse-sort.js';
 import type { ResourceStore } from '../../../src/store/store.js';
+
+await loadFhirPath();
 
 export type JsonObject = { readonly [name: string]: unknown };
 export type Arguments = { readonly [name: string]: unknown };
