@@ -1,3 +1,4 @@
+import { FhirError } from '../fhir/error.js';
 import {
   type CallOptions,
   type HistoryPage,
@@ -24,10 +25,12 @@ import { maskFound } from './evaluate/granting-rules.js';
  * Puts a caller's rights between the engine and a store.
  *
  * @param baseUrl the service's own base: absolute references below it count as local, for rights too
- * @throws FhirError `unauthenticated` - there is no caller
+ * @throws FhirError `unauthenticated` - there is no caller, or it signed in over a store with other definitions, by which its
+ * rules mean something else
  */
 export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string): GuardedStore {
   assertCaller(caller);
+  assertSameModel(whole, caller);
   const store = withBaseUrl(whole, baseUrl);
   const guard = new Guard(store, caller);
   return {
@@ -40,6 +43,14 @@ export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: strin
     commit: (writes, options) => commitGuarded(store, caller, writes, options),
     history: (key, page, options) => guard.history(key, page, options),
   };
+}
+
+function assertSameModel(store: ResourceStore, caller: Caller): void {
+  if (caller.kind !== 'member' || caller.rules.model === store.model) return;
+  throw new FhirError(
+    'unauthenticated',
+    'The caller signed in over a store with other definitions; sign in over this one',
+  );
 }
 
 class Guard {

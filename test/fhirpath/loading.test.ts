@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
-  checkPolicies,
   createRepository,
   executeFhirGraphql,
   explainFhirGraphql,
@@ -10,6 +9,7 @@ import {
   systemCaller,
   type Caller,
 } from '../../src/index.js';
+import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -136,10 +136,13 @@ describe('the FHIRPath library is loaded', () => {
     await expect(repository.create(wrong as never)).rejects.toMatchObject({ code: 'policy-invalid' });
     forgetFhirPath();
     const entry = [{ resource: constrained(fresh('%after.active')), request: { method: 'POST', url: 'AccessPolicy' } }];
-    const { created } = await importBundle({ resourceType: 'Bundle', type: 'transaction', entry } as never, {
-      store,
-      caller,
-    });
+    const { created } = await importBundle(
+      { resourceType: 'Bundle', type: 'transaction', entry },
+      {
+        store,
+        caller,
+      },
+    );
     expect(created).toBe(1);
   });
 

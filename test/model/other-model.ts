@@ -28,8 +28,8 @@ function otherTexts(): DefinitionTexts {
   const directions = codes.push({ codes: ['left', 'right'] }) - 1;
 
   const types = { ...R4_TEXTS.types };
-  const { Basic: _type, ...parameters } = R4_TEXTS.parameters as { [type: string]: string };
-  delete (types as { [name: string]: string })['Basic'];
+  const { Basic: _type, ...parameters } = R4_TEXTS.parameters;
+  delete types['Basic'];
   changeElements(types, 'Patient', (elements) => [
     ...elements
       .filter(([name]) => name !== 'maritalStatus')
