@@ -3,6 +3,7 @@ import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
 import { observed } from '../../telemetry/observed.js';
 import type { MemberCaller } from '../caller.js';
 import { isInactive, readActiveProject } from './active-project.js';
+import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, membershipMissing, type FoundMembership, type SignInIdentity } from './find-membership.js';
 import { makeCaller } from './make-caller.js';
 import { assertUser, memberReference, readProfile } from './member-people.js';
@@ -33,6 +34,8 @@ export interface SignInOptions {
  * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is not understood; no default
  * takes its place
  * @throws FhirError `policy-required` - see {@link SignInOptions}
+ * @throws FhirError `unavailable` - the store's own reasons, and search parameters of the policies whose index is being made
+ * again
  *
  * @example
  * const caller = await signIn(store, { project: token.project, user: token.sub });
@@ -88,6 +91,7 @@ async function checkMember(
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
   const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
+  await assertRulesIndexed(store, project, caller.rules);
   SIGNED_IN.set(caller, { store, options });
   return caller;
 }
