@@ -29,7 +29,7 @@ export {
 export { createSearch, type CriteriaSearch } from './repository/search-query.js';
 export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { ChangeFeed } from './store/change-feed.js';
-export { expectationFailed, uniqueKeyTaken, unmatchedFound } from './store/conflicts.js';
+export { expectationFailed, uniqueKeyTaken, matchFound } from './store/conflicts.js';
 export { deepFreeze } from './store/deep-freeze.js';
 export {
   assertNotAborted,
@@ -98,7 +98,7 @@ export type {
   StatementPlan,
   StoreCall,
   StoredResource,
-  UnmatchedCheck,
+  NoMatchAssertion,
   Write,
   WriteResult,
 } from './store/store.js';

@@ -27,7 +27,7 @@ import {
   type SearchSubject,
   storeClosed,
   uniqueKeyTaken,
-  unmatchedFound,
+  matchFound,
   withVersion,
 } from 'fhirgraph/store';
 import { LogFile, type LoggedVersion } from './log-file.js';
@@ -130,10 +130,10 @@ export class JsonLinesStore implements ResourceStore {
   }
 
   #apply(write: Write, index: number, add: (version: LoggedVersion) => void): WriteResult {
-    if (write.kind === 'unmatched') {
+    if (write.kind === 'assert-no-match') {
       const [match] = this.#project(write.query.project).search(write.query);
-      if (match !== undefined) throw unmatchedFound(index, `${match.type}/${match.id}`);
-      return { kind: 'unmatched' };
+      if (match !== undefined) throw matchFound(index, `${match.type}/${match.id}`);
+      return { kind: 'assert-no-match' };
     }
     if (write.kind === 'put') assertPutMatchesKey(write, index);
     const { project, type, id } = write.key;

@@ -9,7 +9,7 @@ import type {
   ResourceKey,
   SearchPage,
   SearchQuery,
-  UnmatchedCheck,
+  NoMatchAssertion,
   WriteResult,
 } from '../store/store.js';
 import type { Caller } from './caller.js';
@@ -40,7 +40,7 @@ export type GuardedWrite =
       /** Deleting what never was is `not-found`; deleting again what was deleted still changes nothing. */
       readonly mustExist?: true | undefined;
     })
-  | (Omit<UnmatchedCheck, 'query'> & { readonly query: GuardedQuery });
+  | (Omit<NoMatchAssertion, 'query'> & { readonly query: GuardedQuery });
 
 /** What a write came to, as the caller sees it. */
 export type GuardedResult =

@@ -29,7 +29,7 @@ export function talliedStore(store: GuardedStore, tally: Tally): GuardedStore {
       return store.searchByReference(query, parameter, targets, options);
     },
     commit(writes, options) {
-      count(writes.map((write) => (write.kind === 'unmatched' ? write.query.type : write.key.type)));
+      count(writes.map((write) => (write.kind === 'assert-no-match' ? write.query.type : write.key.type)));
       return store.commit(writes, options);
     },
     history(key, page, options) {

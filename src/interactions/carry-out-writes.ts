@@ -70,7 +70,7 @@ function isOvertaken({ role }: PlannedWrite, { code }: FhirError): boolean {
 }
 
 function explain({ role, write, from }: PlannedWrite, error: FhirError): FhirError {
-  const several = role === 'unique-match' && error.code === 'conflict' && write.kind === 'unmatched';
+  const several = role === 'unique-match' && error.code === 'conflict' && write.kind === 'assert-no-match';
   return withIndex(several ? severalMatches(write.query.type) : error, from);
 }
 
@@ -91,7 +91,7 @@ function outcomesOf(
     else {
       // Checks stand before the write itself, which is therefore the last of its request.
       const { write, result } = own.get(index)!;
-      if (write.kind === 'unmatched') throw new TypeError('A request that needs a write has one');
+      if (write.kind === 'assert-no-match') throw new TypeError('A request that needs a write has one');
       const outcome = outcomeOf(write.key, result);
       latest.set(keyText(write.key), outcome);
       outcomes.push(outcome);
@@ -108,7 +108,7 @@ function outcomeOf(key: GuardedKey, result: GuardedResult): WriteOutcome {
     }
     case 'delete':
       return { status: 'deleted', key, versionId: result.versionId };
-    case 'unmatched':
+    case 'assert-no-match':
       throw new TypeError('A write has the result of a write');
   }
 }

@@ -189,6 +189,6 @@ class Planner {
   }
 
   #check({ type, criteria, from, role }: Pick<PlannedWrite, 'from' | 'role'> & { type: string; criteria: Criteria }) {
-    this.writes.push({ write: { kind: 'unmatched', query: { type, criteria } }, from, role });
+    this.writes.push({ write: { kind: 'assert-no-match', query: { type, criteria } }, from, role });
   }
 }

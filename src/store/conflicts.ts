@@ -33,7 +33,7 @@ export function uniqueKeyTaken(
   });
 }
 
-/** An `unmatched` check that found a match. */
-export function unmatchedFound(index: number, holder: string): FhirError {
+/** An `assert-no-match` check that found a match. */
+export function matchFound(index: number, holder: string): FhirError {
   return new FhirError('conflict', `Expected no match, but ${holder} matches`, { details: { index, holder } });
 }

@@ -46,7 +46,7 @@ export interface ResourceStore {
    * @returns one result per write, same order.
    * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.
    * @throws FhirError `conflict` - a unique key is taken (`details.index`, `details.holder` as `Type/id`) or an
-   * `unmatched` check found a match (`details.index`, `details.holder`).
+   * `assert-no-match` check found a match (`details.index`, `details.holder`).
    * @throws FhirError `unavailable`, `aborted` - with `details.unknown` true where nobody knows whether the writes took
    * place. Without it, as with every other error, nothing was written.
    */
@@ -72,8 +72,8 @@ export interface ResourceStore {
 
   /**
    * The search parameters by which a project cannot be searched yet, as their index is being made again after a change of
-   * definitions. Searches, counts, `unmatched` checks and sorts that use one of them, in chains and `_has` too, reject with
-   * `unavailable`; they never answer from a part of an index.
+   * definitions. Searches, counts, `assert-no-match` checks and sorts that use one of them, in chains and `_has` too, reject
+   * with `unavailable`; they never answer from a part of an index.
    *
    * Optional: a store without it never has any.
    */
@@ -173,7 +173,7 @@ export interface SearchPage {
   readonly total?: number | undefined;
 }
 
-export type Write = PutWrite | DeleteWrite | UnmatchedCheck;
+export type Write = PutWrite | DeleteWrite | NoMatchAssertion;
 
 /** Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's. */
 export interface PutWrite {
@@ -196,8 +196,8 @@ export interface DeleteWrite {
 }
 
 /** Lets the commit through only while the query has no match, seen after the writes before it: a conditional create. */
-export interface UnmatchedCheck {
-  readonly kind: 'unmatched';
+export interface NoMatchAssertion {
+  readonly kind: 'assert-no-match';
   readonly query: SearchQuery;
 }
 
@@ -210,7 +210,7 @@ export type WriteResult =
       /** True when there was no current version before. */ readonly created: boolean;
     } & StoredResource)
   | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
-  | { readonly kind: 'unmatched' };
+  | { readonly kind: 'assert-no-match' };
 
 export interface HistoryPage {
   readonly entries: readonly HistoryEntry[];

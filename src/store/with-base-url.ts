@@ -21,7 +21,9 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
     ) => store.searchByReference(based(query), parameter, targets, options),
     commit: (writes, options) =>
       store.commit(
-        writes.map((write): Write => (write.kind === 'unmatched' ? { ...write, query: based(write.query) } : write)),
+        writes.map((write): Write =>
+          write.kind === 'assert-no-match' ? { ...write, query: based(write.query) } : write,
+        ),
         options,
       ),
     history: (key, page, options) => store.history(key, page, options),

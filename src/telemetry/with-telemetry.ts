@@ -80,7 +80,7 @@ class ObservedStore implements ResourceStore {
   }
 
   commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
-    const types = writes.map((write) => (write.kind === 'unmatched' ? write.query : write.key));
+    const types = writes.map((write) => (write.kind === 'assert-no-match' ? write.query : write.key));
     return this.#call(
       'commit',
       typeOf(types),

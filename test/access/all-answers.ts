@@ -75,7 +75,9 @@ export async function writeAnswers(
       .map(
         ({ type, rest }) =>
           () =>
-            guard.commit([{ kind: 'unmatched', query: { type, criteria: parseSearch(R4, type, rest).criteria } }]),
+            guard.commit([
+              { kind: 'assert-no-match', query: { type, criteria: parseSearch(R4, type, rest).criteria } },
+            ]),
       ),
   ];
   const outcomes: unknown[] = [];

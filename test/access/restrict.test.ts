@@ -204,7 +204,7 @@ describe('a search that costs too much is refused before the store is asked', ()
     const query = { type: 'Patient', criteria };
     const targets = [{ type: 'Organization', id: '1' }];
     await expect(guard.searchByReference(query, 'organization', targets)).rejects.toEqual(refusal);
-    await expect(guard.commit([{ kind: 'unmatched', query }])).rejects.toEqual(refusal);
+    await expect(guard.commit([{ kind: 'assert-no-match', query }])).rejects.toEqual(refusal);
     expect(takeCalls()).toEqual([]);
   });
 

@@ -19,7 +19,7 @@ test('each call is counted with its types, and passed on as it is', () => {
   const writes = [
     { kind: 'put', key: key('Patient'), resource: { resourceType: 'Patient' } },
     { kind: 'delete', key: key('Bot') },
-    { kind: 'unmatched', query: query('Group') },
+    { kind: 'assert-no-match', query: query('Group') },
   ] as const;
   const calls = [
     ['read', [[key('Patient'), key('Device')], options], ['Patient', 'Device']],

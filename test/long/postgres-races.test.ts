@@ -186,7 +186,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
 function conditional(id: string, value: string): Write[] {
   const test = { kind: 'token', code: value } as const;
   return [
-    { kind: 'unmatched', query: queryOf('Patient', { kind: 'match', parameter: 'identifier', test }) },
+    { kind: 'assert-no-match', query: queryOf('Patient', { kind: 'match', parameter: 'identifier', test }) },
     put(resourceOf('Patient', id, { identifier: [{ value }] })),
   ];
 }

@@ -139,9 +139,9 @@ describe('a file whose rows were made with another definition of a parameter', (
     const query = queryOf(type, criteria, { total: true });
     await expect(store.search(query)).rejects.toMatchObject(PENDING);
     await expect(store.search({ ...query, limit: 0 })).rejects.toMatchObject(PENDING);
-    await expect(store.commit([put(resourceOf('Basic', 'b')), { kind: 'unmatched', query }])).rejects.toMatchObject(
-      PENDING,
-    );
+    await expect(
+      store.commit([put(resourceOf('Basic', 'b')), { kind: 'assert-no-match', query }]),
+    ).rejects.toMatchObject(PENDING);
     const targets = [{ type: 'Organization', id: 'x' }];
     await expect(store.searchByReference(query, 'organization', targets)).rejects.toMatchObject(PENDING);
     expect((await store.read([keyOf('Basic', 'b')]))[0]!.status).toBe('missing');

@@ -84,7 +84,7 @@ function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
   const there = isListed
     ? withoutMembership(SERVER_SCOPE, 'Project', project, 'project', itself)
     : withoutMembership(project, type, id, 'profile', itself);
-  return [unchanged, there].map((query) => ({ kind: 'unmatched', query }));
+  return [unchanged, there].map((query) => ({ kind: 'assert-no-match', query }));
 }
 
 function withoutMembership(

@@ -30,8 +30,8 @@ export function isOvertaken({ error, step, asked }: CommitFailure): boolean {
   if (step.role === 'added' && step.refusal === 'decide again') return true;
   return (
     error.code === 'precondition-failed' &&
-    step.write.kind !== 'unmatched' &&
-    asked.kind !== 'unmatched' &&
+    step.write.kind !== 'assert-no-match' &&
+    asked.kind !== 'assert-no-match' &&
     asked.expect === undefined
   );
 }
@@ -41,7 +41,7 @@ export function explainFailure({ error, step, asked }: CommitFailure, caller: Ca
   const { from } = step;
   const refusal = step.role === 'added' ? step.refusal : undefined;
   if (refusal === 'decide again') {
-    const name = asked.kind === 'unmatched' ? asked.query.type : referenceTo(asked.key.type, asked.key.id);
+    const name = asked.kind === 'assert-no-match' ? asked.query.type : referenceTo(asked.key.type, asked.key.id);
     return new FhirError('conflict', `What decides about ${name} keeps changing; try again`, {
       details: { index: from },
       cause: error,

@@ -82,5 +82,5 @@ function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, call
 
 /** True for what members write by no other right than that of an administrator. */
 function isForAdministrators(write: GuardedWrite): boolean {
-  return write.kind !== 'unmatched' && write.key.type !== 'User' && !coveredByWildcard(write.key.type);
+  return write.kind !== 'assert-no-match' && write.key.type !== 'User' && !coveredByWildcard(write.key.type);
 }

@@ -43,5 +43,5 @@ export interface Unchanged extends Step {
 
 /** The key of the resource that a step writes or deletes; undefined where it does neither. */
 export function writtenKey(ready: ReadyWrite): ResourceKey | undefined {
-  return ready.role === 'unchanged' || ready.write.kind === 'unmatched' ? undefined : ready.write.key;
+  return ready.role === 'unchanged' || ready.write.kind === 'assert-no-match' ? undefined : ready.write.key;
 }

@@ -124,7 +124,7 @@ async function outcomes(
 ): Promise<readonly EntryOutcome[]> {
   const byEntry = new Array<EntryOutcome>(size);
   results.forEach((result, position) => {
-    if (result.kind !== 'unmatched') byEntry[writes[position]!.index] = outcomeOf(result);
+    if (result.kind !== 'assert-no-match') byEntry[writes[position]!.index] = outcomeOf(result);
   });
   for (const plan of plans) {
     const { index } = plan.identified.entry;

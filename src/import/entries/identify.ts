@@ -131,7 +131,7 @@ async function identifyCreate(
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
-  const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
+  const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
   return { action: 'put', entry, ...made, resource, check, optimistic: true };
 }
 
@@ -166,7 +166,7 @@ async function identifyUpdate(
     const generatedId = chosen === undefined ? true : undefined;
     // An id that is taken by a resource outside the condition must not be overwritten.
     const expect = stated ?? { version: null };
-    const check: GuardedWrite = { kind: 'unmatched', query: { type, criteria } };
+    const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
     return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };
   }
   const key = { type, id: match.resource.id! };

@@ -62,7 +62,7 @@ export async function initialize(store: ResourceStore, options: InitializeOption
   const resources = [project, client, membership];
   const [, ...results] = await guardStore(store, serverCaller(id))
     .commit([
-      { kind: 'unmatched', query: { type: 'Project', criteria: ALL } },
+      { kind: 'assert-no-match', query: { type: 'Project', criteria: ALL } },
       ...resources.map((resource) => ({
         kind: 'put' as const,
         key: { type: resource.resourceType, id: resource.id! },

@@ -16,7 +16,7 @@ import { patientOf } from './own-profiles.js';
 /** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
 export function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
   const query = emailProfilesQuery(session.store.model, session, request);
-  return query === undefined ? [] : [{ kind: 'unmatched', query }];
+  return query === undefined ? [] : [{ kind: 'assert-no-match', query }];
 }
 
 /**
@@ -33,7 +33,7 @@ export function noOtherMembership(
   const ofUser = refersTo('user', { type: 'User', id: user.id! });
   const known = not({ kind: 'id', ids: memberships.map(({ id }) => id) });
   const own: GuardedWrite = {
-    kind: 'unmatched',
+    kind: 'assert-no-match',
     query: { type: 'ProjectMembership', criteria: memberships.length === 0 ? ofUser : and([ofUser, known]) },
   };
   if (mode === 'another') return [own];
@@ -42,20 +42,20 @@ export function noOtherMembership(
       ? []
       : [
           {
-            kind: 'unmatched',
+            kind: 'assert-no-match',
             query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: otherScopeUser.id }) },
           },
         ];
   if (email === undefined) return [own, ...ofOtherScope];
   const criteria = otherUsersLikeEmail(session, email, [...foundUsers, user.id!]);
-  return [own, ...ofOtherScope, { kind: 'unmatched', query: { type: 'User', criteria } }];
+  return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
 }
 
 /** Checks that a profile that was there before has not become another User's. */
 export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
   const ofUser = refersTo('user', { type: 'User', id: user.id! });
   const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
-  return { kind: 'unmatched', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
+  return { kind: 'assert-no-match', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
 }
 
 /** Checked when they were looked up, and again in the commit. */

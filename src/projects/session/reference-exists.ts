@@ -17,7 +17,7 @@ export function referenceExists(from: string, parameter: string, to: string): Gu
   const target = splitReference(to);
   const found: Criteria = { kind: 'chain', parameter, type: target.type, of: { kind: 'id', ids: [target.id] } };
   return {
-    kind: 'unmatched',
+    kind: 'assert-no-match',
     query: { type: source.type, criteria: and([{ kind: 'id', ids: [source.id] }, not(found)]) },
   };
 }

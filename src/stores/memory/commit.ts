@@ -2,7 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
-import { expectationFailed, uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
+import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { jsonText } from '../../store/json-text.js';
@@ -56,11 +56,11 @@ class Commit {
         return this.#put(write, index);
       case 'delete':
         return this.#delete(write, index);
-      case 'unmatched': {
+      case 'assert-no-match': {
         const { query } = write;
         const [match] = searchSubjects(new LocalWorld(this.#dataOf(query.project), query.baseUrl), query);
-        if (match !== undefined) throw unmatchedFound(index, referenceTo(match.type, match.id));
-        return { kind: 'unmatched' };
+        if (match !== undefined) throw matchFound(index, referenceTo(match.type, match.id));
+        return { kind: 'assert-no-match' };
       }
     }
   }

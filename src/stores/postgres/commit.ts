@@ -3,9 +3,9 @@ import { referenceTo } from '../../fhir/reference.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
-import { unmatchedFound } from '../../store/conflicts.js';
+import { matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
-import type { Change, DeleteWrite, PutWrite, UnmatchedCheck, Write, WriteResult } from '../../store/store.js';
+import type { Change, DeleteWrite, PutWrite, NoMatchAssertion, Write, WriteResult } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { Connections } from './connections.js';
@@ -37,7 +37,7 @@ export class Commits {
     if (writes.length === 0) return { results: [], changes: [] };
     // Extraction needs no transaction, so it comes before.
     const prepared = writes.map((write, index) => prepare(this.#config.model, write, index));
-    const serializable = writes.some(({ kind }) => kind === 'unmatched');
+    const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
     const { attempts, clock } = this.#config;
     await this.#status.refresh();
     const beforeRetry = (): Promise<unknown> => this.#status.load();
@@ -52,10 +52,10 @@ export class Commits {
 /** A write with what follows from it alone. */
 type PreparedWrite =
   | { readonly write: PutWrite | DeleteWrite; readonly key: string; readonly entries: readonly IndexEntry[] }
-  | { readonly write: UnmatchedCheck };
+  | { readonly write: NoMatchAssertion };
 
 function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
-  if (write.kind === 'unmatched') return { write };
+  if (write.kind === 'assert-no-match') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
   const { project, type, id } = write.key;
   const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
@@ -131,13 +131,13 @@ class Commit {
     return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };
   }
 
-  async #check({ query }: UnmatchedCheck, index: number): Promise<WriteResult> {
+  async #check({ query }: NoMatchAssertion, index: number): Promise<WriteResult> {
     await this.#flush(false);
     const { project, type, criteria } = query;
     await this.#status.assertSearchable(project, parametersOf(type, criteria), this.#transaction);
     const [row] = await this.#transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
-    if (row !== undefined) throw unmatchedFound(index, referenceTo(query.type, row[0] as string));
-    return { kind: 'unmatched' };
+    if (row !== undefined) throw matchFound(index, referenceTo(query.type, row[0] as string));
+    return { kind: 'assert-no-match' };
   }
 
   async #flush(last: boolean): Promise<void> {

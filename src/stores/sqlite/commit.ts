@@ -2,14 +2,14 @@ import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
-import { uniqueKeyTaken, unmatchedFound } from '../../store/conflicts.js';
+import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import type {
   Change,
   DeleteWrite,
   PutWrite,
   ResourceKey,
-  UnmatchedCheck,
+  NoMatchAssertion,
   Write,
   WriteResult,
 } from '../../store/store.js';
@@ -90,7 +90,7 @@ export class Commits {
         return this.#put(write, index, entries, changes);
       case 'delete':
         return this.#delete(write, index, changes);
-      case 'unmatched':
+      case 'assert-no-match':
         return this.#check(write, index);
     }
   }
@@ -121,7 +121,7 @@ export class Commits {
     return { kind: 'delete', versionId: version.versionId };
   }
 
-  #check({ query }: UnmatchedCheck, index: number): WriteResult {
+  #check({ query }: NoMatchAssertion, index: number): WriteResult {
     this.#index.flush();
     const { project, type, criteria } = query;
     const holder = this.#status.whileSearchable(
@@ -129,8 +129,8 @@ export class Commits {
       () => parametersOf(type, criteria),
       () => this.#searches.firstMatch(query),
     );
-    if (holder !== undefined) throw unmatchedFound(index, holder);
-    return { kind: 'unmatched' };
+    if (holder !== undefined) throw matchFound(index, holder);
+    return { kind: 'assert-no-match' };
   }
 
   /** Ends everything by which the version before was found or kept others out. */

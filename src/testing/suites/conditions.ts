@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ResourceStore, Write } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
-/** Expectations, unique texts, unmatched checks, and that a commit is all or nothing. */
+/** Expectations, unique texts, assertions of no match, and that a commit is all or nothing. */
 export const conditionSuite: ConformanceSuite = {
   name: 'conditions',
   cases: [
@@ -118,7 +118,7 @@ export const conditionSuite: ConformanceSuite = {
       async run(store) {
         const query = queryOf('Patient', { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } });
         const create = (id: string): Write[] => [
-          { kind: 'unmatched', query },
+          { kind: 'assert-no-match', query },
           put(resourceOf('Patient', id, { gender: 'male' })),
         ];
         await store.commit(create('a'));
@@ -130,14 +130,14 @@ export const conditionSuite: ConformanceSuite = {
       async run(store) {
         const query = queryOf('Patient', { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } });
         const create = put(resourceOf('Patient', 'a', { gender: 'male' }));
-        await assertRefused(store, [create, { kind: 'unmatched', query }], 'conflict', {
+        await assertRefused(store, [create, { kind: 'assert-no-match', query }], 'conflict', {
           index: 1,
           holder: 'Patient/a',
         });
-        await store.commit([{ kind: 'unmatched', query }, create]);
+        await store.commit([{ kind: 'assert-no-match', query }, create]);
         await store.commit([
           { kind: 'delete', key: keyOf('Patient', 'a') },
-          { kind: 'unmatched', query },
+          { kind: 'assert-no-match', query },
         ]);
       },
     },

@@ -13,7 +13,7 @@ export const eventSuite: ConformanceSuite = {
         store.subscribe((changes) => heard.push(changes));
         const results = await store.commit([
           put(resourceOf('Patient', 'a')),
-          { kind: 'unmatched', query: queryOf('Group') },
+          { kind: 'assert-no-match', query: queryOf('Group') },
           { kind: 'delete', key: keyOf('Patient', 'never') },
           put(resourceOf('Patient', 'b'), {}, 'elsewhere'),
           { kind: 'delete', key: keyOf('Patient', 'a') },
@@ -42,7 +42,7 @@ export const eventSuite: ConformanceSuite = {
           ]),
         );
         await store.commit([{ kind: 'delete', key: keyOf('Patient', 'a') }]);
-        await store.commit([{ kind: 'unmatched', query: queryOf('Patient') }]);
+        await store.commit([{ kind: 'assert-no-match', query: queryOf('Patient') }]);
         await store.commit([]);
         assert.equal(calls, 0);
       },

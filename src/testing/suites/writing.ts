@@ -11,14 +11,14 @@ export const writingSuite: ConformanceSuite = {
       async run(store) {
         const results = await store.commit([
           put(resourceOf('Patient', 'a')),
-          { kind: 'unmatched', query: queryOf('Group') },
+          { kind: 'assert-no-match', query: queryOf('Group') },
           put(resourceOf('Patient', 'a', { active: true })),
           { kind: 'delete', key: keyOf('Patient', 'b') },
           { kind: 'delete', key: keyOf('Patient', 'a') },
         ]);
         assert.deepEqual(
           results.map((one) => (one.kind === 'put' ? `put ${one.created}` : one.kind)),
-          ['put true', 'unmatched', 'put false', 'delete', 'delete'],
+          ['put true', 'assert-no-match', 'put false', 'delete', 'delete'],
         );
         assert.equal((results[3] as { versionId?: unknown }).versionId, null);
         assert.equal(typeof (results[4] as { versionId?: unknown }).versionId, 'string');

@@ -85,7 +85,7 @@ describe('a database whose rows were made with another definition of a parameter
       await expect(store.searchByReference(query, 'subject', [{ type: 'Patient', id: 'p' }])).rejects.toMatchObject(
         PENDING,
       );
-      const commit = store.commit([put(resourceOf('Basic', 'b')), { kind: 'unmatched', query }]);
+      const commit = store.commit([put(resourceOf('Basic', 'b')), { kind: 'assert-no-match', query }]);
       await expect(commit).rejects.toMatchObject(PENDING);
     }
     const sort = [{ parameter: 'gender', descending: true }];
@@ -198,8 +198,8 @@ describe('two stores with different definitions of a parameter', () => {
     const third = new PostgresStore(pglitePool(database), MANUAL);
     await third.read([keyOf('Patient', 'p1')]);
     // This one has heard nothing yet.
-    const unmatched = { kind: 'unmatched', query: queryOf('Patient', { kind: 'id', ids: ['nobody'] }) } as const;
-    await expect(second.commit([unmatched, put(patient(9))])).rejects.toMatchObject(refused);
+    const noMatch = { kind: 'assert-no-match', query: queryOf('Patient', { kind: 'id', ids: ['nobody'] }) } as const;
+    await expect(second.commit([noMatch, put(patient(9))])).rejects.toMatchObject(refused);
     await expect(second.search(queryOf('Patient', MALE))).rejects.toMatchObject(refused);
     await expect(second.reindex({ pendingOnly: true })).rejects.toMatchObject(refused);
     expect(await idsOf(second, queryOf('Patient', BORN))).toHaveLength(2);
@@ -207,7 +207,7 @@ describe('two stores with different definitions of a parameter', () => {
     await third.reindex({ pendingOnly: true });
     expect(await idsOf(third, queryOf('Patient', MALE))).toHaveLength(2);
     // The same definitions as before: it may write again.
-    await first.commit([put(patient(9)), unmatched]);
+    await first.commit([put(patient(9)), noMatch]);
     expect(await idsOf(first, queryOf('Patient', MALE))).toHaveLength(3);
     await Promise.all([first.close(), second.close(), third.close()]);
   });

@@ -22,7 +22,7 @@ export function withCodeChecks(caller: Caller, writes: readonly ReadyWrite[]): r
 function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): AddedWrite {
   return {
     role: 'added',
-    write: { kind: 'unmatched', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
+    write: { kind: 'assert-no-match', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
     from,
     // Which Bot it is, is not for everybody to know.
     refusal: () =>

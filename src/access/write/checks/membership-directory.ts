@@ -17,7 +17,7 @@ export function directoryEntry(key: ResourceKey, from: number): readonly AddedWr
   const project = { reference: referenceTo('Project', key.project) };
   const resource = { resourceType: key.type, id: key.id, project };
   const writes: Write[] = [
-    { kind: 'unmatched', query: { project: SERVER_SCOPE, type: key.type, criteria: elsewhere } },
+    { kind: 'assert-no-match', query: { project: SERVER_SCOPE, type: key.type, criteria: elsewhere } },
     { kind: 'put', key: { ...key, project: SERVER_SCOPE }, resource },
   ];
   return writes.map((write) => ({ role: 'added', write, from }));

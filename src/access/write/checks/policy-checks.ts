@@ -71,7 +71,7 @@ function bindsNotItself(
     );
   return {
     role: 'added',
-    write: { kind: 'unmatched', query: { project, type: 'ProjectMembership', criteria } },
+    write: { kind: 'assert-no-match', query: { project, type: 'ProjectMembership', criteria } },
     from,
     refusal,
   };
@@ -79,7 +79,7 @@ function bindsNotItself(
 
 function namedByNoMembership(key: ResourceKey, from: number): AddedWrite {
   const query = { project: key.project, type: 'ProjectMembership', criteria: refersTo('access-policy', key) };
-  return { role: 'added', write: { kind: 'unmatched', query }, from, refusal: (holder) => inUse(key, holder) };
+  return { role: 'added', write: { kind: 'assert-no-match', query }, from, refusal: (holder) => inUse(key, holder) };
 }
 
 /** No search parameter leads from a Project to its policies, so it is read, and must stay as it was. */
@@ -93,7 +93,7 @@ function namedByNoProject(found: ReadResult | undefined, key: ResourceKey, from:
   }
   const criteria = and([{ kind: 'id', ids: [project] }, notLastUpdatedAt(found.lastUpdated)]);
   const query = { project: SERVER_SCOPE, type: 'Project', criteria };
-  return [{ role: 'added', write: { kind: 'unmatched', query }, from, refusal: 'decide again' }];
+  return [{ role: 'added', write: { kind: 'assert-no-match', query }, from, refusal: 'decide again' }];
 }
 
 /** Only administrators and trusted code delete policies, and both see what may name one. */

@@ -26,5 +26,5 @@ export function notInUseAsProfile(key: ResourceKey, caller: Caller, from: number
       `${referenceTo(key.type, key.id)} is the profile of ${mayName ? holder : 'a member'} and cannot be deleted; remove the member first`,
       mayName ? { details: { membership: holder } } : {},
     );
-  return [{ role: 'added', write: { kind: 'unmatched', query }, from, refusal }];
+  return [{ role: 'added', write: { kind: 'assert-no-match', query }, from, refusal }];
 }

@@ -59,7 +59,7 @@ export function withWritten(state: CommitState, { type, id }: GuardedKey, resour
  * @throws FhirError `precondition-failed` - the caller demands another version than the one decided on
  */
 export function expectationOf(
-  { expect, key }: Exclude<GuardedWrite, { kind: 'unmatched' }>,
+  { expect, key }: Exclude<GuardedWrite, { kind: 'assert-no-match' }>,
   from: number,
   { version }: CurrentResource,
 ): Expectation | undefined {

@@ -22,6 +22,6 @@ export function confirmGrants(
   const granting = rules.map(({ criteria }) => settledCriteria(state, criteria));
   if (granting.some(isLocal)) return [];
   const criteria = and([{ kind: 'id', ids: [id] }, not(or(granting))]);
-  const write = { kind: 'unmatched', query: { project, type, criteria } } as const;
+  const write = { kind: 'assert-no-match', query: { project, type, criteria } } as const;
   return [{ role: 'added', write, from, refusal: 'decide again' }];
 }

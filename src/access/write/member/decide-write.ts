@@ -23,16 +23,16 @@ export function decideWrite(state: CommitState, write: GuardedWrite, from: numbe
       return decidePut(state, write, from);
     case 'delete':
       return decideDelete(state, write, from);
-    case 'unmatched':
-      return decideUnmatched(state, write, from);
+    case 'assert-no-match':
+      return decideNoMatch(state, write, from);
   }
 }
 
 /** The check asks about what the caller may search only. */
 // eslint-disable-next-line require-yield -- answered from the state alone
-function* decideUnmatched(
+function* decideNoMatch(
   state: CommitState,
-  { query }: GuardedWrite & { kind: 'unmatched' },
+  { query }: GuardedWrite & { kind: 'assert-no-match' },
   from: number,
 ): Deciding<DecidedWrite> {
   const { caller } = state;
@@ -41,6 +41,9 @@ function* decideUnmatched(
   const restricted =
     rules === null ? NONE : restrict(state.caller.rules.model, query.criteria, query.type, rules, rulesOf);
   const criteria = settledCriteria(state, restricted);
-  const write = { kind: 'unmatched', query: { ...query, criteria, project: homeOf(query.type, caller) } } as const;
+  const write = {
+    kind: 'assert-no-match',
+    query: { ...query, criteria, project: homeOf(query.type, caller) },
+  } as const;
   return { ready: [{ role: 'own', write, from, readRules: [] }], state };
 }

@@ -16,13 +16,13 @@ export async function loadStored(
   options: CallOptions | undefined,
 ): Promise<StoredState> {
   const keys = writes.flatMap((write) =>
-    write.kind === 'unmatched' ? [] : [{ ...write.key, project: homeOf(write.key.type, caller) }],
+    write.kind === 'assert-no-match' ? [] : [{ ...write.key, project: homeOf(write.key.type, caller) }],
   );
   const found = await store.read(keys, options);
   const deleted = new Set(
     keys.flatMap(({ type, id }, index) => (found[index]!.status === 'gone' ? [referenceTo(type, id)] : [])),
   );
-  const types = new Set(writes.map((write) => (write.kind === 'unmatched' ? write.query.type : write.key.type)));
+  const types = new Set(writes.map((write) => (write.kind === 'assert-no-match' ? write.query.type : write.key.type)));
   const memberUsers = [...types].some((type) => needsMemberUsers(caller, type))
     ? await loadMemberUsers(store, caller, options)
     : undefined;

@@ -43,21 +43,21 @@ export function decideTrusted(state: TrustedState, write: GuardedWrite, from: nu
       return decidePut(state, write, from);
     case 'delete':
       return decideDelete(state, write, from);
-    case 'unmatched':
-      return { ready: [unmatched(state.model, state, write, from)], state };
+    case 'assert-no-match':
+      return { ready: [guardedAssertion(state.model, state, write, from)], state };
   }
 }
 
-function unmatched(
+function guardedAssertion(
   model: FhirModel,
   { caller, memberUsers }: TrustedState,
-  { query }: GuardedWrite & { kind: 'unmatched' },
+  { query }: GuardedWrite & { kind: 'assert-no-match' },
   from: number,
 ): ReadyWrite {
   const rulesOf = (type: string): ReturnType<typeof decide> => decide(caller, type, 'search');
   const restricted = restrictQuery(model, caller, query, rulesOf(query.type) ?? [], rulesOf);
   const criteria = memberUsers === undefined ? restricted.criteria : withMemberUsers(restricted.criteria, memberUsers);
-  return { role: 'own', write: { kind: 'unmatched', query: { ...restricted, criteria } }, from, readRules: [] };
+  return { role: 'own', write: { kind: 'assert-no-match', query: { ...restricted, criteria } }, from, readRules: [] };
 }
 
 function decideDelete(

@@ -18,7 +18,7 @@ export async function loadTrusted(
   const keys = new Map<string, ResourceKey>();
   const written = new Set<string>();
   for (const write of writes) {
-    if (write.kind === 'unmatched') continue;
+    if (write.kind === 'assert-no-match') continue;
     const { type, id } = write.key;
     const name = referenceTo(type, id);
     const needed = write.kind === 'put' ? restsOnStored(caller, write) : !written.has(name) && looksFirst(write);
@@ -29,7 +29,7 @@ export async function loadTrusted(
   const stored = new Map(Array.from(keys.keys(), (name, index) => [name, found[index]!]));
   const asksForUsers = writes.some(
     (write) =>
-      write.kind === 'unmatched' &&
+      write.kind === 'assert-no-match' &&
       decide(caller, write.query.type, 'search')?.some(({ criteria }) => mentionsMemberUsers(criteria)),
   );
   return { stored, memberUsers: asksForUsers ? await loadMemberUsers(store, caller, options) : undefined };

@@ -11,7 +11,7 @@ import { withIndex } from '../../write-error.js';
  * @throws FhirError `forbidden` - the resource lies in no project of the caller's, or above projects and out of its reach
  */
 export function assertWithinReach(caller: SystemCaller | ServerCaller, write: GuardedWrite, from: number): void {
-  if (write.kind === 'unmatched') return;
+  if (write.kind === 'assert-no-match') return;
   const { type, id } = write.key;
   if (caller.kind === 'server') {
     if (decide(caller, type, 'update') !== null) return;
