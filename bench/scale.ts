@@ -6,25 +6,29 @@ import { Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { importNdjson, systemCaller } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
+import { askBroadQuestions } from './scale/broad.js';
 import { Lines } from './scale/lines.js';
 import { addProjects, timeProjects } from './scale/projects.js';
 import { SCALE_QUERIES } from './scale/queries.js';
 import { type Quantiles, timeQuery } from './scale/time-queries.js';
 import { duration, table } from './table.js';
 
-// What growth does: import rate, file size, memory and the times of ten queries while one SQLite file grows, and sign-in
-// and reads in a store of many projects. Run it with `npm run bench:scale`; a million resources take minutes.
+// What growth does: import rate, file size, memory and the times of ten queries while one SQLite file grows, broad questions
+// over skewed data, and sign-in and reads in a store of many projects. Run it with `npm run bench:scale`; a million resources
+// take minutes.
 
 const USAGE = `npm run bench:scale -- [options]
   --sizes LIST    numbers of resources to stop and look at (default 10000,100000,1000000)
   --runs N        runs per query and size (default 200)
-  --projects N    projects of the second part (default 10000)`;
+  --projects N    projects of the last part (default 10000)
+  --broad         only the broad questions`;
 
 const { values: options } = parseArgs({
   options: {
     sizes: { type: 'string', default: '10000,100000,1000000' },
     runs: { type: 'string', default: '200' },
     projects: { type: 'string', default: '10000' },
+    broad: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -36,10 +40,14 @@ if (options.help || [...sizes, runs, projects].some((number) => !Number.isSafeIn
   process.exit(options.help ? 0 : 1);
 }
 
+/** Of one broad question. */
+const MAX_BROAD_RUNS = 40;
+
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-scale-'));
 try {
-  await growOneProject();
-  await growProjects();
+  if (!options.broad) await growOneProject();
+  await askBroadQuestions(folder, sizes, Math.min(runs, MAX_BROAD_RUNS));
+  if (!options.broad) await growProjects();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Made-up resources that are hard to order: nearly all Observations are final and the newest preliminary, their dates follow
+ * their ids and those of Encounters do not; values repeat within resources and among them, and few resources have some.
+ */
+export function* skewedLines(from: number, to: number): Generator<string> {
+  const patients = Math.max(10, Math.floor(to / 20));
+  for (let index = from; index < to; index++) {
+    const chance = randomOf(index);
+    const subject = { reference: `Patient/${uuid('p', chance(patients))}` };
+    const kind = index % 20;
+    if (kind === 0) yield line(patient(index / 20, chance));
+    else if (kind < 15) yield line({ ...observation(index, chance), subject });
+    else if (kind < 18) yield line({ ...encounter(index, chance), subject });
+    else yield line({ ...condition(index, chance), subject });
+  }
+}
+
+/** Whole numbers from 0 to below the bound. */
+type Chance = (bound: number) => number;
+
+function patient(number: number, chance: Chance): object {
+  return {
+    resourceType: 'Patient',
+    id: uuid('p', number),
+    gender: number % 2 === 0 ? 'female' : 'male',
+    birthDate: day(-25_000 + chance(30_000)),
+    name: [
+      {
+        family: `${FAMILIES[chance(FAMILIES.length)]!}${chance(3) === 0 ? '' : chance(500)}`,
+        given: ['Ann', `B${chance(90)}`],
+      },
+    ],
+    address: [{ city: CITIES[chance(CITIES.length)] }],
+    ...(chance(50) === 0 ? { deceasedDateTime: day(chance(8_000)) } : {}),
+  };
+}
+
+function observation(index: number, chance: Chance): object {
+  const days = Math.floor(index / 125) + chance(3);
+  return {
+    resourceType: 'Observation',
+    id: `o${String(index).padStart(9, '0')}`,
+    status: index % 10_000 > 9_900 ? 'preliminary' : chance(200) === 0 ? 'amended' : 'final',
+    category: [
+      coding('category', chance(4) === 0 ? 'vital-signs' : 'laboratory'),
+      ...(chance(10) === 0 ? [] : [coding('category', 'exam')]),
+    ],
+    code: coding('http://loinc.org', `c${Math.floor((chance(1000) * chance(1000)) / 5_000)}`),
+    ...(chance(40) === 0
+      ? {}
+      : chance(20) === 0
+        ? { effectivePeriod: { start: day(days), end: day(days + chance(5)) } }
+        : { effectiveDateTime: `${day(days)}T${String(chance(24)).padStart(2, '0')}:00:00Z` }),
+    valueQuantity: { value: chance(2_000) / 10, code: 'mg', system: 'http://unitsofmeasure.org' },
+  };
+}
+
+function encounter(index: number, chance: Chance): object {
+  const start = chance(8_000);
+  return {
+    resourceType: 'Encounter',
+    id: uuid('e', index),
+    status: chance(100) === 0 ? 'planned' : 'finished',
+    class: { system: 'urn:class', code: chance(5) === 0 ? 'IMP' : 'AMB' },
+    serviceProvider: { reference: `Organization/o${chance(10) === 0 ? chance(50) : 1}` },
+    period: {
+      start: day(start),
+      ...(chance(20) === 0 ? {} : { end: day(start + (chance(10) === 0 ? chance(30) : 0)) }),
+    },
+  };
+}
+
+function condition(index: number, chance: Chance): object {
+  return {
+    resourceType: 'Condition',
+    id: uuid('c', index),
+    clinicalStatus: coding('clinical', chance(10) < 3 ? 'resolved' : 'active'),
+    code: coding('http://snomed.info/sct', String(chance(3_000))),
+    ...(chance(3) === 0 ? { onsetDateTime: day(chance(8_000)) } : {}),
+    ...(chance(1_000) === 0 ? {} : { recordedDate: day(chance(8_000)) }),
+  };
+}
+
+function coding(system: string, code: string): object {
+  return { coding: [{ system, code }] };
+}
+
+function line(resource: object): string {
+  return `${JSON.stringify(resource)}\n`;
+}
+
+/** Days since 2000. */
+function day(number: number): string {
+  return new Date(Date.UTC(2000, 0, 1) + number * 86_400_000).toISOString().slice(0, 10);
+}
+
+function uuid(kind: string, number: number): string {
+  return createHash('md5')
+    .update(`${kind}${number}`)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** The same numbers for the same resource. */
+function randomOf(seed: number): Chance {
+  let state = (seed + 1) * 0x9e3779b1;
+  return (bound) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
+  };
+}
+
+const FAMILIES = ['Müller', 'Smith', 'Kulas', "O'Hara", 'Zieme', 'Adams', 'Brown', 'Jones-Lee', 'Ärger', 'de Vries'];
+const CITIES = ['Boston', 'Salem', 'Springfield', 'Zürich', 'Ulm'];
