@@ -2,36 +2,19 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
-import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
+import type { ReferenceTarget, StoredResource } from '../../store/store.js';
 import type { ConnectionEdgeField, ConnectionShape, CursorPart } from '../plan/plan.js';
 import { encodeCursor } from './cursor.js';
+import { neighbourOf, type WindowedPage } from './page-window.js';
 import { projectResource } from './project.js';
 import type { Output, Run } from './run.js';
 import type { SearchRequest } from './search-request.js';
 
-/** One page of a connection: what the store gave, without the match that only tells whether something follows. */
-export interface ConnectionPage {
-  readonly model: FhirModel;
+/** One page of a connection, and the search that it is of. */
+export interface ConnectionPage extends WindowedPage<StoredResource> {
   readonly request: SearchRequest;
   /** What a reverse connection points to; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
-  readonly matches: readonly StoredResource[];
-  readonly total: number | undefined;
-  /** Whether there was one more match, on the far side as seen from where the page was bound. */
-  readonly more: boolean;
-}
-
-/** The page that a search for it gave, one match more than the page holds at most. */
-export function connectionPage(
-  model: FhirModel,
-  request: SearchRequest,
-  target: ReferenceTarget | undefined,
-  { matches, total }: SearchPage,
-): ConnectionPage {
-  const { count, query } = request;
-  const more = count !== undefined && matches.length > count;
-  const kept = !more ? matches : query.before === undefined ? matches.slice(0, count) : matches.slice(-count);
-  return { model, request, target, matches: kept, total, more };
 }
 
 /**
@@ -45,7 +28,7 @@ export function answerConnection(
   kept: readonly StoredResource[],
   run: Run,
 ): Output {
-  const { request, total } = page;
+  const { window, total } = page;
   const out: Output = {};
   for (const field of shape.fields) {
     switch (field.part) {
@@ -59,10 +42,10 @@ export function answerConnection(
         out[field.key] = total ?? null;
         break;
       case 'offset':
-        out[field.key] = request.offset;
+        out[field.key] = window.offset;
         break;
       case 'pagesize':
-        out[field.key] = request.count ?? defaultPageSize(run);
+        out[field.key] = window.count ?? defaultPageSize(run);
         break;
       default:
         out[field.key] = cursorTo(field.part, page, run);
@@ -86,69 +69,15 @@ function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResourc
   return out;
 }
 
-/** A cursor to another page; null where there is none: without `_count`, all matches are one page. */
-function cursorTo(part: CursorPart, page: ConnectionPage, run: Run): string | null {
+/** A cursor to another page; null where there is none. */
+function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }: Run): string | null {
   const { request, target } = page;
-  if (request.count === undefined || request.count === 0) return null;
-  const place = PLACES[part](page);
-  if (place === undefined) return null;
-  const { type } = request.query;
-  const bounds = { after: undefined, before: undefined, ...place };
-  return encodeCursor({ type, search: request.search, target, ...bounds }, run.options.store.caller);
-}
-
-interface Place {
-  readonly after?: SearchPosition;
-  readonly before?: SearchPosition;
-  readonly offset: number | null;
-}
-
-const PLACES: { readonly [Part in CursorPart]: (page: ConnectionPage) => Place | undefined } = {
-  first: (page) => (isEmpty(page) ? undefined : { offset: 0 }),
-  last: (page) => (isEmpty(page) ? undefined : lastPage(page)),
-  next(page) {
-    const { model, request, matches, more } = page;
-    const last = matches.at(-1);
-    // A page that ends before a position was come to from the other side; one without matches stands before all of them.
-    if (request.query.before !== undefined) {
-      if (last === undefined) return { offset: 0 };
-      return isEnd(request)
-        ? undefined
-        : { after: positionAt(model, last, request), offset: plus(request.offset, matches.length) };
-    }
-    return more
-      ? { after: positionAt(model, last!, request), offset: plus(request.offset, matches.length) }
-      : undefined;
-  },
-  previous(page) {
-    const { model, request, matches, more } = page;
-    const { query, offset, count } = request;
-    const [first] = matches;
-    if (query.before === undefined && query.after === undefined && offset === 0) return undefined;
-    if (query.before !== undefined && !more) return undefined;
-    if (first === undefined) return lastPage(page);
-    return { before: positionAt(model, first, request), offset: plus(offset, -count!) };
-  },
-};
-
-/** Nothing to page through, as far as this page can tell. */
-function isEmpty({ request, matches }: ConnectionPage): boolean {
-  const { after, before } = request.query;
-  return matches.length === 0 && after === undefined && before === undefined && request.offset === 0;
-}
-
-function isEnd({ query }: SearchRequest): boolean {
-  return query.before?.id === endOf(query.sort).id;
-}
-
-/** The last matches, as many as a page holds. */
-function lastPage({ request, total }: ConnectionPage): Place {
-  const offset = total === undefined ? null : Math.max(0, total - request.count!);
-  return { before: endOf(request.query.sort), offset };
-}
-
-function plus(offset: number | null, more: number): number | null {
-  return offset === null ? null : Math.max(0, offset + more);
+  const { type, sort } = request.query;
+  const bounds = neighbourOf(part, page, {
+    position: (match) => positionAt(store.model, match, request),
+    end: endOf(sort),
+  });
+  return bounds === undefined ? null : encodeCursor({ type, search: request.search, target, bounds }, store.caller);
 }
 
 /**

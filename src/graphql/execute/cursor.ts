@@ -4,6 +4,7 @@ import { FhirError } from '../../fhir/error.js';
 import { isResourceId, isJsonObject } from '../../fhir/resource.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
+import type { PageWindow } from './page-window.js';
 import type { SearchArguments } from './search-arguments.js';
 
 /** A page of a search, as a cursor names it. */
@@ -13,11 +14,8 @@ export interface Cursor {
   readonly search: SearchArguments;
   /** What a reverse connection points to; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
-  /** The page begins after this position; undefined: it begins at the start, or ends before one. */
-  readonly after: SearchPosition | undefined;
-  readonly before: SearchPosition | undefined;
-  /** How many matches stood before the page when the cursor was made; null where nobody counted. */
-  readonly offset: number | null;
+  /** Where the page begins or ends; how many it holds is part of the search. */
+  readonly bounds: Omit<PageWindow, 'count'>;
 }
 
 /** Longest cursor that is made or looked at, in characters: a search may be long, its cursor repeats it. */
@@ -33,7 +31,8 @@ const VERSION = 1;
  *
  * @throws FhirError `too-costly` - the search, or a text that it is ordered by, does not fit
  */
-export function encodeCursor({ type, search, target, after, before, offset }: Cursor, caller: Caller): string {
+export function encodeCursor({ type, search, target, bounds }: Cursor, caller: Caller): string {
+  const { after, before, offset } = bounds;
   const content = JSON.stringify([VERSION, type, search, target ?? null, after ?? null, before ?? null, offset]);
   const text = `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
   if (text.length <= MAX_CURSOR_LENGTH) return text;
@@ -92,9 +91,7 @@ function cursorOf(content: unknown): Cursor | undefined {
     type,
     search,
     target: target ?? undefined,
-    after: after ?? undefined,
-    before: before ?? undefined,
-    offset,
+    bounds: { after: after ?? undefined, before: before ?? undefined, offset },
   };
 }
 

@@ -5,7 +5,8 @@ import { LimitError } from '../limits.js';
 import { selectionOf } from '../plan/estimate-cost.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { call } from './call.js';
-import { answerConnection, connectionPage } from './connection.js';
+import { answerConnection } from './connection.js';
+import { cutPage } from './page-window.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
 import type { Output, Run, SearchHole } from './run.js';
@@ -81,7 +82,7 @@ interface Found {
 
 function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
   const { listSize } = run.options.limits;
-  if (request.count === undefined && page.matches.length > listSize) {
+  if (request.window.count === undefined && page.matches.length > listSize) {
     throw new LimitError(
       'listSize',
       listSize,
@@ -90,7 +91,7 @@ function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: O
   }
   run.spendRows(page.matches.length, selectionOf(edge));
   if (edge.shape.kind === 'connection') {
-    const part = connectionPage(run.options.store.model, request, target, page);
+    const part = { ...cutPage(request.window, page), request, target };
     return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
   }
   const { selection } = edge.shape;

@@ -14,6 +14,7 @@ import type { ReferenceTarget } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { type Cursor, decodeCursor } from './cursor.js';
+import { boundsOf, openingWindow, type PageWindow } from './page-window.js';
 import type { RunOptions } from './run.js';
 import { assertSameSearch, cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
 
@@ -27,10 +28,7 @@ export interface SearchRequest {
   readonly target: ReferenceTarget | undefined;
   /** The service's own base, without a slash at its end. */
   readonly baseUrl: string | undefined;
-  /** `_count`, as asked. */
-  readonly count: number | undefined;
-  /** Matches before the page; null where a cursor does not know. */
-  readonly offset: number | null;
+  readonly window: PageWindow;
   /** The `fhirpath` argument, to be asked of each match of the page. */
   readonly keep: ((resource: AnyResource, meter: StepMeter) => boolean) | undefined;
 }
@@ -65,34 +63,33 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
   const { reference, count, sort } = search;
   if (cursor !== undefined) assertSearchable(options.store.model, cursor);
   assertPageSize(count, options);
-  const offset = cursor === undefined ? (search.offset ?? 0) : cursor.offset;
-  const { listSize } = options.limits;
-  const { shape } = edge;
-  const wanted = shape.kind === 'list' || shape.matches;
-  // One more than the page may hold tells whether something follows, and a full list from one that is too long.
-  const limit = count === undefined ? listSize + 1 : shape.kind === 'connection' && shape.cursors ? count + 1 : count;
+  const window = cursor === undefined ? openingWindow(count, search.offset ?? 0) : { ...cursor.bounds, count };
   return {
     search,
     query: {
       type: edge.type,
       criteria: criteriaOf(edge.type, search, options),
       sort: sort === undefined ? undefined : parseSort(options.store.model, edge.type, sort),
-      offset: cursor === undefined ? (offset ?? 0) : 0,
-      limit: wanted && count !== 0 ? limit : 0,
-      total: shape.kind === 'connection' && shape.total,
-      after: cursor?.after,
-      before: cursor?.before,
+      ...boundsOf(window),
+      limit: limitOf(edge.shape, count, options),
+      total: edge.shape.kind === 'connection' && edge.shape.total,
     },
     reference,
     target: cursor?.target,
     baseUrl: options.baseUrl?.replace(/\/$/, ''),
-    count,
-    offset,
+    window,
     keep:
       search.fhirpath === undefined
         ? undefined
         : resourceFilter(options.store.model, search.fhirpath, edge.type, meter),
   };
+}
+
+/** One more than the page may hold tells whether something follows, and a full list from one that is too long. */
+function limitOf(shape: SearchEdge['shape'], count: number | undefined, { limits }: RunOptions): number {
+  if (count === 0 || (shape.kind === 'connection' && !shape.matches)) return 0;
+  if (count === undefined) return limits.listSize + 1;
+  return shape.kind === 'connection' && shape.cursors ? count + 1 : count;
 }
 
 function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
