@@ -1,0 +1,94 @@
+import { FhirError } from '../../fhir/error.js';
+import type { Dialect } from '../dialect.js';
+import { putUnderKey } from '../plan/collect-fields.js';
+import type { Output } from './run.js';
+
+/** What an object has under a name. */
+type Entry =
+  /** The name belongs here, whether or not there is a value. */
+  | { readonly kind: 'expected' }
+  /** Null, whatever else is collected under the name. */
+  | { readonly kind: 'failed' }
+  | { readonly kind: 'collected'; readonly source: FieldSource; readonly values: unknown[]; list: boolean };
+
+const EXPECTED: Entry = Object.freeze({ kind: 'expected' });
+const FAILED: Entry = Object.freeze({ kind: 'failed' });
+
+/** The field that values come from. */
+export interface FieldSource {
+  /** FHIR type of the values; all that one name collects must share it. */
+  readonly type: string;
+  /** Marked `@singleton`: one value at most. */
+  readonly singleton: boolean;
+}
+
+/** An object of the response in the making: several fields may put values under one name, which then is a list. */
+export class CollectedFields {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(private readonly dialect: Dialect) {}
+
+  /** The name is null until a value arrives. */
+  expect(name: string): void {
+    if (!this.#entries.has(name)) this.#entries.set(name, EXPECTED);
+  }
+
+  fail(name: string): void {
+    this.#entries.set(name, FAILED);
+  }
+
+  hasFailed(name: string): boolean {
+    return this.#entries.get(name) === FAILED;
+  }
+
+  /**
+   * Puts values under a name.
+   *
+   * @param list whether they are a list, even of one
+   * @throws FhirError `invalid` - several values where one is allowed, or of differing types
+   */
+  collect(name: string, source: FieldSource, values: readonly unknown[], list: boolean): void {
+    const entry = this.#entries.get(name);
+    if (entry?.kind === 'failed') return;
+    if (entry?.kind === 'collected') {
+      this.#assertOneMore(name, entry.source, source);
+      for (const value of values) entry.values.push(value);
+      entry.list = true;
+      return;
+    }
+    if (source.singleton && values.length > 1) throw severalForOne(name);
+    this.#entries.set(name, { kind: 'collected', source, values: [...values], list });
+  }
+
+  /** The object; in dialect `hl7` what is not there leaves no trace. */
+  toObject(): Output {
+    const out: Output = {};
+    for (const [name, entry] of this.#entries) {
+      const value = valueOf(entry);
+      if (this.dialect === 'standard' || !isAbsent(value)) putUnderKey(out, name, value);
+    }
+    return out;
+  }
+
+  #assertOneMore(name: string, before: FieldSource, { type }: FieldSource): void {
+    if (before.singleton) throw severalForOne(name);
+    if (before.type === type || this.dialect === 'hl7') return;
+    throw new FhirError(
+      'invalid',
+      `"${name}" collects values of the types ${before.type} and ${type}; give one of them an alias`,
+    );
+  }
+}
+
+function valueOf(entry: Entry): unknown {
+  if (entry.kind !== 'collected') return null;
+  return entry.list ? entry.values : (entry.values[0] ?? null);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+function severalForOne(name: string): FhirError {
+  return new FhirError('invalid', `"${name}" is marked @singleton and has several values`);
+}
