@@ -268,6 +268,7 @@ const { object: inputObject } = fc.letrec<{ value: string; object: string }>((ti
 
 test('says of random input objects what graphql-js says', () => {
   const same = { equal: 0, different: 0 };
+  const runs = cases(200, 100);
   fc.assert(
     fc.property(fc.tuple(inputObject, inputObject, fc.boolean()), ([one, other, reversed]) => {
       const second = reversed ? reversedKeys(one) : other;
@@ -277,9 +278,9 @@ test('says of random input objects what graphql-js says', () => {
       same[expected ? 'different' : 'equal'] += 1;
       expect(findMergeErrors(schema, document, fragmentsOf(document)).length > 0, query).toBe(expected);
     }),
-    { seed: SEED, numRuns: cases(200, 100) },
+    { seed: SEED, numRuns: runs },
   );
-  expect(Math.min(same.equal, same.different)).toBeGreaterThan(10);
+  expect(Math.min(same.equal, same.different)).toBeGreaterThan(runs / 10);
 });
 
 /** The same input object with the keys of each object in reverse order. */
