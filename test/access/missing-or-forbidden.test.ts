@@ -162,7 +162,8 @@ function withoutChance(text: string, id: string): string {
   return text
     .replaceAll(id, 'ID')
     .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'NOW');
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'NOW')
+    .replace(/(?<=deadline\\*":)[\d.]+/g, '0');
 }
 
 function bundle(method: string, url: string, id?: string): Bundle {

@@ -1,4 +1,5 @@
-import { referenceText } from '../../fhir/reference.js';
+import { referenceText, splitReference } from '../../fhir/reference.js';
+import { elementsOf } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
@@ -26,9 +27,8 @@ export async function loadMemberUsers(
 ): Promise<Criteria> {
   const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
   const ids = page.matches.flatMap(({ resource }) => {
-    const user = (resource as { readonly user?: unknown }).user;
-    const reference = referenceText(user);
-    return reference?.startsWith('User/') === true ? reference.slice('User/'.length) : [];
+    const { type, id } = splitReference(referenceText(elementsOf(resource)['user']) ?? '');
+    return type === 'User' ? id : [];
   });
   return { kind: 'id', ids };
 }
