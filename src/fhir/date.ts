@@ -1,7 +1,7 @@
 /**
- * A half-open span of time `[low, high)` in milliseconds since 1970-01-01T00:00:00Z.
+ * A half-open interval of time `[low, high)` in milliseconds since 1970-01-01T00:00:00Z.
  *
- * Every FHIR date is a span: `2020-05` is the whole of May. A Period without start or end reaches to
+ * Every FHIR date is an interval: `2020-05` is the whole of May. A Period without start or end reaches to
  * {@link BEGINNING_OF_TIME} or {@link END_OF_TIME}. See https://hl7.org/fhir/R4/search.html#date.
  */
 export interface DateInterval {

@@ -226,14 +226,14 @@ export class RandomQueries {
         return { kind: 'date', prefix: oneOf(PREFIXES, this.#random), low, high };
       }
       case 'number':
-        return { kind: 'number', ...this.#span(value.low) };
+        return { kind: 'number', ...this.#interval(value.low) };
       case 'quantity': {
         const { system, code, unit } = value;
         const named = oneOf(
           [{}, { code: code ?? unit ?? 'x' }, { code: unit ?? 'x' }, { system: system ?? 'x', code: code ?? 'x' }],
           this.#random,
         );
-        return { kind: 'quantity', ...this.#span(value.low), ...named };
+        return { kind: 'quantity', ...this.#interval(value.low), ...named };
       }
       case 'reference': {
         if ('url' in value) return { kind: 'reference', url: this.#chance(0.5) ? value.url : value.url.split('|')[0]! };
@@ -254,7 +254,7 @@ export class RandomQueries {
     return oneOf([{ code }, { code }, { code, folded: '2' }, { code: 'x', folded: code }], this.#random);
   }
 
-  #span(value: number): { readonly prefix: Prefix; readonly low: number; readonly high: number } {
+  #interval(value: number): { readonly prefix: Prefix; readonly low: number; readonly high: number } {
     const prefix = oneOf(PREFIXES, this.#random);
     const exact = Math.abs(value) > 1e200 ? 1 : value + below(3, this.#random) - 1;
     const width =

@@ -41,7 +41,7 @@ export function text(value: string): IndexValue {
 }
 
 /** A stored date from two UTC instants, the second exclusive. */
-export function span(start: string, end: string): IndexValue {
+export function interval(start: string, end: string): IndexValue {
   return { kind: 'date', low: Date.parse(start), high: Date.parse(end) };
 }
 

@@ -128,7 +128,7 @@ describe('date values', () => {
     expect(period({ start: '2021', end: '2020' })).toBeUndefined();
   });
 
-  it('takes a timing as the span of its events and bounds', () => {
+  it('takes a timing as the interval of its events and bounds', () => {
     const timing = (effectiveTiming: object): unknown[] =>
       valuesOf({ resourceType: 'Observation', effectiveTiming }, 'date');
     expect(timing({ event: ['2020-01-02', '2019'] })).toEqual([{ ...day, low: Date.UTC(2019, 0, 1) }]);
@@ -177,7 +177,7 @@ describe('number and quantity values', () => {
     expect(valuesOf(observation, 'value-quantity')).toEqual([{ kind: 'quantity', low: 2, high: 2, code: 'mV' }]);
   });
 
-  it('takes numbers as points and ranges as spans', () => {
+  it('takes numbers as points and ranges as intervals', () => {
     const risk = (prediction: object): unknown[] =>
       valuesOf({ resourceType: 'RiskAssessment', prediction: [prediction] }, 'probability');
     expect(risk({ probabilityDecimal: 0.5 })).toEqual([{ kind: 'number', low: 0.5, high: 0.5 }]);

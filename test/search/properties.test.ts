@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/criteria.js';
 import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/escapes.js';
-import { numberSpan } from '../../src/search/parse/number-span.js';
+import { numberInterval } from '../../src/search/parse/number-interval.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
@@ -120,7 +120,7 @@ describe('prefixes', () => {
   });
 });
 
-describe('numberSpan', () => {
+describe('numberInterval', () => {
   const decimal = fc
     .tuple(fc.integer({ min: -99_999, max: 99_999 }), fc.integer({ min: 0, max: 6 }))
     .map(([digits, places]) => (digits / 10 ** places).toFixed(places));
@@ -128,7 +128,7 @@ describe('numberSpan', () => {
   it('holds the value, and half a unit of its last digit on either side', () => {
     fc.assert(
       fc.property(decimal, (text) => {
-        const { low, high } = numberSpan('eq', text)!;
+        const { low, high } = numberInterval('eq', text)!;
         const places = text.split('.')[1]?.length ?? 0;
         expect(low).toBeLessThan(Number(text));
         expect(high).toBeGreaterThan(Number(text));
@@ -138,11 +138,11 @@ describe('numberSpan', () => {
   });
 
   it('bounds are the doubles that the same decimals are in JSON', () => {
-    expect(numberSpan('eq', '5.40')).toEqual({ low: 5.395, high: 5.405 });
-    expect(numberSpan('eq', '0.1')).toEqual({ low: 0.05, high: 0.15 });
-    expect(numberSpan('ap', '0.3')).toEqual({ low: 0.27, high: 0.33 });
-    expect(numberSpan('eq', '0')).toEqual({ low: -0.5, high: 0.5 });
-    expect(Object.is(numberSpan('gt', '-0')!.low, 0)).toBe(true);
+    expect(numberInterval('eq', '5.40')).toEqual({ low: 5.395, high: 5.405 });
+    expect(numberInterval('eq', '0.1')).toEqual({ low: 0.05, high: 0.15 });
+    expect(numberInterval('ap', '0.3')).toEqual({ low: 0.27, high: 0.33 });
+    expect(numberInterval('eq', '0')).toEqual({ low: -0.5, high: 0.5 });
+    expect(Object.is(numberInterval('gt', '-0')!.low, 0)).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IndexValue } from '../../src/search/index/index-entry.js';
-import { finds, refusal, span, testOf, text } from './harness.js';
+import { finds, refusal, interval, testOf, text } from './harness.js';
 
 const point = (value: number): IndexValue => ({ kind: 'number', low: value, high: value });
 const range = (low: number, high: number): IndexValue => ({ kind: 'number', low, high });
@@ -27,7 +27,7 @@ const url = ['ValueSet', 'url'] as const;
 
 const UCUM = 'http://unitsofmeasure.org';
 const mg: IndexValue = { kind: 'quantity', low: 5.4, high: 5.4, system: UCUM, code: 'mg', unit: 'milligram' };
-const day14 = span('2013-01-14T00:00:00Z', '2013-01-15T00:00:00Z');
+const day14 = interval('2013-01-14T00:00:00Z', '2013-01-15T00:00:00Z');
 const from21Jan: IndexValue = { kind: 'date', low: Date.parse('2013-01-21'), high: evermore };
 const from15Mar: IndexValue = { kind: 'date', low: Date.parse('2013-03-15'), high: evermore };
 const until21Jan: IndexValue = { kind: 'date', low: forever, high: Date.parse('2013-01-22') };
@@ -101,11 +101,11 @@ const CASES: readonly Case[] = [
   ['4.6', ...probability, 'eb0.5', range(0.2, 0.49), true],
   ['4.6', ...probability, 'ap0.5', range(0.55, 0.9), true],
   // 3.1.1.4.7 date: the specification's own table
-  ['4.7', ...date, 'eq2013-01-14', span('2013-01-14T00:00:00Z', '2013-01-14T00:01:00Z'), true],
-  ['4.7', ...date, 'eq2013-01-14', span('2013-01-14T10:00:00Z', '2013-01-14T10:01:00Z'), true],
-  ['4.7', ...date, 'eq2013-01-14', span('2013-01-15T00:00:00Z', '2013-01-15T00:01:00Z'), false],
-  ['4.7', ...date, 'ne2013-01-14', span('2013-01-15T00:00:00Z', '2013-01-15T00:01:00Z'), true],
-  ['4.7', ...date, 'ne2013-01-14', span('2013-01-14T00:00:00Z', '2013-01-14T00:01:00Z'), false],
+  ['4.7', ...date, 'eq2013-01-14', interval('2013-01-14T00:00:00Z', '2013-01-14T00:01:00Z'), true],
+  ['4.7', ...date, 'eq2013-01-14', interval('2013-01-14T10:00:00Z', '2013-01-14T10:01:00Z'), true],
+  ['4.7', ...date, 'eq2013-01-14', interval('2013-01-15T00:00:00Z', '2013-01-15T00:01:00Z'), false],
+  ['4.7', ...date, 'ne2013-01-14', interval('2013-01-15T00:00:00Z', '2013-01-15T00:01:00Z'), true],
+  ['4.7', ...date, 'ne2013-01-14', interval('2013-01-14T00:00:00Z', '2013-01-14T00:01:00Z'), false],
   ['4.7', ...date, 'lt2013-01-14T10:00', day14, true],
   ['4.7', ...date, 'gt2013-01-14T10:00', day14, true],
   ['4.7', ...date, 'ge2013-03-14', from21Jan, true],
@@ -127,7 +127,7 @@ const CASES: readonly Case[] = [
   ['4.7', ...birthdate, '2013-01', day14, true],
   ['4.7', ...birthdate, '2013-02', day14, false],
   ['4.7', ...birthdate, '2013-01-14T00:00:00.000Z', day14, false],
-  ['4.7', ...date, '2013-01-14T02:00:00+02:00', span('2013-01-14T00:00:00Z', '2013-01-14T00:00:01Z'), true],
+  ['4.7', ...date, '2013-01-14T02:00:00+02:00', interval('2013-01-14T00:00:00Z', '2013-01-14T00:00:01Z'), true],
   // 3.1.1.4.8 string
   ['4.8', ...family, 'eve', text('Evelyn'), true],
   ['4.8', ...family, 'eve', text('Severine'), false],

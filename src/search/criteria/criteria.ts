@@ -137,7 +137,7 @@ export interface StringTest {
 }
 
 /**
- * How a stored span relates to the searched one. See https://hl7.org/fhir/R4/search.html#prefix.
+ * How a stored interval relates to the searched one. See https://hl7.org/fhir/R4/search.html#prefix.
  * With stored `[l, h)` and searched `[L, H)`:
  *
  * | prefix | stored value passes when |
@@ -150,10 +150,10 @@ export interface StringTest {
  * | le | lt or eq |
  * | sa | `l >= H` |
  * | eb | `h <= L` |
- * | ap | the spans, the searched one widened by 10 % of its distance from now (dates) or of its value (numbers), overlap |
- * | po | the spans overlap (`_filter` only) |
+ * | ap | the intervals, the searched one widened by 10 % of its distance from now (dates) or of its value (numbers), overlap |
+ * | po | the intervals overlap (`_filter` only) |
  *
- * Parsing widens the searched span for `ap`, so that a test never depends on the clock: for it `low`/`high` are the
+ * Parsing widens the searched interval for `ap`, so that a test never depends on the clock: for it `low`/`high` are the
  * widened bounds and `ap` and `po` mean the same to an evaluator.
  */
 export type Prefix = 'eq' | 'ne' | 'gt' | 'lt' | 'ge' | 'le' | 'sa' | 'eb' | 'ap' | 'po';
@@ -167,9 +167,9 @@ export interface DateTest {
 }
 
 /**
- * A number. For `eq` and `ne` `[low, high)` is the span of the precision as written (`13` is 12.5 up to 13.5), for `ap`
+ * A number. For `eq` and `ne` `[low, high)` is the interval of the precision as written (`13` is 12.5 up to 13.5), for `ap`
  * it is the value ± 10 %, for the other prefixes `low` and `high` both are the exact value. A stored number is a point
- * (`low = high`), a stored Range a closed span; a stored value passes
+ * (`low = high`), a stored Range a closed interval; a stored value passes
  *
  * | prefix | when |
  * |---|---|

@@ -45,7 +45,7 @@ export function testValue(test: ValueTest, value: IndexValue): boolean {
   }
 }
 
-/** The relation of a stored span `[low, high)` to the searched one. */
+/** The relation of a stored interval `[low, high)` to the searched one. */
 export function fitsDate(test: DateTest, low: number, high: number): boolean {
   switch (test.prefix) {
     case 'eq':
@@ -103,7 +103,7 @@ function fitsString(test: StringTest, value: StringValue): boolean {
   }
 }
 
-/** A stored point or closed span against the bounds searched. */
+/** A stored point or closed interval against the bounds searched. */
 function fitsNumber(test: NumberTest | QuantityTest, { low, high }: NumberValue | QuantityValue): boolean {
   switch (test.prefix) {
     case 'eq':

@@ -70,7 +70,7 @@ export interface DateValue {
   readonly high: number;
 }
 
-/** A point (`low = high`) or, for a Range, a closed span; an open end is ±1e300. */
+/** A point (`low = high`) or, for a Range, a closed interval; an open end is ±1e300. */
 export interface NumberValue {
   readonly kind: 'number';
   readonly low: number;

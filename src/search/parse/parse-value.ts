@@ -1,10 +1,10 @@
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { CompositeCriteria, DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/criteria.js';
-import { dateSpan } from './date-span.js';
+import { dateInterval } from './date-interval.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';
-import { numberSpan } from './number-span.js';
+import { numberInterval } from './number-interval.js';
 import { componentTraits, type ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
 import { parseReferenceValue } from './parse-reference-value.js';
@@ -55,24 +55,24 @@ export function parseValue(parameter: ValueParameter, text: string, context: Par
 
 /** The date after the prefix: `2020`, `2020-05-01T10:00Z`. */
 export function parseDateValue(parameter: string, prefix: Prefix, text: string, context: ParseContext): DateTest {
-  const span = dateSpan(prefix, text, context.now);
-  if (span === undefined) {
+  const interval = dateInterval(prefix, text, context.now);
+  if (interval === undefined) {
     const example = '2020, 2020-05-01 or 2020-05-01T10:00:00Z';
     throw new FhirError(
       'invalid',
       `Search parameter "${parameter}" takes a date such as ${example}, not ${quote(text)}`,
     );
   }
-  return { kind: 'date', prefix, low: span.low, high: span.high };
+  return { kind: 'date', prefix, low: interval.low, high: interval.high };
 }
 
 /** The number after the prefix: `100`, `5.40`, `1e2`. */
 export function parseNumberValue(parameter: string, prefix: Prefix, text: string): NumberTest {
-  const span = numberSpan(prefix, text);
-  if (span === undefined) {
+  const interval = numberInterval(prefix, text);
+  if (interval === undefined) {
     throw new FhirError('invalid', `Search parameter "${parameter}" takes a number such as 5.4, not ${quote(text)}`);
   }
-  return { kind: 'number', prefix, low: span.low, high: span.high };
+  return { kind: 'number', prefix, low: interval.low, high: interval.high };
 }
 
 /** The quantity after the prefix, still escaped: `5.4`, `5.4|http://unitsofmeasure.org|mg`, `5.4||mg`. */
@@ -84,8 +84,8 @@ export function parseQuantityValue(
 ): QuantityTest {
   const parts = splitEscaped(text, '|').map(unescape);
   const [number, system = '', code = ''] = parts as [string, string?, string?];
-  const span = parts.length === 1 || parts.length === 3 ? numberSpan(prefix, number) : undefined;
-  if (span === undefined) {
+  const interval = parts.length === 1 || parts.length === 3 ? numberInterval(prefix, number) : undefined;
+  if (interval === undefined) {
     const forms = '5.4, 5.4|http://unitsofmeasure.org|mg or 5.4||mg';
     throw new FhirError(
       'invalid',
@@ -95,8 +95,8 @@ export function parseQuantityValue(
   return {
     kind: 'quantity',
     prefix,
-    low: span.low,
-    high: span.high,
+    low: interval.low,
+    high: interval.high,
     ...(system === '' ? {} : { system: systemNamed(system, context) }),
     ...(code === '' ? {} : { code }),
   };

@@ -25,7 +25,7 @@ import { setMeta } from './meta.js';
  * ```
  *
  * All texts are ordered by code point (collation C). Long ones stand in their index by their beginning, as an entry of a
- * B-tree holds 2,704 bytes. `date` and `quantity` hold spans: see stores/sql/spans.ts.
+ * B-tree holds 2,704 bytes. `date` and `quantity` hold intervals: see stores/sql/intervals.ts.
  */
 function tables(partitions: number): readonly Sql[] {
   return [

@@ -2,11 +2,11 @@ import type { DateTest, NumberTest, QuantityTest } from '../../search/criteria/c
 import type { Lookup } from './lookup.js';
 import { allOf, type Sql, sql, TRUE } from './sql.js';
 
-// Spans are indexed by their start. What a prefix says of the end alone becomes a range of the start because short spans
-// end soon after they start; the few long ones have an index by their end. A span never ends before it starts.
+// Intervals are indexed by their start. What a prefix says of the end alone becomes a range of the start because short intervals
+// end soon after they start; the few long ones have an index by their end. An interval never ends before it starts.
 
 /**
- * A test of dates, on the stored span `[low, high)` of `x`. See {@link DateTest} for the table of prefixes.
+ * A test of dates, on the stored interval `[low, high)` of `x`. See {@link DateTest} for the table of prefixes.
  *
  * Short is up to a day: instants, dates and most visits.
  */
@@ -50,7 +50,7 @@ export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
 }
 
 /**
- * A test of numbers, on the stored closed span `low … high` of `x`. See {@link NumberTest} for the table of prefixes.
+ * A test of numbers, on the stored closed interval `low … high` of `x`. See {@link NumberTest} for the table of prefixes.
  *
  * Short is a point: everything but Ranges and quantities with a comparator.
  *
@@ -60,10 +60,10 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
   const start = sql`${x}.low`;
   const end = sql`${x}.high`;
   const withUnit = (condition: Sql): Lookup => ranged('quantity', allOf([condition, unit]));
-  const either = (condition: Sql, point: Sql, span: Sql): Lookup => ({
+  const either = (condition: Sql, point: Sql, interval: Sql): Lookup => ({
     table: 'quantity',
     condition: allOf([condition, unit]),
-    scans: [allOf([point, sql`${end} = ${start}`, unit]), allOf([sql`${end} > ${start}`, span, unit])],
+    scans: [allOf([point, sql`${end} = ${start}`, unit]), allOf([sql`${end} > ${start}`, interval, unit])],
     disjoint: true,
   });
   switch (prefix) {

@@ -30,8 +30,8 @@
  * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.
  * ```
  *
- * `date` and `quantity` hold spans. Finding by their start is one range scan; so that finding by their end is too, the
- * few long spans are in an index of their own (see operators.ts).
+ * `date` and `quantity` hold intervals. Finding by their start is one range scan; so that finding by their end is too, the
+ * few long intervals are in an index of their own (see operators.ts).
  */
 export const SCHEMA = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -72,7 +72,7 @@ export const valueSuite: ConformanceSuite = {
       ],
     ),
     prefixes('dates', 'Encounter', 'date', dated(), 'date', {
-      // The searched span is 2020-03; the stored ones are listed with dated().
+      // The searched interval is 2020-03; the stored ones are listed with dated().
       eq: [1, 2],
       ne: [0, 3, 4, 5, 6, 7],
       gt: [3, 4, 6, 7],

@@ -5,13 +5,13 @@ import { compareTexts, prefixEnd } from '../../sql/texts.js';
 /**
  * Where in the order of a parameter the values lie by which a resource matches. Both ends belong to it.
  *
- * A long span (a stay of weeks, an interval of numbers) may match although it begins before `low`: if it ends after
- * `spansAfter`. Undefined `spansAfter`: none does.
+ * A long interval (a stay of weeks, a Range of numbers) may match although it begins before `low`: if it ends after
+ * `intervalsAfter`. Undefined `intervalsAfter`: none does.
  */
 export interface ValueRange {
   readonly low?: number | string | undefined;
   readonly high?: number | string | undefined;
-  readonly spansAfter?: number | undefined;
+  readonly intervalsAfter?: number | undefined;
 }
 
 /** The range that a condition leaves of a parameter's order; undefined where it says nothing of it. */
@@ -25,17 +25,17 @@ export function rangeOf(criteria: Criteria, parameter: string): ValueRange | und
 
 /** What lies in both. */
 export function narrower(a: ValueRange, b: ValueRange): ValueRange {
-  // Each end may come with its own spans; the other end's condition still holds for them.
+  // Each end may come with its own intervals; the other end's condition still holds for them.
   const byLow = a.low === undefined || (b.low !== undefined && isBefore(a.low, b.low)) ? b : a;
   const high = a.high === undefined || (b.high !== undefined && isBefore(b.high, a.high)) ? b.high : a.high;
-  return { low: byLow.low, spansAfter: byLow.spansAfter, high };
+  return { low: byLow.low, intervalsAfter: byLow.intervalsAfter, high };
 }
 
 function hull(a: ValueRange, b: ValueRange): ValueRange {
   const low = a.low === undefined || b.low === undefined ? undefined : isBefore(a.low, b.low) ? a.low : b.low;
   const high = a.high === undefined || b.high === undefined ? undefined : isBefore(a.high, b.high) ? b.high : a.high;
-  const spansAfter = Math.min(a.spansAfter ?? Infinity, b.spansAfter ?? Infinity);
-  return { low, high, spansAfter: spansAfter === Infinity ? undefined : spansAfter };
+  const intervalsAfter = Math.min(a.intervalsAfter ?? Infinity, b.intervalsAfter ?? Infinity);
+  return { low, high, intervalsAfter: intervalsAfter === Infinity ? undefined : intervalsAfter };
 }
 
 /** In the order of databases. */
@@ -43,7 +43,7 @@ export function isBefore(a: SqlValue, b: SqlValue): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a < b : compareTexts(String(a), String(b)) < 0;
 }
 
-/** Milliseconds of the longest span that is not in the index of long ones; see schema.ts. */
+/** Milliseconds of the longest interval that is not in the index of long ones; see schema.ts. */
 const DAY = 86_400_000;
 
 function testRange(test: ValueTest): ValueRange | undefined {
@@ -73,12 +73,12 @@ function testRange(test: ValueTest): ValueRange | undefined {
         case 'sa':
           return { low: high };
         case 'gt':
-          return { low: high - DAY, spansAfter: high };
+          return { low: high - DAY, intervalsAfter: high };
         case 'ge':
-          return { low: low - DAY, spansAfter: high };
+          return { low: low - DAY, intervalsAfter: high };
         case 'ap':
         case 'po':
-          return { low: low - DAY, high, spansAfter: low };
+          return { low: low - DAY, high, intervalsAfter: low };
       }
       return undefined;
     }
@@ -98,10 +98,10 @@ function testRange(test: ValueTest): ValueRange | undefined {
           return { low: high };
         case 'gt':
         case 'ge':
-          return { low: high, spansAfter: high };
+          return { low: high, intervalsAfter: high };
         case 'ap':
         case 'po':
-          return { low, high, spansAfter: low };
+          return { low, high, intervalsAfter: low };
       }
       return undefined;
     }
@@ -110,7 +110,7 @@ function testRange(test: ValueTest): ValueRange | undefined {
   }
 }
 
-/** An instant lasts a millisecond, so no span begins before the range. */
+/** An instant lasts a millisecond, so no interval begins before the range. */
 function updatedRange(test: Parameters<typeof testRange>[0] & { readonly kind: 'date' }): ValueRange | undefined {
   const range = testRange(test);
   return range && { low: range.low, high: range.high };

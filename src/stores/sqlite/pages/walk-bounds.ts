@@ -29,7 +29,7 @@ const UNBOUNDED: Bounds = { low: undefined, high: undefined, valued: false };
 /**
  * What the conditions on a sort key's own parameter leave of its order: a walk for the values since 2020 begins there.
  *
- * A resource of several values stands where its smallest (or largest) is, and may match by another one; a long span may
+ * A resource of several values stands where its smallest (or largest) is, and may match by another one; a long interval may
  * match by its end. Both stand outside of the range that the condition names. Where they are few they are collected, or
  * else that end of the range is given up.
  */
@@ -44,16 +44,17 @@ export function boundsOf(
   if (presence.includes(false)) return { ...UNBOUNDED, empty: true };
   const ranges = conditions.flatMap(({ criteria }) => (criteria && rangeOf(criteria, key.parameter)) ?? []);
   if (ranges.length === 0) return { ...UNBOUNDED, valued: presence.includes(true) };
-  const { low, high, spansAfter } = ranges.reduce(narrower);
+  const { low, high, intervalsAfter } = ranges.reduce(narrower);
   // Instants of change are single.
   if (index.missing === undefined) return { low, high, valued: true };
   const { value } = orderTerms([key], scope)[0]!;
   const outside = { scope, statements, key };
   const repeated = repeatedScan(outside);
-  const spans = spansAfter === undefined || low === undefined ? undefined : spanScan(low, spansAfter, outside);
+  const intervals =
+    intervalsAfter === undefined || low === undefined ? undefined : intervalScan(low, intervalsAfter, outside);
   if (key.descending) {
     const above = high === undefined ? KEPT : few([repeated], sql`${value} > ${high}`);
-    const below = low === undefined ? KEPT : few([spans], sql`${value} < ${low}`);
+    const below = low === undefined ? KEPT : few([intervals], sql`${value} < ${low}`);
     return {
       high: above === undefined ? undefined : high,
       low: below === undefined ? undefined : low,
@@ -62,7 +63,7 @@ export function boundsOf(
       valued: true,
     };
   }
-  const below = low === undefined ? KEPT : few([repeated, spans], sql`${value} < ${low}`);
+  const below = low === undefined ? KEPT : few([repeated, intervals], sql`${value} < ${low}`);
   return { low: below === undefined ? undefined : low, high, before: below?.condition, valued: true };
 }
 
@@ -108,7 +109,7 @@ function repeatedScan({ scope, statements, key }: Outside): CountedScan {
   return { scan: shapeScan(collection, parameter, 'several'), count };
 }
 
-function spanScan(low: SqlValue, after: number, { scope, statements, key }: Outside): CountedScan | undefined {
+function intervalScan(low: SqlValue, after: number, { scope, statements, key }: Outside): CountedScan | undefined {
   const parameter = parameterKey(scope, key.parameter)!;
   const [table] = tablesOf(scope.dialect.model, scope.type, key.parameter);
   if (table !== 'date' && table !== 'quantity') return undefined;

@@ -1,7 +1,7 @@
 import type { Prefix } from '../criteria/criteria.js';
 
 /** Two bounds; what they enclose depends on the prefix, see `NumberTest`. */
-export interface NumberSpan {
+export interface NumberInterval {
   readonly low: number;
   readonly high: number;
 }
@@ -21,7 +21,7 @@ const MAX_NUMBER_LENGTH = 100;
  *
  * @returns undefined for anything but a finite decimal number.
  */
-export function numberSpan(prefix: Prefix, text: string): NumberSpan | undefined {
+export function numberInterval(prefix: Prefix, text: string): NumberInterval | undefined {
   const match = text.length > MAX_NUMBER_LENGTH ? null : DECIMAL.exec(text);
   if (match === null) return undefined;
   const [, sign, whole, fraction = '', exponent] = match as unknown as [string, string, string, string?, string?];
