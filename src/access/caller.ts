@@ -111,7 +111,7 @@ export function assertCaller(caller: unknown): asserts caller is Caller {
 
 /** True for what this library made as a caller. */
 export function isCaller(value: unknown): value is Caller {
-  return typeof value === 'object' && value !== null && GENUINE.has(value);
+  return GENUINE.has(value as object);
 }
 
 function genuine<Made extends Caller>(caller: Made): Made {

@@ -24,7 +24,7 @@ const token = (parameter: string, code: string): Criteria => ({
 });
 const [male, female, active] = [token('gender', 'male'), token('gender', 'female'), token('active', 'true')];
 /** Of an Observation: its Patient is male. */
-const ofMale: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: male };
+const ofMale: Extract<Criteria, { kind: 'chain' }> = { kind: 'chain', parameter: 'subject', type: 'Patient', of: male };
 /** Of a Patient: a final Observation is about it. */
 const hasFinal: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: token('status', 'final') };
 
@@ -183,6 +183,52 @@ test('each question asks the store for one match, with the options of the call',
   expect(asked).toEqual(Array(2).fill([1, options]));
 });
 
+describe('a chain into a resource inside another', () => {
+  /** An Observation about a Patient that it contains, with the id of a stored one. */
+  const containing = (more: object = {}): AnyResource =>
+    ({
+      ...observation('o', '#girl'),
+      contained: [{ resourceType: 'Patient', id: 'girl', gender: 'male', ...more }],
+    }) as AnyResource;
+  const named: Criteria = {
+    kind: 'match',
+    parameter: 'name',
+    test: { kind: 'string', comparator: 'equals', text: 'parent' },
+  };
+  const partOf: Criteria = { kind: 'chain', parameter: 'partof', type: 'Organization', of: named };
+
+  test('sees what it contains, and nothing that points to a stored one of that id', async () => {
+    expect(await holds(ofMale, containing())).toBe(true);
+    expect(await holds({ ...ofMale, reach: 'outside' }, containing())).toBe(false);
+    expect(await holds({ ...ofMale, reach: 'inside' }, observation('o', 'Patient/boy'))).toBe(false);
+    expect(await holds({ ...ofMale, of: hasFinal }, containing())).toBe(false);
+    expect(counting.takeCalls()).toEqual([]);
+  });
+
+  test.each<[string, Criteria, boolean]>([
+    ['a chain', partOf, false],
+    ['one of several conditions', { kind: 'and', of: [ALL, partOf] }, false],
+    ['one of several choices', { kind: 'or', of: [NONE, partOf] }, false],
+    ['a negation', { kind: 'not', of: partOf }, true],
+    ['a chain that may go inside only', { ...partOf, reach: 'inside' }, false],
+  ])('enters no other resource from there, through %s', async (_, criteria, expected) => {
+    const north = {
+      resourceType: 'Organization',
+      id: 'north',
+      partOf: { reference: '#parent' },
+      contained: [{ resourceType: 'Organization', id: 'parent', name: 'Parent' }],
+    };
+    const overlay = writing(['Organization', 'north', north, false]);
+    const managingOrganization = { reference: 'Organization/north' };
+    const ofOrganization: Criteria = { kind: 'chain', parameter: 'organization', type: 'Organization', of: criteria };
+    const inside: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: ofOrganization };
+    expect(await holds(inside, containing({ managingOrganization }), overlay)).toBe(expected);
+    expect(await holds(ofOrganization, { resourceType: 'Patient', managingOrganization } as AnyResource, overlay)).toBe(
+      !expected,
+    );
+  });
+});
+
 describe('a reverse chain', () => {
   test('leads to what is stored in the project', async () => {
     expect(await holds(hasFinal, patient('girl'))).toBe(true);
@@ -304,7 +350,7 @@ describe('criteria decided before a write', () => {
       subject: { reference: '#p' },
     } as never;
     const linked = (of: Criteria): Criteria => ({ kind: 'chain', parameter: 'link', type: 'Patient', of });
-    const subject = (of: Criteria, reach = {}): Criteria => ({ ...ofMale, ...reach, of }) as Criteria;
+    const subject = (of: Criteria, reach = {}): Criteria => ({ ...ofMale, ...reach, of });
     expect(await holds(ofMale, inside)).toBe(true);
     expect(await holds(subject(female), inside)).toBe(false);
     expect(await holds(subject(linked(female)), inside)).toBe(true);

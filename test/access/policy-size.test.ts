@@ -4,6 +4,7 @@ import type { AccessPolicy } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
 import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
+import { membershipSizeProblem } from '../../src/access/policy/policy-size.js';
 import { fieldPaths, hasFieldNamed } from '../../src/access/fields/field-paths.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -107,6 +108,28 @@ test('a field through choices that leads nowhere is told without a walk through 
   expect(fieldPaths(R4, 'Patient', field)).toEqual([]);
   expect(hasFieldNamed(R4, 'Patient', field)).toBe(false);
   expect(hasFieldNamed(R4, 'Patient', `${'contained.'.repeat(20)}nothing`)).toBe(false);
+});
+
+describe('the policies of a membership', () => {
+  const largest = { rules: 500, length: 100_000 };
+  const most = { rules: 1_000, length: 200_000 };
+
+  test('may be as large together as two of the largest', () => {
+    expect(membershipSizeProblem([])).toBeUndefined();
+    expect(membershipSizeProblem([largest, largest])).toBeUndefined();
+    expect(membershipSizeProblem([most, { rules: 0, length: 0 }])).toBeUndefined();
+  });
+
+  test.each([
+    [{ rules: 1, length: 0 }, '1001 and 200000'],
+    [{ rules: 0, length: 1 }, '1000 and 200001'],
+  ])('may not exceed that by %j', (more, sizes) => {
+    expect(membershipSizeProblem([largest, more, largest])).toEqual({
+      path: 'access',
+      message: `all policies together may have 1000 rules and 200000 characters, not ${sizes}; name fewer`,
+      severity: 'error',
+    });
+  });
 });
 
 describe('at sign-in', () => {

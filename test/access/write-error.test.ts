@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withIndex, withoutIndex } from '../../src/access/write-error.js';
+import { failedIndex, withIndex, withoutIndex } from '../../src/access/write-error.js';
 import { FhirError } from '../../src/fhir/error.js';
 
 test('the position of a write is added to the details of an error, and taken away from them', () => {
@@ -8,6 +8,12 @@ test('the position of a write is added to the details of an error, and taken awa
   const error = new FhirError('conflict', 'Taken', { details: { holder: 'User/1' }, issues, cause });
   const placed = withIndex(error, 3);
   expect(placed.details).toEqual({ holder: 'User/1', index: 3 });
+  expect([failedIndex(placed), failedIndex(error), failedIndex(cause), failedIndex(undefined)]).toEqual([
+    3,
+    undefined,
+    undefined,
+    undefined,
+  ]);
   const free = withoutIndex(placed);
   expect(free).toMatchObject({ code: 'conflict', message: 'Taken', issues, cause, details: { holder: 'User/1' } });
   expect(free.details).not.toHaveProperty('index');

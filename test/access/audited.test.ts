@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { audited } from '../../src/access/audited.js';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import type { AuditRecord } from '../../src/audit/audit.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { signedIn, system } from '../repository/harness.js';
+
+test('the record of an interaction names its caller, and what is no caller as unknown', async () => {
+  const store = new MemoryStore();
+  await system(store);
+  const member = await signedIn(store);
+  const { project, membership, user, profile } = member;
+  for (const [caller, who] of [
+    [systemCaller('clinic'), { kind: 'system', project: 'clinic' }],
+    [serverCaller('clinic'), { kind: 'server', project: 'clinic' }],
+    [serverCaller(), { kind: 'server' }],
+    [member, { kind: 'member', project, membership: `ProjectMembership/${membership}`, user, profile }],
+    [{ ...systemCaller('clinic') }, { kind: 'unknown' }],
+    [undefined, { kind: 'unknown' }],
+  ] as const) {
+    const records: AuditRecord[] = [];
+    const audit = (record: AuditRecord): void => void records.push(record);
+    expect(await audited({ store, caller, audit }, 'read', () => Promise.resolve('done'))).toBe('done');
+    expect(records.map((record) => record.who)).toStrictEqual([who]);
+  }
+});
