@@ -99,6 +99,20 @@ describe('the text of an explanation', () => {
 `);
   });
 
+  test.each([
+    ['ObservationList(_sort: "-date", _count: 5) { id }', []],
+    ['ObservationList(_sort: "subject", _count: 5) { id }', ['no index has the order of subject']],
+    ['ObservationList(subject: "Patient/1", _sort: "subject", _count: 5) { id }', []],
+    ['ObservationConnection(status: "final") { count }', []],
+    ['ObservationConnection(status: ["final", "amended"]) { count }', []],
+    ['ObservationConnection(_filter: "not (status eq final)") { count }', []],
+    ['ObservationConnection(status: "final", date: "ge2020") { count }', ['every match is tested to be counted']],
+    ['ObservationConnection(identifier: "x", date: "ge2020") { count }', []],
+  ] as const)('warns of what grows with the data: %s', async (field, warnings) => {
+    const { text } = await explain(`{ ${field} }`);
+    expect([...text.matchAll(/broad: ([^,:]*)/g)].map(([, warning]) => warning)).toEqual(warnings);
+  });
+
   test('marks what the rules of the caller bring in', async () => {
     const caller = await member([
       { resourceType: 'Patient', criteria: 'Patient?active=true' },
@@ -125,6 +139,7 @@ describe('the text of an explanation', () => {
    where code = 8867-4 and ([AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: (subject leads to Patient where (active = true) and status = final)] or [AccessPolicy/p, rule 3: Observation?status=amended: status = amended])
    not sorted by date, which a rule hides
    at most 5, and their number
+   broad: every match is tested to be counted: leave the number out, or narrow the search
    by AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true) and status = final; a search of its own tells which
    by AccessPolicy/p, rule 3: Observation?status=amended: status = amended, without effectiveDateTime, subject
 

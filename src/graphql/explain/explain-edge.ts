@@ -1,3 +1,4 @@
+import { broadWarnings } from './broad-warnings.js';
 import { decide } from '../../access/decide.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain/explain-query.js';
 import type { GuardedQuery } from '../../access/contract.js';
@@ -174,8 +175,10 @@ async function explainQueried(
     asked: query !== undefined,
   };
   if (query === undefined) return call;
+  const warnings = reference === undefined ? broadWarnings(explaining.store.model, query) : [];
   return {
     ...call,
+    ...(warnings.length === 0 ? {} : { warnings }),
     criteria: explainCriteria(query.criteria, origins),
     ...(query.sort === undefined ? {} : { sort: query.sort.map((key) => (key.descending ? '-' : '') + key.parameter) }),
     ...(hiddenSort.length === 0 ? {} : { hiddenSort }),

@@ -51,6 +51,8 @@ export interface ExplainedCall {
   readonly hiddenSort?: readonly string[];
   /** Of a search: the part of the matches that is read; per parent where it is reverse. */
   readonly page?: ExplainedPage;
+  /** What of a search grows with the data, and what to do about it. Left out where nothing does. */
+  readonly warnings?: readonly string[];
   /** The caller's rules that grant what is asked for; of references to any type they are left out. */
   readonly rules: readonly ExplainedRule[];
   /** Whether the store is asked: not for what no rule grants, nor where the field fails before. */

@@ -61,7 +61,8 @@ function sharedText(types: readonly string[], fields: NonNullable<ExplainedCall[
   return `in one call with ${names.join(', ')}${others === 0 ? '' : ` and ${others} more`}`;
 }
 
-function outcome({ criteria, sort, hiddenSort, page, rules, asked, fault, statements }: ExplainedCall): string[] {
+function outcome(call: ExplainedCall): string[] {
+  const { criteria, sort, hiddenSort, page, warnings = [], rules, asked, fault, statements } = call;
   if (fault !== undefined) return [`fails: ${fault}`];
   if (!asked && rules.length === 0) return ['no rule grants it: the store is not asked'];
   if (!asked) return ['nothing can be found: the store is not asked'];
@@ -70,6 +71,7 @@ function outcome({ criteria, sort, hiddenSort, page, rules, asked, fault, statem
     ...(sort === undefined || sort.length === 0 ? [] : [`sorted by ${sort.join(', ')}, then id`]),
     ...(hiddenSort === undefined ? [] : [`not sorted by ${hiddenSort.join(', ')}, which a rule hides`]),
     ...(page === undefined ? [] : [pageText(page)]),
+    ...warnings.map((warning) => `broad: ${warning}`),
     ...ruleLines(rules),
     ...(statements?.length === 0 ? ['no statement is sent: nothing that it could find is stored'] : []),
     ...(statements ?? []).flatMap(({ statement, plan }) => [statement, ...plan.map((line) => `  ${line}`)]),
