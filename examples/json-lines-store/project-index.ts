@@ -4,6 +4,7 @@ import {
   createSubject,
   R4,
   deepFreeze,
+  localized,
   matches,
   type SearchSubject,
   type SearchWorld,
@@ -18,7 +19,7 @@ export interface Held {
 }
 
 /** What one project holds, in memory. Searches look at every resource of a type: right, and slow. */
-export class ProjectIndex implements SearchWorld {
+export class ProjectIndex {
   readonly #held = new Map<string, Held>();
 
   get(type: string, id: string): Held | undefined {
@@ -42,11 +43,20 @@ export class ProjectIndex implements SearchWorld {
   }
 
   /** All matches in order, whatever the page. */
-  search(
-    { type, criteria, sort }: SearchQuery,
-    among: Iterable<SearchSubject> = this.#subjects(type),
-  ): SearchSubject[] {
-    return [...among].filter((subject) => matches(criteria, subject, this)).sort(compareSubjects(sort));
+  search({ type, criteria, sort, baseUrl }: SearchQuery, among = this.#subjects(type, baseUrl)): SearchSubject[] {
+    const world = this.seenFrom(baseUrl);
+    return [...among].filter((subject) => matches(criteria, subject, world)).sort(compareSubjects(sort));
+  }
+
+  /** The project as a service with that base sees it: absolute references below the base are local. */
+  seenFrom(baseUrl: string | undefined): SearchWorld {
+    return {
+      find: (type, id) => {
+        const subject = this.get(type, id)?.subject;
+        return subject && localized(subject, baseUrl);
+      },
+      referencing: (type, parameter, target) => this.referencing(type, parameter, target, baseUrl),
+    };
   }
 
   /** Who holds a unique text, as `Type/id`. */
@@ -55,12 +65,13 @@ export class ProjectIndex implements SearchWorld {
     return undefined;
   }
 
-  find(type: string, id: string): SearchSubject | undefined {
-    return this.get(type, id)?.subject;
-  }
-
-  *referencing(type: string, parameter: string, target: { type: string; id: string }): Iterable<SearchSubject> {
-    for (const subject of this.#subjects(type)) {
+  *referencing(
+    type: string,
+    parameter: string,
+    target: { readonly type: string; readonly id: string },
+    baseUrl: string | undefined,
+  ): Iterable<SearchSubject> {
+    for (const subject of this.#subjects(type, baseUrl)) {
       const pointing = subject.entries
         .get(parameter)
         ?.some(({ value }) => 'id' in value && value.type === target.type && value.id === target.id);
@@ -68,7 +79,7 @@ export class ProjectIndex implements SearchWorld {
     }
   }
 
-  *#subjects(type: string): Iterable<SearchSubject> {
-    for (const { subject } of this.#held.values()) if (subject?.type === type) yield subject;
+  *#subjects(type: string, baseUrl: string | undefined): Iterable<SearchSubject> {
+    for (const { subject } of this.#held.values()) if (subject?.type === type) yield localized(subject, baseUrl);
   }
 }
