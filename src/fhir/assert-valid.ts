@@ -14,6 +14,7 @@ export interface AssertOptions extends ValidationOptions {
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
  * {@link validateResource} says what is looked at. Warnings do not refuse a resource.
  *
+ * @throws FhirError `too-costly` - it is larger than `maxBytes`.
  * @throws FhirError `invalid` - no project could store it; `issues` has every reason.
  * @throws FhirError `unprocessable` - with `strict`: it breaks the definitions; `issues` has every finding, warnings too.
  */
@@ -34,6 +35,7 @@ function refuse(code: 'invalid' | 'unprocessable', summary: string, issues: read
   const errors = issues.filter((issue) => issue.severity === undefined || issue.severity === 'error');
   const [first] = errors;
   if (first === undefined) return;
+  if (first.code === 'too-costly') throw new FhirError('too-costly', `${summary}: ${first.diagnostics}`, { issues });
   const place = first.expression === undefined ? '' : ` at ${first.expression[0]}`;
   throw new FhirError(code, `${summary}: ${first.diagnostics}${place}${andMore(errors)}`, { issues });
 }

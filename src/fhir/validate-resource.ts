@@ -11,12 +11,13 @@ export interface ValidationOptions {
   readonly strict?: boolean | undefined;
   /** Most findings returned, at least one. Default 100. */
   readonly maxIssues?: number | undefined;
-  /** Longest JSON text of the resource, in bytes of UTF-8. Default 5 MiB. */
+  /** Longest JSON text of the resource, in bytes of UTF-8. Default {@link DEFAULT_RESOURCE_BYTES}. */
   readonly maxBytes?: number | undefined;
 }
 
 const MAX_ISSUES = 100;
-const MAX_BYTES = 5 * 1024 * 1024;
+/** Largest resource, in bytes of its JSON text as UTF-8, where nothing else is said: 16 MiB. */
+export const DEFAULT_RESOURCE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Finds what is wrong with a resource. It never throws; no issues mean a good resource.
@@ -28,8 +29,8 @@ const MAX_BYTES = 5 * 1024 * 1024;
  * With `strict`, everything in it is held against the R4 definitions (and Medplum's, for its types): unknown
  * elements, JSON types, cardinality, choices, primitive formats and their siblings, required bindings whose codes can
  * be listed, reference targets, contained resources, narratives; resources in Bundles and Parameters likewise. Of the
- * invariants it knows ele-1, ext-1, ref-1, dom-2 to dom-5, txt-1 and txt-2; it knows no others, no profiles, no
- * terminology beyond those lists, and does not look whether references to other resources resolve. An unreferenced
+ * invariants it knows ele-1, ext-1, ref-1, dom-2 to dom-5, txt-1, txt-2 and those of `invariants.ts`; it knows no others,
+ * no profiles, no terminology beyond those lists, and does not look whether references to other resources resolve. An unreferenced
  * contained resource (dom-3) is a warning; every other finding is an error.
  *
  * Each issue has a code of https://hl7.org/fhir/R4/valueset-issue-type.html, a text without values of the resource,
@@ -40,7 +41,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
  * // [{ code: 'code-invalid', diagnostics: 'gender must be one of male, …', expression: ['Patient.gender'] }]
  */
 export function validateResource(model: FhirModel, resource: unknown, options: ValidationOptions = {}): OutcomeIssue[] {
-  const { strict = false, maxIssues = MAX_ISSUES, maxBytes = MAX_BYTES } = options;
+  const { strict = false, maxIssues = MAX_ISSUES, maxBytes = DEFAULT_RESOURCE_BYTES } = options;
   const findings = new Findings(Math.max(1, maxIssues));
   if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);

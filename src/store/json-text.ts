@@ -1,11 +1,20 @@
 import { FhirError } from '../fhir/error.js';
 import { type AnyResource } from '../fhir/resource.js';
+import { DEFAULT_RESOURCE_BYTES } from '../fhir/validate-resource.js';
+import { assertWholeNumber } from '../fhir/whole-number.js';
 
 /**
  * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that every
  * store can write it with escapes and beside others. It is also the longest line of NDJSON.
  */
 export const MAX_RESOURCE_BYTES = 128 * 1024 * 1024;
+
+/** The option `maxResourceBytes` with its default. @throws FhirError `invalid` - it is out of its range */
+export function resourceBytes(option: number | undefined): number {
+  const bytes = option ?? DEFAULT_RESOURCE_BYTES;
+  assertWholeNumber('maxResourceBytes', bytes, 1, MAX_RESOURCE_BYTES);
+  return bytes;
+}
 
 /** Room for what is added to a resource when it is stored: version, instant, project, author. In bytes. */
 const MAX_STAMP_BYTES = 1_024;

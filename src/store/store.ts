@@ -17,6 +17,8 @@ import type { SearchPosition } from '../search/evaluate/sort.js';
 export interface ResourceStore {
   /** The definitions by which the store indexes and searches; everything that works over it takes them from here. */
   readonly model: FhirModel;
+  /** Largest resource that may be written, in bytes of its JSON text. Default 16 MiB. */
+  readonly maxResourceBytes?: number | undefined;
 
   /** Many resources at once: same length, same order as `keys`, absence marked per key. Duplicate keys are allowed. */
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]>;

@@ -11,6 +11,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
   const based = (query: SearchQuery): SearchQuery => ({ ...query, baseUrl: base });
   const view: ResourceStore = {
     model: store.model,
+    maxResourceBytes: store.maxResourceBytes,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(based(query), options),
     searchByReference: (

@@ -56,6 +56,10 @@ class ObservedStore implements ResourceStore {
     return this.store.model;
   }
 
+  get maxResourceBytes(): number | undefined {
+    return this.store.maxResourceBytes;
+  }
+
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     return this.#call('read', typeOf(keys), keys.length, () => this.store.read(keys, options), countFound);
   }

@@ -48,14 +48,14 @@ describe('assertValidResource', () => {
   });
 
   it('lets warnings through, and gives them beside errors', () => {
-    const contained = [{ resourceType: 'Organization', id: 'o' }];
+    const contained = [{ resourceType: 'Organization', id: 'o', name: 'O' }];
     expect(refusal({ resourceType: 'Patient', contained }, { strict: true })).toBeUndefined();
     const error = refusal({ resourceType: 'Patient', contained, gender: 'x' }, { strict: true });
     expect(error!.issues.map((issue) => issue.severity ?? 'error')).toEqual(['error', 'warning']);
   });
 
   it('passes limits on', () => {
-    expect(refusal({ resourceType: 'Patient' }, { maxBytes: 10 })).toMatchObject({ code: 'invalid' });
+    expect(refusal({ resourceType: 'Patient' }, { maxBytes: 10 })).toMatchObject({ code: 'too-costly' });
     expect(refusal({ resourceType: 'Patient' }, { maxBytes: 26 })).toBeUndefined();
   });
 });

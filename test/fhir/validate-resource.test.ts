@@ -79,9 +79,9 @@ const STRICT: readonly Row[] = [
   ['an empty uri', patient({ implicitRules: '' }), 'value Patient.implicitRules'],
   ['an oid with a leading zero', withExtension({ valueOid: 'urn:oid:1.02' }), 'value Patient.extension[0].value.ofType(oid)'],
   ['a uuid in capitals', withExtension({ valueUuid: 'urn:uuid:C757873D-EC9A-4326-A141-556F43239520' }), 'value Patient.extension[0].value.ofType(uuid)'],
-  ['base64 of a broken group', patient({ photo: [{ data: 'QUJ' }] }), 'value Patient.photo[0].data'],
-  ['base64 padded in the middle', patient({ photo: [{ data: 'QQ==QUJD' }] }), 'value Patient.photo[0].data'],
-  ['base64 with other characters', patient({ photo: [{ data: 'QUJ-' }] }), 'value Patient.photo[0].data'],
+  ['base64 of a broken group', patient({ photo: [{ contentType: 'image/png', data: 'QUJ' }] }), 'value Patient.photo[0].data'],
+  ['base64 padded in the middle', patient({ photo: [{ contentType: 'image/png', data: 'QQ==QUJD' }] }), 'value Patient.photo[0].data'],
+  ['base64 with other characters', patient({ photo: [{ contentType: 'image/png', data: 'QUJ-' }] }), 'value Patient.photo[0].data'],
   ['meta.lastUpdated that is a date', patient({ meta: { lastUpdated: '2020-01-01' } }), 'value Patient.meta.lastUpdated'],
   // Siblings of primitives
   ['a sibling that is no object', patient({ _birthDate: 'x' }), 'structure Patient.birthDate'],
@@ -118,13 +118,13 @@ const STRICT: readonly Row[] = [
   ['a contained resource of a type not allowed', observation({ contained: [{ resourceType: 'Patient', id: 'p' }], encounter: { reference: '#p' } }), 'value Observation.encounter.reference'],
   // Contained resources
   ['a contained resource without id', patient({ contained: [{ resourceType: 'Organization', name: 'x' }] }), 'required Patient.contained[0].id'],
-  ['contained resources of one id', patient({ contained: [{ resourceType: 'Organization', id: 'o' }, { resourceType: 'Organization', id: 'o' }], managingOrganization: { reference: '#o' } }), 'duplicate Patient.contained[1].id'],
-  ['contained in contained (dom-2)', patient({ contained: [{ resourceType: 'Organization', id: 'o', contained: [{ resourceType: 'Organization', id: 'i' }], partOf: { reference: '#' } }] }), 'value Patient.contained[0].partOf.reference', 'invariant Patient.contained[0].contained'],
-  ['a contained resource with a version (dom-4)', patient({ contained: [{ resourceType: 'Organization', id: 'o', meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00Z' } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.versionId', 'invariant Patient.contained[0].meta.lastUpdated'],
-  ['a contained resource with security labels (dom-5)', patient({ contained: [{ resourceType: 'Organization', id: 'o', meta: { security: [{ code: 'R' }] } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.security'],
-  ['a contained resource nobody refers to (dom-3)', patient({ contained: [{ resourceType: 'Organization', id: 'o' }] }), 'warning invariant Patient.contained[0]'],
+  ['contained resources of one id', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }, { resourceType: 'Organization', id: 'o', name: 'O' }], managingOrganization: { reference: '#o' } }), 'duplicate Patient.contained[1].id'],
+  ['contained in contained (dom-2)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', contained: [{ resourceType: 'Organization', id: 'i', name: 'O' }], partOf: { reference: '#' } }] }), 'value Patient.contained[0].partOf.reference', 'invariant Patient.contained[0].contained'],
+  ['a contained resource with a version (dom-4)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00Z' } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.versionId', 'invariant Patient.contained[0].meta.lastUpdated'],
+  ['a contained resource with security labels (dom-5)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', meta: { security: [{ code: 'R' }] } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.security'],
+  ['a contained resource nobody refers to (dom-3)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }] }), 'warning invariant Patient.contained[0]'],
   ['a contained resource of an unknown type', patient({ contained: [{ resourceType: 'Organisation', id: 'o' }], managingOrganization: { reference: '#o' } }), 'structure Patient.contained[0]', 'value Patient.managingOrganization.reference'],
-  ['a finding inside a contained resource', patient({ contained: [{ resourceType: 'Organization', id: 'o', active: 1 }], managingOrganization: { reference: '#o' } }), 'value Patient.contained[0].active'],
+  ['a finding inside a contained resource', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', active: 1 }], managingOrganization: { reference: '#o' } }), 'value Patient.contained[0].active'],
   // Extensions
   ['an extension with value and extensions (ext-1)', withExtension({ valueCode: 'x', extension: [{ url: 'a', valueCode: 'x' }] }), 'invariant Patient.extension[0]'],
   ['an extension with neither (ext-1)', withExtension({}), 'invariant Patient.extension[0]'],
@@ -152,7 +152,7 @@ const STRICT: readonly Row[] = [
   ['a finding inside a Bundle', { resourceType: 'Bundle', type: 'collection', entry: [{ resource: patient({}) }, { resource: patient({ gender: 1 }) }] }, 'value Bundle.entry[1].resource.gender'],
   ['an unknown resource inside a Bundle', { resourceType: 'Bundle', type: 'collection', entry: [{ resource: { resourceType: 'DomainResource' } }] }, 'structure Bundle.entry[0].resource'],
   ['a finding inside Parameters', { resourceType: 'Parameters', parameter: [{ name: 'a', part: [{ name: 'b', resource: patient({ gender: 'm' }) }] }] }, 'code-invalid Parameters.parameter[0].part[0].resource.gender'],
-  ['#id of another entry', { resourceType: 'Bundle', type: 'collection', entry: [{ resource: patient({ contained: [{ resourceType: 'Organization', id: 'o' }], managingOrganization: { reference: '#o' } }) }, { resource: patient({ managingOrganization: { reference: '#o' } }) }] }, 'not-found Bundle.entry[1].resource.managingOrganization.reference'],
+  ['#id of another entry', { resourceType: 'Bundle', type: 'collection', entry: [{ resource: patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }], managingOrganization: { reference: '#o' } }) }, { resource: patient({ managingOrganization: { reference: '#o' } }) }] }, 'not-found Bundle.entry[1].resource.managingOrganization.reference'],
   ["an element of Medplum's types", { resourceType: 'Project', strictMode: 'yes' }, 'value Project.strictMode'],
 ]; // prettier-ignore
 
@@ -167,12 +167,12 @@ const GOOD: readonly (readonly [title: string, resource: unknown])[] = [
   ['years alone', patient({ birthDate: '1980' })],
   ['lone surrogates', patient({ name: [{ text: '\ud800' }] })],
   ['blanks of other scripts', patient({ name: [{ text: 'a\u00a0b\u3000c' }] })],
-  ['base64 in lines', patient({ photo: [{ data: 'QUJD\nQUI=' }] })],
+  ['base64 in lines', patient({ photo: [{ contentType: 'image/png', data: 'QUJD\nQUI=' }] })],
   ['a concept with one coding of its binding', { resourceType: 'Condition', subject: { display: 'x' }, clinicalStatus: { coding: [{ code: 'A' }, { system: 'http://terminology.hl7.org/CodeSystem/condition-clinical', code: 'active' }] } }],
   ['units of UCUM that no list holds', { resourceType: 'EffectEvidenceSynthesis', status: 'draft', population: { display: 'x' }, exposure: { display: 'x' }, exposureAlternative: { display: 'x' }, outcome: { display: 'x' }, effectEstimate: [{ unitOfMeasure: { coding: [{ system: 'http://unitsofmeasure.org', code: 'mmol/(8.h.kg)' }] } }] }],
   ['references by URN, foreign URL, identifier and text', observation({ subject: { reference: 'urn:uuid:c757873d-ec9a-4326-a141-556f43239520' }, encounter: { reference: 'https://a.example/things/1' }, performer: [{ identifier: { value: 'x' } }, { display: 'x' }, { reference: 'Practitioner/1/_history/2', type: 'Practitioner' }] })],
   ['a search as reference in a transaction', { resourceType: 'Bundle', type: 'transaction', entry: [{ request: { method: 'POST', url: 'Observation' }, resource: observation({ subject: { reference: 'Patient?identifier=1' } }) }] }],
-  ['contained resources that refer to each other and to their container', patient({ contained: [{ resourceType: 'Organization', id: 'a', partOf: { reference: '#b' } }, { resourceType: 'Organization', id: 'b' }, { resourceType: 'RelatedPerson', id: 'c', patient: { reference: '#' } }], managingOrganization: { reference: '#a' } })],
+  ['contained resources that refer to each other and to their container', patient({ contained: [{ resourceType: 'Organization', id: 'a', name: 'O', partOf: { reference: '#b' } }, { resourceType: 'Organization', id: 'b', name: 'O' }, { resourceType: 'RelatedPerson', id: 'c', patient: { reference: '#' } }], managingOrganization: { reference: '#a' } })],
   ['a contained questionnaire', { resourceType: 'QuestionnaireResponse', status: 'completed', questionnaire: '#q', contained: [{ resourceType: 'Questionnaire', id: 'q', status: 'active' }] }],
   ['an extension of extensions', withExtension({ extension: [{ url: 'part', valueString: 'x' }] })],
   ['an extension whose value is absent for a reason', withExtension({ _valueString: { extension: [{ url: 'http://a.example', valueCode: 'unknown' }] } })],
@@ -195,7 +195,8 @@ describe('strict validation', () => {
       const required = [...R4.typeDefinition(resourceType)!.elements.values()]
         .filter((element) => element.required)
         .map((element) => `required ${resourceType}.${element.choiceOf ?? element.name}`);
-      expect(strictFindings({ resourceType })).toEqual([...new Set(required)]);
+      const found = strictFindings({ resourceType }).filter((finding) => finding.startsWith('required'));
+      expect(found).toEqual([...new Set(required)]);
     }
   });
 
@@ -250,7 +251,7 @@ describe('strict validation', () => {
     expect(validateResource(R4, patient({ name: names }), { strict: true })).toHaveLength(100);
     expect(validateResource(R4, patient({ name: names }), { strict: true, maxIssues: 7 })).toHaveLength(7);
     const unreferenced = patient({
-      contained: [1, 2, 3].map((id) => ({ resourceType: 'Organization', id: `o${id}` })),
+      contained: [1, 2, 3].map((id) => ({ resourceType: 'Organization', id: `o${id}`, name: 'O' })),
     });
     const bundle = {
       resourceType: 'Bundle',
@@ -328,7 +329,7 @@ describe('validation of any resource', () => {
       expect(validateResource(R4, resource, { maxBytes: bytes })).toEqual([]);
       expect(validateResource(R4, resource, { maxBytes: bytes - 1 })).toEqual([
         {
-          code: 'too-long',
+          code: 'too-costly',
           diagnostics: `the resource is longer than ${bytes - 1} bytes of JSON text`,
           expression: ['Patient'],
         },
@@ -338,7 +339,7 @@ describe('validation of any resource', () => {
 
   it('refuses what shared objects would grow to, without growing it', () => {
     const [issue] = validateResource(R4, patient({ a: shared }));
-    expect(issue!.code).toBe('too-long');
+    expect(issue!.code).toBe('too-costly');
   });
 
   it('refuses what is unsafe in strict mode too, and then looks no further', () => {

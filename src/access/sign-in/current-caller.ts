@@ -33,6 +33,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
   if (caller.kind !== 'member') return store;
   return {
     model: store.model,
+    maxResourceBytes: store.maxResourceBytes,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

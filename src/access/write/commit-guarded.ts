@@ -26,7 +26,7 @@ export async function commitGuarded(
   // What a member writes is held to the definitions once the fields that it cannot see are back in.
   const asked = caller.kind === 'member' ? LENIENT : strictness;
   for (const [index, write] of writes.entries())
-    if (write.kind === 'put') validateWrite(store.model, write, index, asked);
+    if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);
   await loadForPolicies(
     writes.flatMap((write) =>
       write.kind === 'put' && write.key.type === 'AccessPolicy' ? [elementsOf(write.resource)] : [],

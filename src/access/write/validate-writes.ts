@@ -37,8 +37,10 @@ export const LENIENT: Strictness = () => false;
  * Refuses a resource that could not be stored and, where that is asked for, one that breaks the R4 definitions.
  *
  * @param index position of the write, for the error
+ * @param maxBytes largest resource, in bytes of its JSON text
  * @param kept top-level elements that the writer does not send, as they stay what they are: the definitions are not asked
  * about them
+ * @throws FhirError `too-costly` - it is larger than `maxBytes`
  * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
  */
 export function validateWrite(
@@ -46,12 +48,13 @@ export function validateWrite(
   { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
   index: number,
   strictness: Strictness,
+  maxBytes: number | undefined,
   kept: ReadonlySet<string> = NONE_KEPT,
 ): void {
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
     const checked = resource.resourceType === 'AccessPolicy' ? withSampleOwners(resource) : resource;
-    assertValidResource(model, checked, { strict: strictness(key.type), except });
+    assertValidResource(model, checked, { strict: strictness(key.type), except, maxBytes });
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }

@@ -57,6 +57,9 @@ function checkObject(object: JsonObject, plan: TypePlan, walk: Walk, hasValue = 
   if (!hasContent) return findings.error('invariant', 'an element must have a value or children (ele-1)');
   if ((plan.required & ~present) !== 0) reportMissing(plan, present, findings);
   if (repeated !== 0) reportRepeated(object, plan, repeated, findings);
+  for (const { key, problem, holds } of plan.invariants ?? []) {
+    if (!holds(object)) findings.error('invariant', `${plan.name}: ${problem} (${key})`);
+  }
 }
 
 function checkElement(element: ElementPlan, value: unknown, owner: JsonObject, walk: Walk): void {

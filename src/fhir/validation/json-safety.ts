@@ -25,7 +25,7 @@ export function checkJsonSafety(resource: object, limits: SizeLimits, findings: 
   const walk = new SafetyWalk(limits, findings);
   walk.object(resource, 1);
   if (walk.units > limits.maxBytes || (!findings.any && isLongText(resource, walk.units, limits))) {
-    findings.error('too-long', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
+    findings.error('too-costly', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
   }
 }
 

@@ -19,7 +19,8 @@ const MAX_INTEGER = 2 ** 31 - 1;
  * strings SHOULD NOT contain them; XML cannot carry them at all, so they are refused.
  */
 const TEXT = /^[\t\n\r\x20-\uffff]+$/;
-const CODE = /^\S+(?:\s\S+)*$/;
+/** White space is that of XML Schema: a no-break space is a character like others. */
+const CODE = /^[^ \t\n\r]+(?:[ \t\n\r][^ \t\n\r]+)*$/;
 const YEAR = String.raw`(?!0000)\d{4}`;
 const MONTH = String.raw`(?:0[1-9]|1[0-2])`;
 const DAY = String.raw`(?:0[1-9]|[12]\d|3[01])`;
@@ -35,7 +36,7 @@ const instant = dated(
   `^${YEAR}-${MONTH}-${DAY}T${TIME}${ZONE}$`,
   'an instant that exists: a date with time to the second and zone',
 );
-const uri = pattern(/^\S+$/, 'a URI: a string that is not empty and has no white space');
+const uri = pattern(/^[^ \t\n\r]+$/, 'a URI: a string that is not empty and has no white space');
 
 const CHECKS: ReadonlyMap<string, PrimitiveCheck> = new Map([
   ['base64Binary', base64],
@@ -142,5 +143,5 @@ function isBase64Digit(unit: number): boolean {
 }
 
 function isWhiteSpace(unit: number): boolean {
-  return unit === 32 || (unit >= 9 && unit <= 13);
+  return unit === 32 || unit === 9 || unit === 10 || unit === 13;
 }

@@ -1,3 +1,4 @@
+import { type Invariant, invariantsOf } from './invariants.js';
 import type { FhirModel } from '../model/fhir-model.js';
 import { perModel } from '../model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../model/definition-types.js';
@@ -19,6 +20,8 @@ export interface TypePlan {
   readonly groups: readonly PresenceGroup[];
   /** The bits of all groups of which one member must be there. */
   readonly required: number;
+  /** What must hold of the elements beside one another. */
+  readonly invariants: readonly Invariant[] | undefined;
 }
 
 /** Elements of which at most one may be there, and of which one must be if `required`. */
@@ -76,6 +79,7 @@ function compileType(model: FhirModel, definition: TypeDefinition): TypePlan {
       elements.filter((element) => canHaveSibling(element, definition)).map((element) => [`_${element.name}`, element]),
     ),
     groups,
+    invariants: invariantsOf(definition.name),
     required: groups.reduce((mask, group) => (group.required ? mask | group.bit : mask), 0),
   };
 }

@@ -37,8 +37,8 @@ const ATTRIBUTES_OF: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 const LINKS = words('href src cite longdesc usemap');
 
 const TAG = /<(\/?)([A-Za-z][\w:.-]*)/y;
-const ATTRIBUTE = /\s+([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
-const TAG_END = /\s*(\/?)>/y;
+const ATTRIBUTE = /[ \t\r\n]+([A-Za-z_][\w:.-]*)[ \t\r\n]*=[ \t\r\n]*(?:"([^"<]*)"|'([^'<]*)')/y;
+const TAG_END = /[ \t\r\n]*(\/?)>/y;
 /** Only what XML itself declares; HTML's names (`&nbsp;`) are no part of it. */
 const ENTITY = /&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});/iy;
 /** As browsers read it: blanks and line breaks do not hide the scheme. */
@@ -77,7 +77,7 @@ class XhtmlScanner {
     const next = this.#text.indexOf('<', this.#position);
     const text = this.#text.slice(this.#position, next < 0 ? this.#text.length : next);
     this.#position += text.length;
-    if (/\S/.test(text)) {
+    if (/[^ \t\r\n]/.test(text)) {
       if (this.#open.length === 0) return NO_ROOT;
       this.#hasContent = true;
     }

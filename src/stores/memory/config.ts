@@ -4,6 +4,11 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 export interface MemoryStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
+  /**
+   * Largest resource that may be written, in bytes of its JSON text as UTF-8; larger ones are refused with `too-costly`.
+   * Default 16 MiB, at most 128 MiB.
+   */
+  readonly maxResourceBytes?: number | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }

@@ -21,6 +21,7 @@ import { cutPage } from '../cut-page.js';
 import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, ProjectData } from './project-data.js';
+import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
 
@@ -34,6 +35,7 @@ import { searchReferring, searchSubjects } from './search.js';
  */
 export class MemoryStore implements ResourceStore {
   readonly model: FhirModel;
+  readonly maxResourceBytes: number;
   readonly #projects = new Map<string, ProjectData>();
   readonly #feed = new ChangeFeed();
   readonly #clock: () => Date;
@@ -41,6 +43,7 @@ export class MemoryStore implements ResourceStore {
 
   constructor(options: MemoryStoreOptions = {}) {
     this.model = options.model ?? R4;
+    this.maxResourceBytes = resourceBytes(options.maxResourceBytes);
     this.#clock = options.clock ?? (() => new Date());
   }
 

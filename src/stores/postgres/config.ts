@@ -1,5 +1,6 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { resourceBytes } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
 import { type ReindexMode, reindexMode } from '../sql/reindex.js';
 
@@ -33,6 +34,11 @@ export interface PostgresStoreOptions {
    * `unavailable`.
    */
   readonly reindex?: ReindexMode | undefined;
+  /**
+   * Largest resource that may be written, in bytes of its JSON text as UTF-8; larger ones are refused with `too-costly`.
+   * Default 16 MiB, at most 128 MiB.
+   */
+  readonly maxResourceBytes?: number | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -40,6 +46,7 @@ export interface PostgresStoreOptions {
 /** The options with their defaults filled in. */
 export interface PostgresStoreConfig {
   readonly model: FhirModel;
+  readonly maxResourceBytes: number;
   readonly connectionWait: number;
   readonly cancelWait: number;
   readonly attempts: number;
@@ -53,6 +60,7 @@ export interface PostgresStoreConfig {
 export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
   return {
     model: options.model ?? R4,
+    maxResourceBytes: resourceBytes(options.maxResourceBytes),
     connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
     cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),
     attempts: count('attempts', options.attempts ?? 20, 1, 1_000),

@@ -55,6 +55,7 @@ export interface PostgresPools {
  */
 export class PostgresStore implements ResourceStore {
   readonly model: FhirModel;
+  readonly maxResourceBytes: number;
   readonly #writer: Connections;
   readonly #readers: Connections;
   readonly #commits: Commits;
@@ -76,6 +77,7 @@ export class PostgresStore implements ResourceStore {
   constructor(pools: PostgresPool | PostgresPools, options: PostgresStoreOptions = {}) {
     this.#config = resolveConfig(options);
     this.model = this.#config.model;
+    this.maxResourceBytes = this.#config.maxResourceBytes;
     const { readOwnWrites } = this.#config;
     const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
     this.#writer = new Connections(writer, this.#config);

@@ -1,6 +1,7 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { resourceBytes } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
 import { type ReindexMode, reindexMode } from '../sql/reindex.js';
 
@@ -25,6 +26,11 @@ export interface SqliteStoreOptions {
    * reject with `unavailable`.
    */
   readonly reindex?: ReindexMode | undefined;
+  /**
+   * Largest resource that may be written, in bytes of its JSON text as UTF-8; larger ones are refused with `too-costly`.
+   * Default 16 MiB, at most 128 MiB.
+   */
+  readonly maxResourceBytes?: number | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -32,6 +38,7 @@ export interface SqliteStoreOptions {
 /** The options with their defaults filled in. */
 export interface SqliteStoreConfig {
   readonly model: FhirModel;
+  readonly maxResourceBytes: number;
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
   readonly cacheBytes: number;
@@ -43,6 +50,7 @@ export interface SqliteStoreConfig {
 export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
   const config = {
     model: options.model ?? R4,
+    maxResourceBytes: resourceBytes(options.maxResourceBytes),
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,
     cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,

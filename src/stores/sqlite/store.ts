@@ -54,6 +54,7 @@ import type { Verification } from './verify.js';
  */
 export class SqliteStore implements ResourceStore {
   readonly model: FhirModel;
+  readonly maxResourceBytes: number;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
@@ -80,6 +81,7 @@ export class SqliteStore implements ResourceStore {
   constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
     this.model = config.model;
+    this.maxResourceBytes = config.maxResourceBytes;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);

@@ -37,6 +37,8 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
     { key: write.key, resource: stamp(write.resource, caller) },
     from,
     strictness,
+    // Its size has been looked at before anything was read.
+    Number.MAX_SAFE_INTEGER,
     kept,
   );
   const expect = expectationOf(write, from, current);
