@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { createRandom } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
+import { changeModelsAtRandom, type ReindexedStore } from './changing-models.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+const fileNamed = temporaryFolder();
+
+describe(`stores of different models over one file, from seed ${SEED}`, () => {
+  test.each(Array.from({ length: cases(60, 4) }, (_, n) => SEED + n))(
+    'answer right or not at all (%i)',
+    async (seed) => {
+      const file = fileNamed(`${seed}.db`);
+      const opened: ReindexedStore[] = [];
+      const open = (model: ReindexedStore['model']): ReindexedStore => {
+        const store = new SqliteStore(file, { model, reindex: 'manual', synchronous: 'off' });
+        opened.push(store);
+        return store;
+      };
+      await changeModelsAtRandom(open, createRandom(seed), 80);
+      expect((await (opened.at(-1) as SqliteStore).verify()).problems).toEqual([]);
+      for (const store of opened) await store.close();
+    },
+  );
+});

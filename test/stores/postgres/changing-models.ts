@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { cases, SEED } from '../../support/chance.js';
+import { changeModelsAtRandom, type ReindexedStore } from '../changing-models.js';
+import { bareDatabase } from '../postgres-pool.js';
+
+test.each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n))(
+  'stores of different models over one database answer right or not at all (from seed %i)',
+  async (seed) => {
+    const pool = pglitePool(await bareDatabase());
+    const opened: PostgresStore[] = [];
+    const open = (model: ReindexedStore['model']): ReindexedStore => {
+      const store = new PostgresStore(pool, { model, reindex: 'manual' });
+      opened.push(store);
+      return store;
+    };
+    await changeModelsAtRandom(open, createRandom(seed), 30);
+    expect((await opened.at(-1)!.verify()).problems).toEqual([]);
+    for (const store of opened) await store.close();
+  },
+);
