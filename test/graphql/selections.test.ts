@@ -271,11 +271,11 @@ describe('stored data that is not as it should be', () => {
       },
     });
     expect(failures(result)).toEqual([
-      'corrupt at Patient.active (2:7)',
-      'corrupt at Patient.birthDate (2:14)',
-      'corrupt at Patient.telecom.0 (2:46)',
-      'corrupt at Patient.telecom.3 (2:46)',
-      'corrupt at Patient.maritalStatus (2:64)',
+      'unprocessable at Patient.active (2:7)',
+      'unprocessable at Patient.birthDate (2:14)',
+      'unprocessable at Patient.telecom.0 (2:46)',
+      'unprocessable at Patient.telecom.3 (2:46)',
+      'unprocessable at Patient.maritalStatus (2:64)',
     ]);
   });
 });

@@ -72,9 +72,9 @@ describe('a stored value that is not of its type', () => {
       'contained.0: The stored value is not of type Resource',
       'contained.1.valueQuantity.value: The stored value is not of type decimal',
     ]);
-    expect(new Set(result.errors!.map(({ extensions }) => extensions.code))).toEqual(new Set(['corrupt']));
+    expect(new Set(result.errors!.map(({ extensions }) => extensions.code))).toEqual(new Set(['unprocessable']));
     expect(JSON.stringify(result)).not.toContain('secret');
-    expect(failures(result)[0]).toBe('corrupt at Patient.active (2:12)');
+    expect(failures(result)[0]).toBe('unprocessable at Patient.active (2:12)');
   });
 
   test('fails the request in dialect hl7, also behind the base name of a choice', async () => {
@@ -106,9 +106,9 @@ describe('a stored value that is not of its type', () => {
     const result = await clinic.ask('{ Patient(id: "w") { name @flatten @first { family given } } }');
     expect(result.data).toEqual({ Patient: { family: null, given: ['Ann', null, null, null] } });
     expect(failures(result)).toEqual([
-      'corrupt at Patient.family (1:45)',
-      'corrupt at Patient.given.1 (1:52)',
-      'corrupt at Patient.given.3 (1:52)',
+      'unprocessable at Patient.family (1:45)',
+      'unprocessable at Patient.given.1 (1:52)',
+      'unprocessable at Patient.given.3 (1:52)',
     ]);
   });
 

@@ -17,9 +17,12 @@ export function completeLeaf(primitive: string): (value: unknown) => unknown {
   return scalar === GraphQLFloat ? completeFloat : completeText;
 }
 
-/** The error of a stored value that is not of its type. The value stays unnamed, since it may be clinical. */
+/**
+ * The error of a stored value that is not of its type, which projects that are not strict take. The value stays unnamed,
+ * since it may be clinical.
+ */
 export function wrongType(type: string): FhirError {
-  return new FhirError('corrupt', `The stored value is not of type ${type}`);
+  return new FhirError('unprocessable', `The stored value is not of type ${type}`);
 }
 
 function completeText(value: unknown): string | undefined {
