@@ -77,7 +77,7 @@ export {
   createClient,
   type CreatedBot,
   type CreatedClient,
-  type ProgramBody,
+  type ClientOrBotBody,
 } from './projects/clients/create-client.js';
 export { createProject, type ProjectBody } from './projects/project/create-project.js';
 export type { PersonProfile } from './projects/people/find-people.js';

@@ -33,13 +33,13 @@ export interface ServerCaller {
   readonly project: string;
 }
 
-/** A person or program that signed in through a membership. */
+/** A person, client or Bot that signed in through a membership. */
 export interface MemberCaller {
   readonly kind: 'member';
   readonly project: string;
   /** The id of the ProjectMembership. */
   readonly membership: string;
-  /** `User/1`, or `ClientApplication/1` and `Bot/1` for programs. */
+  /** `User/1`; `ClientApplication/1` or `Bot/1` for clients and Bots. */
   readonly user: string;
   /** `Practitioner/1`: who writes are attributed to. */
   readonly profile: string;

@@ -73,7 +73,7 @@ function subtypeOf(interaction: AuditInteraction): { system: string; code: strin
   return FHIR_SUBTYPES.has(code) ? { system: REST, code } : { system: REST, code: 'operation', display: interaction };
 }
 
-/** Who R4 lets an agent refer to; programs are named in words. */
+/** Who R4 lets an agent refer to; clients and Bots are named in words. */
 const AGENT_TYPES: ReadonlySet<string> = new Set(['Patient', 'Practitioner', 'RelatedPerson']);
 
 function toAgent({ who }: AuditRecord): AuditEventAgent {

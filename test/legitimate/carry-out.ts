@@ -11,7 +11,7 @@ import {
   importNdjson,
   invite,
   type InviteBody,
-  type ProgramBody,
+  type ClientOrBotBody,
   removeMember,
   resendInvitation,
   rotateClientSecret,
@@ -121,12 +121,16 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
     return project;
   }
   if ('newClient' in ask) {
-    const { client, membership } = await createClient(projectOf(ask.project), ask.newClient as ProgramBody, context);
+    const { client, membership } = await createClient(
+      projectOf(ask.project),
+      ask.newClient as ClientOrBotBody,
+      context,
+    );
     world.names.set(`${ask.as ?? 'last'}.client`, client.id).set(`${ask.as ?? 'last'}.membership`, membership.id);
     return client;
   }
   if ('newBot' in ask) {
-    const { bot, membership } = await createBot(projectOf(ask.project), ask.newBot as ProgramBody, context);
+    const { bot, membership } = await createBot(projectOf(ask.project), ask.newBot as ClientOrBotBody, context);
     world.names.set(`${ask.as ?? 'last'}.client`, bot.id).set(`${ask.as ?? 'last'}.membership`, membership.id);
     return bot;
   }

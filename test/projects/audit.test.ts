@@ -56,8 +56,8 @@ test('every operation tells the audit hook once, without personal content', asyn
     ['update-member', success],
     ['invite', success],
     ['remove-member', success],
-    ['create-program', success],
-    ['create-program', success],
+    ['create-client', success],
+    ['create-bot', success],
     ['rotate-secret', success],
     ['remove-member', { success: false, code: 'forbidden' }],
   ]);

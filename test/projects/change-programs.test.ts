@@ -95,7 +95,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     const changed = await updateBot({ project: clinic.project, bot: bot.id }, { code: 'two()' }, { ...context, audit });
     expect(changed.code).toBe('two()');
     expect(records).toMatchObject([
-      { interaction: 'update-program', targets: [{ type: 'Bot', id: bot.id }], outcome: { success: true } },
+      { interaction: 'update-bot', targets: [{ type: 'Bot', id: bot.id }], outcome: { success: true } },
     ]);
   });
 

@@ -64,7 +64,7 @@ export function isProtected(type: string): boolean {
   return PROTECTED.has(type);
 }
 
-export function isProgram(type: string): boolean {
+export function isClientType(type: string): boolean {
   return PROGRAMS.has(type);
 }
 

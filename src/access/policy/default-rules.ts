@@ -81,7 +81,7 @@ function othersUserFields(model: FhirModel): readonly string[] {
 }
 
 /**
- * What a project administrator may do beyond its policies: see the people and programs of the project, write its
+ * What a project administrator may do beyond its policies: see the people, clients and Bots of the project, write its
  * policies, and change the name and the settings of the project itself. Memberships are read here and written by invite,
  * updateMember and removeMember only; Users belong to themselves.
  *

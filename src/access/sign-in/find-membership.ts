@@ -30,7 +30,7 @@ export async function findMembership(store: ResourceStore, identity: SignInIdent
   const users =
     'user' in identity
       ? [referenceTo('User', requireId(identity.user, 'User'))]
-      : programTypes(identity.client).map((type) => referenceTo(type, requireId(identity.client, type)));
+      : clientTypes(identity.client).map((type) => referenceTo(type, requireId(identity.client, type)));
   const criteria = or(users.map((user) => refersTo('user', splitReference(user))));
   const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
   // Where there are no members, the project itself may be the mistake.
@@ -74,7 +74,7 @@ function chooseMembership(found: readonly StoredResource[], project: string): An
 }
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
-function programTypes(client: ResourceRef): readonly string[] {
+function clientTypes(client: ResourceRef): readonly string[] {
   const types = ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
   if (types.length > 0) return types;
   throw new FhirError('invalid', 'Sign-in needs the id of a ClientApplication or Bot, as id, Type/id or Reference');

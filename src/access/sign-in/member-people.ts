@@ -14,7 +14,7 @@ export function memberReference(membership: AnyResource, element: 'user' | 'prof
   throw new FhirError('membership-missing', `The membership names no ${element}`);
 }
 
-/** @throws FhirError `user-missing`, `membership-inactive` - the User or program is gone, or switched off */
+/** @throws FhirError `user-missing`, `membership-inactive` - the User, client or Bot is gone, or switched off */
 export async function assertUser(store: ResourceStore, project: string, user: string): Promise<void> {
   const { type, id } = splitReference(user);
   const [found] = await store.read([{ project: type === 'User' ? SERVER_SCOPE : project, type, id }]);
@@ -23,7 +23,7 @@ export async function assertUser(store: ResourceStore, project: string, user: st
   if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);
 }
 
-/** True for a User or program that may not sign in. */
+/** True for a User, client or Bot that may not sign in. */
 export function isSwitchedOff(resource: AnyResource): boolean {
   return elementsOf(resource)['status'] === 'off';
 }

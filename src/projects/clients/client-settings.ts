@@ -3,8 +3,8 @@ import type { JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { type BodyReader, own } from '../session/body-reader.js';
 
-/** The types of programs. */
-export type ProgramType = 'ClientApplication' | 'Bot';
+/** What acts in a project without being a person. */
+export type ClientType = 'ClientApplication' | 'Bot';
 
 /** Elements that stay as they are: the secrets have operations of their own, the others belong to the store. */
 const FIXED: ReadonlySet<string> = new Set([
@@ -17,25 +17,25 @@ const FIXED: ReadonlySet<string> = new Set([
   'secret',
 ]);
 
-/** The elements of a program that administrators choose. */
-export function programFields(model: FhirModel, type: ProgramType): readonly string[] {
+/** The elements of a client or Bot that administrators choose. */
+export function clientFields(model: FhirModel, type: ClientType): readonly string[] {
   return [...model.typeDefinition(type)!.elements.keys()].filter((name) => !FIXED.has(name));
 }
 
 /**
- * Reads what a body says about a program.
+ * Reads what a body says about a client or Bot.
  *
  * @param removable true where null takes an element away; elsewhere null is the same as leaving it out
  */
-export function readProgramSettings(
+export function readClientSettings(
   model: FhirModel,
   reader: BodyReader,
-  type: ProgramType,
+  type: ClientType,
   body: JsonObject,
   removable: boolean,
 ): { readonly [name: string]: unknown } {
   const settings: { [name: string]: unknown } = {};
-  for (const name of programFields(model, type)) {
+  for (const name of clientFields(model, type)) {
     if (!Object.hasOwn(body, name) || body[name] === undefined) continue;
     if (name === 'name' || name === 'description') {
       const text = reader.text(body, name, '', name === 'name' ? 256 : 4_000);
@@ -50,13 +50,9 @@ export function readProgramSettings(
 }
 
 /** Adds an issue for whatever the definition of the type does not allow, by the field of the body. */
-export function checkProgram(
-  model: FhirModel,
-  reader: BodyReader,
-  program: { readonly resourceType: ProgramType },
-): void {
-  const prefix = `${program.resourceType}.`;
-  for (const issue of validateResource(model, program, { strict: true })) {
+export function checkClient(model: FhirModel, reader: BodyReader, client: { readonly resourceType: ClientType }): void {
+  const prefix = `${client.resourceType}.`;
+  for (const issue of validateResource(model, client, { strict: true })) {
     const expression = issue.expression?.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
     reader.issues.push({ ...issue, expression: expression ?? [] });
   }

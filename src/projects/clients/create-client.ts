@@ -18,7 +18,7 @@ import {
   withSettings,
 } from '../body/membership-settings.js';
 import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
-import { checkProgram, programFields, readProgramSettings } from './client-settings.js';
+import { checkClient, clientFields, readClientSettings } from './client-settings.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
@@ -33,8 +33,8 @@ import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
 import type { Stored } from '../../fhir/stored.js';
 
-/** A program to be made a member. */
-export interface ProgramBody {
+/** A client or Bot to be made a member. */
+export interface ClientOrBotBody {
   name: string;
   description?: string | undefined;
   admin?: boolean | undefined;
@@ -42,13 +42,15 @@ export interface ProgramBody {
   access?: AccessChoice[] | undefined;
 }
 
-/** {@link ProgramBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
-export type ClientBody = ProgramBody & { [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> | undefined };
+/** {@link ClientOrBotBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
+export type ClientBody = ClientOrBotBody & {
+  [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> | undefined;
+};
 
-/** {@link ProgramBody} with other elements of the Bot, such as its code. */
-export type BotBody = ProgramBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> | undefined };
+/** {@link ClientOrBotBody} with other elements of the Bot, such as its code. */
+export type BotBody = ClientOrBotBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> | undefined };
 
-/** The program as private copies without secrets; `secret` is given out this once and stored only as a hash. */
+/** The client as private copies without secrets; `secret` is given out this once and stored only as a hash. */
 export interface CreatedClient {
   readonly client: Stored<ClientApplication>;
   readonly membership: Stored<ProjectMembership>;
@@ -70,14 +72,14 @@ export interface CreatedBot {
  * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
  */
 export function createClient(project: ResourceRef, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
-  return audited(context, 'create-program', async (facts) => {
+  return audited(context, 'create-client', async (facts) => {
     const session = await openProject(project, context, 'create');
-    const request = parseProgramBody<ClientApplication>(context.store.model, 'ClientApplication', body);
+    const request = parseClientBody<ClientApplication>(context.store.model, 'ClientApplication', body);
     const secret = createSecret();
-    const resource = { ...request.program, secret: await hashSecret(secret) };
-    const { program, membership } = await writeProgram(session, resource, request.settings);
-    facts.targets = [program, membership].map(targetOf);
-    return { client: program, membership, secret };
+    const resource = { ...request.client, secret: await hashSecret(secret) };
+    const { client, membership } = await writeClient(session, resource, request.settings);
+    facts.targets = [client, membership].map(targetOf);
+    return { client, membership, secret };
   });
 }
 
@@ -88,24 +90,24 @@ export function createClient(project: ResourceRef, body: ClientBody, context: Pr
  * @throws FhirError as {@link createClient}
  */
 export function createBot(project: ResourceRef, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
-  return audited(context, 'create-program', async (facts) => {
+  return audited(context, 'create-bot', async (facts) => {
     const session = await openProject(project, context, 'create');
-    const request = parseProgramBody<Bot>(context.store.model, 'Bot', body);
-    assertMayMakeSystemBot(session.caller, request.program);
-    const { program, membership } = await writeProgram(session, request.program, request.settings);
-    facts.targets = [program, membership].map(targetOf);
-    return { bot: program, membership };
+    const request = parseClientBody<Bot>(context.store.model, 'Bot', body);
+    assertMayMakeSystemBot(session.caller, request.client);
+    const { client, membership } = await writeClient(session, request.client, request.settings);
+    facts.targets = [client, membership].map(targetOf);
+    return { bot: client, membership };
   });
 }
 
-/** The membership of a program, which is its own User and profile. */
-export function programMembership(
+/** The membership of a client or Bot, which is its own User and profile. */
+export function clientMembership(
   project: string,
-  program: ClientApplication | Bot,
+  client: ClientApplication | Bot,
   settings: MembershipSettings,
   invitedBy?: ProjectMembership['invitedBy'],
 ): ProjectMembership {
-  const reference = { reference: referenceOf(program), display: program.name! };
+  const reference = { reference: referenceOf(client), display: client.name! };
   const membership = {
     resourceType: 'ProjectMembership',
     id: randomUUID(),
@@ -118,36 +120,33 @@ export function programMembership(
   return withSettings(membership, settings);
 }
 
-function parseProgramBody<Program extends ClientApplication | Bot>(
+function parseClientBody<Written extends ClientApplication | Bot>(
   model: FhirModel,
-  type: Program['resourceType'],
+  type: Written['resourceType'],
   input: unknown,
-): { readonly program: Program; readonly settings: MembershipSettings } {
-  const body = assertBody(input, 'A program');
+): { readonly client: Written; readonly settings: MembershipSettings } {
+  const body = assertBody(input, type === 'Bot' ? 'A Bot' : 'A client');
   const reader = new BodyReader(model);
-  reader.known(body, '', [...programFields(model, type), 'admin', 'accessPolicy', 'access']);
+  reader.known(body, '', [...clientFields(model, type), 'admin', 'accessPolicy', 'access']);
   if (own(body, 'name') === undefined) reader.fault('name', 'name is required', 'required');
-  const described = readProgramSettings(model, reader, type, body, false);
+  const described = readClientSettings(model, reader, type, body, false);
   const { admin, accessPolicy, access } = body;
   const membership = Object.fromEntries(
     Object.entries({ admin, accessPolicy, access }).filter(([, value]) => value !== undefined),
   );
   const settings = readMembershipSettings(reader, membership, '', false);
-  const program = { resourceType: type, id: randomUUID(), ...described } as Program;
-  if (reader.issues.length === 0) checkProgram(model, reader, program);
-  reader.assertGood('The program cannot be made');
-  return { program, settings };
+  const client = { resourceType: type, id: randomUUID(), ...described } as Written;
+  if (reader.issues.length === 0) checkClient(model, reader, client);
+  reader.assertGood(`The ${type} cannot be created`);
+  return { client, settings };
 }
 
-async function writeProgram<Program extends ClientApplication | Bot>(
+async function writeClient<Written extends ClientApplication | Bot>(
   session: ProjectSession,
-  program: Program,
+  client: Written,
   settings: MembershipSettings,
-): Promise<{ readonly program: Stored<Program>; readonly membership: Stored<ProjectMembership> }> {
-  const membership = authored(
-    session,
-    programMembership(session.project, program, settings, inviterReference(session)),
-  );
+): Promise<{ readonly client: Stored<Written>; readonly membership: Stored<ProjectMembership> }> {
+  const membership = authored(session, clientMembership(session.project, client, settings, inviterReference(session)));
   const { results } = await commitPlanned(
     session.guard,
     async () => {
@@ -156,20 +155,20 @@ async function writeProgram<Program extends ClientApplication | Bot>(
       await assertNamedExist(session, policiesOf(settings, ''));
       await assertAccessSize(session, settings, '');
       await assertParametersUsed(session, settings, '');
-      return { writes: programWrites(session, program, membership, settings) };
+      return { writes: clientWrites(session, client, membership, settings) };
     },
     session.options,
   );
-  return { program: copyWritten(results[0]), membership: copyWritten(results[1]) };
+  return { client: copyWritten(results[0]), membership: copyWritten(results[1]) };
 }
 
-function programWrites(
+function clientWrites(
   session: ProjectSession,
-  program: ClientApplication | Bot,
+  client: ClientApplication | Bot,
   membership: ProjectMembership,
   settings: MembershipSettings,
 ): GuardedWrite[] {
-  const created = [authored(session, program), membership].map((resource): GuardedWrite => {
+  const created = [authored(session, client), membership].map((resource): GuardedWrite => {
     const key = { type: resource.resourceType, id: resource.id! };
     return { kind: 'put', key, resource, expect: { version: null } };
   });

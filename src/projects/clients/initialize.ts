@@ -11,7 +11,7 @@ import { ALL } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import { BodyReader } from '../session/body-reader.js';
 import { createSecret, hashSecret } from './client-secret.js';
-import { programMembership } from './create-client.js';
+import { clientMembership } from './create-client.js';
 import { copyWritten } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 
@@ -24,7 +24,7 @@ export interface InitializeOptions {
 export interface Initialized {
   /** The super-admin project: whoever is a member of it administers all projects. */
   readonly project: Stored<Project>;
-  /** The program that acts for whoever set the store up. */
+  /** The client that acts for whoever set the store up. */
   readonly client: Stored<ClientApplication>;
   readonly membership: Stored<ProjectMembership>;
   /** The client's secret, given out this once; only its hash is stored. */
@@ -58,7 +58,7 @@ export async function initialize(store: ResourceStore, options: InitializeOption
     name: `${name} Default Client`,
     secret: await hashSecret(secret),
   };
-  const membership = programMembership(id, client, { admin: true });
+  const membership = clientMembership(id, client, { admin: true });
   const resources = [project, client, membership];
   const [, ...results] = await guardStore(store, serverCaller(id))
     .commit([

@@ -12,7 +12,7 @@ import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resour
 import { keepAnAdministrator } from '../people/administrators.js';
 import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
-import { checkProgram, programFields, type ProgramType, readProgramSettings } from './client-settings.js';
+import { checkClient, clientFields, type ClientType, readClientSettings } from './client-settings.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
@@ -74,7 +74,7 @@ export function updateClient(
   changes: ClientChanges,
   context: ProjectContext,
 ): Promise<Stored<ClientApplication>> {
-  return updateProgram(project, 'ClientApplication', client, changes, context);
+  return updateClientOrBot(project, 'ClientApplication', client, changes, context);
 }
 
 /**
@@ -87,64 +87,64 @@ export function updateBot(
   changes: BotChanges,
   context: ProjectContext,
 ): Promise<Stored<Bot>> {
-  return updateProgram(project, 'Bot', bot, changes, context);
+  return updateClientOrBot(project, 'Bot', bot, changes, context);
 }
 
-function updateProgram<Program extends ClientApplication | Bot>(
+function updateClientOrBot<Written extends ClientApplication | Bot>(
   project: ResourceRef,
-  type: ProgramType,
+  type: ClientType,
   name: ResourceRef,
   changes: unknown,
   context: ProjectContext,
-): Promise<Stored<Program>> {
-  return audited(context, 'update-program', async (facts) => {
+): Promise<Stored<Written>> {
+  return audited(context, type === 'Bot' ? 'update-bot' : 'update-client', async (facts) => {
     const session = await openProject(project, context, 'update');
     const id = nameToId(name, type);
     if (id === undefined)
       throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);
     facts.targets = [{ type, id }];
-    const body = assertBody(changes, 'A change of a program');
+    const body = assertBody(changes, `A change of a ${type}`);
     const { plan, results } = await commitPlanned(
       session.guard,
       () => planUpdate(session, type, id, body),
       session.options,
     );
     const written = results.at(-1);
-    const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.program, secretFields(type));
+    const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.client, secretFields(type));
     facts.targets = [targetOf(updated)];
-    return copyStored<Program>(updated);
+    return copyStored<Written>(updated);
   });
 }
 
-interface ProgramPlan extends PlannedWrites {
-  readonly program: AnyResource;
+interface ClientPlan extends PlannedWrites {
+  readonly client: AnyResource;
 }
 
 async function planUpdate(
   session: ProjectSession,
-  type: ProgramType,
+  type: ClientType,
   id: string,
   body: JsonObject,
-): Promise<ProgramPlan> {
+): Promise<ClientPlan> {
   const key = { type, id };
   // Past the guard, which hides the secrets that stay.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw notFound(key);
-  const program = changedProgram(session, type, found.resource, body);
+  const client = changedClient(session, type, found.resource, body);
   // A secret that is given is written even if it is the stored one: the answer must not reveal whether it is.
-  const isSame = isDeepStrictEqual(program, found.resource) && !givesSecret(type, body);
-  if (isSame) return { program, writes: [] };
-  const guards = isSwitchedOff(program) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];
-  const resource = authored(session, program);
-  return { program, writes: [...guards, { kind: 'put', key, resource, expect: { version: found.versionId } }] };
+  const isSame = isDeepStrictEqual(client, found.resource) && !givesSecret(type, body);
+  if (isSame) return { client, writes: [] };
+  const guards = isSwitchedOff(client) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];
+  const resource = authored(session, client);
+  return { client, writes: [...guards, { kind: 'put', key, resource, expect: { version: found.versionId } }] };
 }
 
-function givesSecret(type: ProgramType, body: JsonObject): boolean {
+function givesSecret(type: ClientType, body: JsonObject): boolean {
   const given = { resourceType: type, ...body };
   return secretFields(type).some((path) => hasField(given, path));
 }
 
-/** A program that is switched off cannot sign in, so its memberships count as deactivated. */
+/** A client that is switched off cannot sign in, so its memberships count as deactivated. */
 async function keepAdministrators(
   session: ProjectSession,
   { type, id }: { readonly type: string; readonly id: string },
@@ -157,30 +157,25 @@ async function keepAdministrators(
   return guards.find((one) => one.length > 0) ?? [];
 }
 
-function changedProgram(
-  session: ProjectSession,
-  type: ProgramType,
-  stored: AnyResource,
-  body: JsonObject,
-): AnyResource {
+function changedClient(session: ProjectSession, type: ClientType, stored: AnyResource, body: JsonObject): AnyResource {
   const reader = new BodyReader(session.store.model);
-  reader.known(body, '', programFields(session.store.model, type));
+  reader.known(body, '', clientFields(session.store.model, type));
   const settings: { [name: string]: unknown } = {
-    ...readProgramSettings(session.store.model, reader, type, body, true),
+    ...readClientSettings(session.store.model, reader, type, body, true),
   };
   keepSecrets(reader, type, stored, settings);
   const changed = Object.entries({ ...stored, ...settings }).filter(([, value]) => value !== null);
-  const program = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ProgramType };
-  if (reader.issues.length === 0) checkProgram(session.store.model, reader, program);
-  reader.assertGood('The program cannot be changed');
-  assertMayMakeSystemBot(session.caller, stored, program);
-  return program;
+  const client = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ClientType };
+  if (reader.issues.length === 0) checkClient(session.store.model, reader, client);
+  reader.assertGood(`The ${type} cannot be changed`);
+  assertMayMakeSystemBot(session.caller, stored, client);
+  return client;
 }
 
 /** Secrets inside an element stay with it where it is repeated as it is seen; a changed element must bring its own. */
 function keepSecrets(
   reader: BodyReader,
-  type: ProgramType,
+  type: ClientType,
   stored: AnyResource,
   settings: { [name: string]: unknown },
 ): void {

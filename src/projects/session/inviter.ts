@@ -4,7 +4,7 @@ import type { ProjectSession } from './project-session.js';
 /**
  * Who invites, for `ProjectMembership.invitedBy`; undefined for trusted code.
  *
- * A program of another project is named by its display text only: its reference would lead astray here.
+ * A client of another project is named by its display text only: its reference would lead astray here.
  */
 export function inviterReference({ caller, project }: ProjectSession): ProjectMembership['invitedBy'] {
   if (caller.kind !== 'member') return undefined;

@@ -59,7 +59,7 @@ function isOwn({ caller, project }: ProjectSession, { id, user }: ProjectMembers
   if (caller.kind !== 'member') return false;
   if (id === caller.membership) return true;
   if (caller.project === project) return user.reference === caller.user;
-  // Programs have ids of their projects; Users are the same everywhere.
+  // Clients and Bots have ids of their projects; Users are the same everywhere.
   return isRestricted(caller) && caller.user.startsWith('User/') && user.reference === caller.user;
 }
 

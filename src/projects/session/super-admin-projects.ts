@@ -6,7 +6,7 @@ import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/
 
 /**
  * Keeps super administrators who are bound by access policies away from those who have super-admin powers: whoever could
- * make a member or program of a super-admin project, or change one, could act without any bounds.
+ * make a member, client or Bot of a super-admin project, or change one, could act without any bounds.
  *
  * Searching stays possible: it hands out no rights.
  *
@@ -25,6 +25,6 @@ export async function assertMayTouchMembers(
   if (found?.status !== 'found' || elementsOf(found.resource)['superAdmin'] !== true) return;
   throw new FhirError(
     'forbidden',
-    'Only super administrators without access policies may change the members and programs of a super-admin project',
+    'Only super administrators without access policies may change the members, clients and Bots of a super-admin project',
   );
 }

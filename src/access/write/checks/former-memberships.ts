@@ -17,7 +17,7 @@ const FORMER_MEMBERSHIPS = '/former-memberships';
  * { resourceType: 'ProjectMembership', active: false, project: 'Project/1', user: 'User/1', profile: 'Patient/1' }
  * ```
  *
- * @returns undefined for a program, which is its own profile
+ * @returns undefined for a client or Bot, which is its own profile
  */
 export function formerMembershipWrite(project: string, membership: AnyResource): PutWrite | undefined {
   const elements = elementsOf(membership);
