@@ -114,9 +114,10 @@ function primitive(field: PrimitiveField): Writer {
   const { key, name, type } = field;
   const complete = completeLeaf(type);
   return (source, out, _, run) => {
-    const leaf = complete(source[name]);
+    const value = source[name];
+    const leaf = value === undefined ? null : complete(value);
     if (leaf !== undefined) out[key] = leaf;
-    else writeOther(field, type, source[name], out, run);
+    else writeOther(field, type, value, out, run);
   };
 }
 
