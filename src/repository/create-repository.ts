@@ -6,6 +6,7 @@ import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js'
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
 import type { WriteRequest } from '../interactions/write-request.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
+import { withoutOwnMeta, withoutOwnMetaInside } from './own-meta.js';
 import { historyBundle } from './history-bundle.js';
 import { readResource } from './read-resource.js';
 import type { Repository } from './repository.js';
@@ -23,7 +24,7 @@ import { auditedParameters } from './search-query.js';
  * const patient = await repository.create({ resourceType: 'Patient', name: [{ family: 'Kulas' }] });
  */
 export function createRepository(context: RepositoryContext): Repository {
-  const { store, caller, signal } = context;
+  const { store, caller, signal, extendedMeta = false } = context;
   const session: RepositorySession = {
     store: guardStore(store, caller, context.baseUrl),
     options: { signal },
@@ -48,14 +49,15 @@ export function createRepository(context: RepositoryContext): Repository {
       const resource = await work();
       facts.targets = [targetOf(resource)];
       // The types of FHIR's resources are the caller's view of plain JSON; the type given decides which.
-      return structuredClone(resource) as never;
+      return structuredClone(extendedMeta ? resource : withoutOwnMeta(resource)) as never;
     });
   const write = async (request: WriteRequest): Promise<AnyResource> => {
     const [outcome] = await carryOutWrites([request], session);
     if (outcome !== undefined && 'resource' in outcome) return outcome.resource;
     throw new TypeError('What is created, updated or patched is a resource');
   };
-  const bundle = <Content extends Resource>(made: object): Bundle<Content> => structuredClone(made) as Bundle<Content>;
+  const bundle = <Content extends Resource>(made: object): Bundle<Content> =>
+    structuredClone(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<Content>;
 
   return {
     create: (resource, { ifNoneExist } = {}) =>

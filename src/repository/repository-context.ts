@@ -13,6 +13,11 @@ export interface RepositoryContext {
    * local. Without it links are relative and entries have no `fullUrl`.
    */
   readonly baseUrl?: string | undefined;
+  /**
+   * Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know: where a resource is, and who wrote it.
+   * Default false. What is written is stamped with them either way.
+   */
+  readonly extendedMeta?: boolean | undefined;
   /** Told of every interaction when it has ended. */
   readonly audit?: AuditHook | undefined;
   /** Ends the work early with `aborted`. */

@@ -14,7 +14,7 @@ overStores('a repository', (open) => {
     expect(patient).toMatchObject({
       resourceType: 'Patient',
       active: true,
-      meta: { versionId: '1', project: 'clinic' },
+      meta: { versionId: '1' },
     });
     expect(await repository.read('Patient', patient.id)).toEqual(patient);
     expect(await codeOf(repository.read('Patient', 'mine'))).toBe('not-found');

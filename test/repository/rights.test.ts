@@ -1,4 +1,5 @@
 import type { Patient } from '@medplum/fhirtypes';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { describe, expect, test } from 'vitest';
 import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
@@ -126,7 +127,7 @@ overStores("a member's repository", (open) => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
-    const mine = repositoryOf(store, caller);
+    const mine = repositoryOf(store, caller, { extendedMeta: true });
     const meta = { author: { reference: 'Practitioner/other' }, project: 'other', versionId: '77' };
     const created = await mine.create<Patient>({ resourceType: 'Patient', meta });
     expect(created.meta).toMatchObject({
@@ -134,6 +135,37 @@ overStores("a member's repository", (open) => {
       project: 'clinic',
       versionId: '1',
     });
+  });
+
+  test('tells who wrote to those who ask, and to nobody else', async () => {
+    const store = open();
+    await system(store);
+    const caller = await signedIn(store);
+    const stamp = { project: 'clinic', author: { reference: caller.profile } };
+    for (const extendedMeta of [true, false]) {
+      const mine = repositoryOf(store, caller, { extendedMeta });
+      const { id } = await mine.create({ resourceType: 'Patient' });
+      const entry = [{ resource: { resourceType: 'Patient', id }, request: { method: 'PUT', url: `Patient/${id}` } }];
+      const given = [
+        await mine.read('Patient', id),
+        await mine.vread('Patient', id, '1'),
+        await mine.update({ resourceType: 'Patient', id, active: true }),
+        await mine.patch('Patient', id, [{ op: 'add', path: '/gender', value: 'male' }]),
+        ...(await mine.search('Patient', { _id: id })).entry!.map(({ resource }) => resource),
+        ...(await mine.history('Patient', id)).entry!.map(({ resource }) => resource),
+        ...(await mine.transaction({ resourceType: 'Bundle', type: 'batch', entry } as never)).entry!.flatMap(
+          ({ resource }) => resource ?? [],
+        ),
+      ];
+      expect(given.length).toBeGreaterThan(7);
+      for (const resource of given) {
+        if (extendedMeta) expect(resource!.meta).toMatchObject(stamp);
+        else expect(Object.keys(resource!.meta!).sort()).toEqual(['lastUpdated', 'versionId']);
+      }
+    }
+    const query = '{ PatientList(_count: 1) { meta { project author { reference } } } }';
+    const { data } = await executeFhirGraphql(query, { store, caller });
+    expect(data).toEqual({ PatientList: [{ meta: stamp }] });
   });
 
   test('leaves hidden fields as they are, and refuses to name them', async () => {
