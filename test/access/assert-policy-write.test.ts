@@ -97,7 +97,7 @@ describe('a policy that is not understood', () => {
     expect(error.details).toEqual({ policy: 'AccessPolicy/p', rule: 13 });
     expect(error.message).toMatch(/^AccessPolicy\/p, resource\[12\]\.criteria: .*Did you mean "gender"\?$/);
     expect(faultOf(policy({ id: undefined, name: 1 })).message).toBe('AccessPolicy/new, name: must be a string');
-    // The place of a rule in the text of another problem is none.
+    expect(faultOf(policy({ 'resource[3]': 1 })).details).toEqual({ policy: 'AccessPolicy/p' });
     expect(faultOf(policy({ name: null, ipAccessRule: [] })).details).toEqual({ policy: 'AccessPolicy/p' });
   });
 
@@ -105,7 +105,9 @@ describe('a policy that is not understood', () => {
     const names = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x${index}`, 1]));
     expect(problems(names)).toHaveLength(100);
     expect(problems({ resource: Array.from({ length: 150 }, () => 'rule') })).toHaveLength(100);
-    expect(problems({ ...Object.fromEntries(Object.entries(names).slice(0, 99)), ipAccessRule: [], name: 1 })[99]).toBe(
+    const full = problems({ ...Object.fromEntries(Object.entries(names).slice(0, 99)), ipAccessRule: [], name: 1 });
+    expect(full).toHaveLength(100);
+    expect(full[99]).toBe(
       'ipAccessRule: rules about addresses are not applied here; check addresses before sign-in, and remove them',
     );
   });
@@ -248,7 +250,7 @@ describe('a write constraint', () => {
 describe('parameters', () => {
   test('are those of criteria and of compartments, by name', () => {
     const elements = {
-      compartment: { reference: '%patient' },
+      compartment: { reference: '%own' },
       resource: [
         { resourceType: 'Observation', criteria: 'Observation?subject=%patient&performer=%profile.id' },
         { resourceType: 'Encounter', compartment: { reference: '%ward' } },
@@ -257,17 +259,21 @@ describe('parameters', () => {
         'text',
       ],
     };
-    expect([...parametersUsed(elements as never)]).toEqual(['patient', 'profile', 'ward']);
+    expect([...parametersUsed(elements as never)]).toEqual(['own', 'patient', 'profile', 'ward']);
+    expect([...parametersUsed({ compartment: { reference: 7 } })]).toEqual([]);
     expect([...parametersUsed({ compartment: '%patient', resource: { criteria: 'Patient?name=%name' } })]).toEqual([]);
   });
 
-  test.each(['Observation?subject=%x', 'Patient?birthdate=%x', 'Observation?value-quantity=%x', 'Patient?gender=%x'])(
-    'may stand for the value of %s, whatever its type',
-    (criteria) => {
-      const resourceType = criteria.split('?')[0];
-      expect(() => assertPolicyWrite(R4, policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
-    },
-  );
+  test.each([
+    'Observation?subject=%x',
+    'Patient?_filter=gender eq %x',
+    'Patient?birthdate=%x',
+    'Observation?value-quantity=%x',
+    'Patient?gender=%x',
+  ])('may stand for the value of %s, whatever its type', (criteria) => {
+    const resourceType = criteria.split('?')[0];
+    expect(() => assertPolicyWrite(R4, policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
+  });
 
   test('stand for the owner of a compartment as references, in criteria as well', () => {
     const rule = { resourceType: 'Observation', criteria: 'Observation?_compartment=%x' };

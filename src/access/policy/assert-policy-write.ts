@@ -16,7 +16,7 @@ import { ruleProblems } from './rule-problems.js';
  */
 export function assertPolicyWrite(model: FhirModel, policy: AnyResource): void {
   const reference = referenceTo('AccessPolicy', policy.id ?? 'new');
-  const errors = policyProblems(model, reference, elementsOf(policy)).filter(({ severity }) => severity === 'error');
+  const errors = policyProblems(model, reference, elementsOf(policy));
   if (errors.length > 0) throw policyError(reference, errors);
 }
 
@@ -59,7 +59,7 @@ function sampleOwner(compartment: unknown): { readonly compartment?: JsonObject 
  */
 function sampleValues(policy: JsonObject): PolicyParameters {
   const used = uses(policy);
-  const owners = new Set(used.flatMap(({ name, owner }) => (owner ? name : [])));
+  const owners = new Set(used.filter(({ owner }) => owner).map(({ name }) => name));
   return new Map(used.map(({ name }) => [name, [owners.has(name) ? OWNER : VALUE]]));
 }
 
