@@ -19,6 +19,15 @@ export const SEVERAL = 4;
 
 /** The bits of each entry, in order. */
 export function markExtremes(entries: readonly IndexEntry[]): Uint8Array {
+  // PERF: shapes and index rows both ask.
+  let marks = known.get(entries);
+  if (marks === undefined) known.set(entries, (marks = newMarks(entries)));
+  return marks;
+}
+
+const known = new WeakMap<readonly IndexEntry[], Uint8Array>();
+
+function newMarks(entries: readonly IndexEntry[]): Uint8Array {
   const marks = new Uint8Array(entries.length);
   const firsts = new Map<string, number>();
   let repeated: Map<string, number[]> | undefined;

@@ -8,7 +8,7 @@ import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { pageOfMatches } from '../sql/page.js';
 import { planRows } from '../sql/plan.js';
-import { inPlan, inTime, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
+import { inPlan, inTime, isCurrent, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
 import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
@@ -28,10 +28,19 @@ export interface KeyPage {
 export class Searches {
   readonly #statements: Statements;
   readonly #guard: Guard;
+  readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
 
-  constructor(model: FhirModel, statements: Statements, dictionaries: Dictionaries, guard: Guard) {
+  /** @param snapshot runs work of several statements that see one moment's state */
+  constructor(
+    model: FhirModel,
+    statements: Statements,
+    dictionaries: Dictionaries,
+    guard: Guard,
+    snapshot: <Result>(work: () => Result) => Result,
+  ) {
+    this.#snapshot = snapshot;
     this.#statements = statements;
     this.#guard = guard;
     this.#dictionaries = dictionaries;
@@ -39,7 +48,36 @@ export class Searches {
   }
 
   /** One page of the matches. */
-  search(query: SearchQuery, among: readonly Condition[] = []): KeyPage {
+  search(query: SearchQuery): KeyPage {
+    const short = query.total === true ? undefined : this.#shortPage(query);
+    return short ?? this.#snapshot(() => this.#search(query, []));
+  }
+
+  /**
+   * PERF: where a condition finds few, or there is none, one statement answers: half the time of two in a transaction.
+   * Undefined where that is not so.
+   */
+  #shortPage(query: SearchQuery): KeyPage | undefined {
+    const { offset, limit } = pageOf(query);
+    const scope = this.#scope(query);
+    if (limit === undefined || limit === 0 || scope.collection === undefined) return undefined;
+    const edge = pageEdgeOf(this.#dialect.model, query);
+    const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
+    const isPlain = conditions.length === 0 && (query.sort ?? []).length === 0;
+    const keys = isPlain
+      ? this.#statements
+          .all(pageOfMatches(query, sql`FROM resource r0 WHERE ${isCurrent(scope)}`, scope))
+          .map(([content]) => content as number)
+      : this.#finder(query, scope)
+          .findShortly(conditions, offset + limit, edge?.position)
+          ?.slice(offset)
+          .map(({ content }) => content);
+    if (keys === undefined) return undefined;
+    if (edge?.before === true) keys.reverse();
+    return { keys };
+  }
+
+  #search(query: SearchQuery, among: readonly Condition[]): KeyPage {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
     const keys = limit === 0 ? [] : this.#page(query, among);
@@ -60,11 +98,14 @@ export class Searches {
     const { offset, limit = Infinity } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
     const conditions = [...among, ...conditionsOf(query.criteria, scope, chooseScan(this.#statements))];
-    const finder = new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], edge?.before === true);
-    return finder
+    return this.#finder(query, scope)
       .find(conditions, offset + limit, edge?.position)
       .slice(offset)
       .map(({ content }) => content);
+  }
+
+  #finder(query: SearchQuery, scope: RowScope): PageFinder {
+    return new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], query.before !== undefined);
   }
 
   #count(query: SearchQuery, among: readonly Condition[]): number {
@@ -113,7 +154,12 @@ export class Searches {
     const key = parameterKey(scope, parameter) as number | undefined;
     if (key !== undefined && wanted.length > 0) {
       const broad = pageOf(query).limit === undefined ? new Set<number>() : this.#broadTargets(key, wanted);
-      for (const target of broad) pages.set(target, this.search(query, [refersTo(key, target)]));
+      for (const target of broad) {
+        pages.set(
+          target,
+          this.#snapshot(() => this.#search(query, [refersTo(key, target)])),
+        );
+      }
       const narrow = wanted.filter((target) => !broad.has(target));
       const found =
         narrow.length === 0 ? [] : this.#searchTogether(query, this.byReferenceStatement(query, parameter, narrow));
@@ -151,8 +197,7 @@ export class Searches {
     const { offset, limit = Infinity } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
     const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
-    const finder = new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], edge?.before === true);
-    const pages = finder.statements(conditions, offset + limit, edge?.position);
+    const pages = this.#finder(query, scope).statements(conditions, offset + limit, edge?.position);
     return { pages, count: this.#countStatement(query, []) };
   }
 

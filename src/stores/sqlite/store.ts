@@ -96,7 +96,9 @@ export class SqliteStore implements ResourceStore {
     this.#guard = guardOf(this.#database);
     this.#contents = new Contents(this.#statements, config.cacheBytes, this.#guard);
     this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
-    this.#searches = new Searches(config.model, this.#statements, dictionaries, this.#guard);
+    this.#searches = new Searches(config.model, this.#statements, dictionaries, this.#guard, (work) =>
+      asOfNow(this.#database, work),
+    );
     this.#status = new IndexStatus(this.#statements, this.model);
     this.#commits = new Commits(
       config.model,
@@ -135,7 +137,7 @@ export class SqliteStore implements ResourceStore {
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     // A page and a count are several statements.
     const find = (): KeyPage => this.#searches.search(query);
-    return this.#answer(options, () => this.#fill(this.#searched(query, [], () => asOfNow(this.#database, find))));
+    return this.#answer(options, () => this.#fill(this.#searched(query, [], find)));
   }
 
   async searchByReference(
@@ -145,9 +147,7 @@ export class SqliteStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     const find = (): readonly KeyPage[] => this.#searches.searchByReference(query, parameter, targets);
-    return this.#answer(options, () =>
-      this.#searched(query, [parameter], () => asOfNow(this.#database, find)).map((page) => this.#fill(page)),
-    );
+    return this.#answer(options, () => this.#searched(query, [parameter], find).map((page) => this.#fill(page)));
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {

@@ -75,6 +75,29 @@ export class PageFinder {
     }
   }
 
+  /**
+   * The same in one statement, by the first condition with a scan that gives its rows at once. Undefined where that finds many,
+   * and where nothing tells how many it finds.
+   */
+  findShortly(
+    conditions: readonly Condition[],
+    need: number,
+    position: SearchPosition | undefined,
+  ): readonly FoundRow[] | undefined {
+    const start = conditions.find(({ direct, scan }) => direct === true && scan !== undefined);
+    const look = TUNING.looks[0]!;
+    const isDropped = position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true;
+    if (start === undefined || look === Infinity || isDropped) return undefined;
+    const few = { ...start, scan: sql`SELECT * FROM (${start.scan!}) LIMIT ${look}` };
+    const others = conditions.filter((one) => one !== start);
+    const page = this.#collection(0, others, few, need, position && this.#placeOf(position));
+    const rows = this.#statements.all(
+      sql`SELECT p.*, (SELECT count(*) FROM (SELECT 1 FROM (${start.scan!}) LIMIT ${look})) FROM (${page}) p`,
+    );
+    const found = rows[0]?.at(-1);
+    return found === undefined || found === look ? undefined : rows.map(foundRow);
+  }
+
   /** Rows of indexes and scans that were looked at, more or less. */
   get looked(): number {
     return this.#looked;
