@@ -34,8 +34,16 @@ function constrained(expression: string): Elements {
   return { resourceType: 'AccessPolicy', name: 'Staff', resource: [{ resourceType: 'Patient', writeConstraint }] };
 }
 
-async function storeWith(...more: readonly Elements[]): Promise<MemoryStore> {
-  const store = new MemoryStore();
+function storeWith(...more: readonly Elements[]): Promise<MemoryStore> {
+  return fill(new MemoryStore(), more);
+}
+
+/** A store whose model is its own, so that nothing was compiled for it before. */
+async function newModelStore(): Promise<MemoryStore> {
+  return fill(new MemoryStore({ model: await otherModel() }));
+}
+
+async function fill(store: MemoryStore, more: readonly Elements[] = []): Promise<MemoryStore> {
   const put = (project: string, elements: Elements) => ({
     kind: 'put' as const,
     key: { project, type: elements['resourceType'] as string, id: elements['id'] as string },
@@ -106,10 +114,11 @@ describe('the FHIRPath library is loaded', () => {
     const page = await data(store, search);
     const { next } = page['PatientConnection'] as { next: string };
     const query = `{ PatientConnection(cursor: "${next}") { edges { resource { id } } } }`;
+    const [explained, answered] = [await newModelStore(), await newModelStore()];
     forgetFhirPath();
-    await explainFhirGraphql(query, { store, caller });
+    await explainFhirGraphql(query, { store: explained, caller });
     forgetFhirPath();
-    expect(await data(store, query)).toEqual({ PatientConnection: { edges: [{ resource: { id: 'p2' } }] } });
+    expect(await data(answered, query)).toEqual({ PatientConnection: { edges: [{ resource: { id: 'p2' } }] } });
   });
 
   test('for names that @slice gives', async () => {
@@ -147,7 +156,10 @@ describe('the FHIRPath library is loaded', () => {
   });
 
   test('for checks of policies', async () => {
-    const store = await storeWith({ ...constrained(fresh('%after.(')), id: 'wrong' });
+    const store = await storeWith(
+      { ...constrained(fresh('%after.active')), id: 'right' },
+      { ...constrained(fresh('%after.(')), id: 'wrong' },
+    );
     const findings = [];
     for await (const { resource } of checkPolicies({ project: PROJECT }, { store })) findings.push(resource);
     expect(findings).toEqual(['AccessPolicy/wrong']);

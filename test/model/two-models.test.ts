@@ -17,6 +17,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { parse } from '../../src/graphql/graphql-js.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
+import { valueTraits } from '../../src/search/index/value-traits.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { SERVER_SCOPE } from '../../src/store/store.js';
 import { postgresDialect } from '../../src/stores/postgres/dialect.js';
@@ -308,6 +309,12 @@ describe('two models in one process', () => {
       [],
       ['nickname'],
     ]);
+  });
+
+  test('what search parameters of our own take their values from', () => {
+    const strings = (model: FhirModel): string =>
+      valueTraits(model, 'Binary', model.searchParameter('Binary', 'security-context')!).strings;
+    expect(models().map(strings)).toEqual(['none', 'all', 'none', 'all']);
   });
 
   test('the printed schema', () => {

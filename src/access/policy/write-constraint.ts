@@ -40,7 +40,7 @@ function check(model: FhirModel, expression: string): ReadonlySet<string> | Fhir
     assertFhirPath(model, expression, ['before', 'after']);
     return rootElements(expression, RESOURCES);
   } catch (error) {
-    if (error instanceof FhirError) return error;
+    if (error instanceof FhirError && error.code !== 'internal') return error;
     throw error;
   }
 }

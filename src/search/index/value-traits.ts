@@ -4,6 +4,7 @@ import type {
   SearchComponentDefinition,
   SearchParameterDefinition,
 } from '../../fhir/model/definition-types.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { compilePath, type Position } from './element-path.js';
 
 /** What searched values have to know of the elements that a parameter takes its values from. */
@@ -22,7 +23,7 @@ export interface ValueTraits {
 
 /** @param type the resource type that the parameter is one of */
 export function valueTraits(model: FhirModel, type: string, parameter: SearchParameterDefinition): ValueTraits {
-  return known(parameter, () => reachedFrom(model, [type], parameter.path));
+  return known(model, parameter, () => reachedFrom(model, [type], parameter.path));
 }
 
 /** The same for a part of a composite parameter. */
@@ -32,17 +33,18 @@ export function componentTraits(
   { path }: SearchParameterDefinition,
   component: SearchComponentDefinition,
 ): ValueTraits {
-  return known(component, () =>
+  return known(model, component, () =>
     reachedFrom(model, reachedFrom(model, [type], path)?.map((one) => one.type) ?? [], component.path),
   );
 }
 
-/** Definitions are made once per type and kept, so these are too. */
-const KNOWN = new WeakMap<object, ValueTraits>();
+/** Definitions are made once per type and kept, so these are too; those of our own parameters are the same in all models. */
+const KNOWN = perModel(() => new WeakMap<object, ValueTraits>());
 
-function known(definition: object, reach: () => readonly Position[] | undefined): ValueTraits {
-  let traits = KNOWN.get(definition);
-  if (traits === undefined) KNOWN.set(definition, (traits = traitsOf(reach())));
+function known(model: FhirModel, definition: object, reach: () => readonly Position[] | undefined): ValueTraits {
+  const byDefinition = KNOWN(model);
+  let traits = byDefinition.get(definition);
+  if (traits === undefined) byDefinition.set(definition, (traits = traitsOf(reach())));
   return traits;
 }
 
