@@ -30,7 +30,12 @@ export type { AnyResource, ResourceMeta } from './fhir/resource.js';
 export type { Stored } from './fhir/stored.js';
 export { createAllowList } from './graphql/documents/allow-list.js';
 export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
-export type { Documents, DocumentText, PersistedDocument, PersistedQueryCode } from './graphql/documents/documents.js';
+export type {
+  PersistedDocuments,
+  DocumentText,
+  PersistedDocument,
+  PersistedQueryCode,
+} from './graphql/documents/documents.js';
 export type { ResponseError } from './graphql/execute/response-errors.js';
 export type {
   ExplainedCall,

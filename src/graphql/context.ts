@@ -2,7 +2,7 @@ import type { AuditHook } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
 import type { Dialect } from './dialect.js';
-import type { Documents } from './documents/documents.js';
+import type { PersistedDocuments } from './documents/documents.js';
 import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
@@ -22,7 +22,7 @@ export interface FhirGraphqlConfig {
    * The documents that are known by id. A closed list (`createAllowList`) lets nothing else be executed; one that learns
    * (`createAutomaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
    */
-  readonly documents?: Documents | undefined;
+  readonly documents?: PersistedDocuments | undefined;
   readonly limits?: LimitOptions | undefined;
   /**
    * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools

@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { createAllowList } from '../../src/graphql/documents/allow-list.js';
 import { createAutomaticDocuments } from '../../src/graphql/documents/automatic-documents.js';
-import { errorCodeOf, type Documents } from '../../src/graphql/documents/documents.js';
+import { errorCodeOf, type PersistedDocuments } from '../../src/graphql/documents/documents.js';
 import type { RequestedDocument } from '../../src/graphql/documents/find-document.js';
 import { documentFromRequest } from '../../src/graphql/documents/document-from-request.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
@@ -25,7 +25,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function ask(query: unknown, documents?: Documents, more?: Partial<FhirGraphqlContext>) {
+function ask(query: unknown, documents?: PersistedDocuments, more?: Partial<FhirGraphqlContext>) {
   return executeFhirGraphql(query as string, { store: clinic.store, caller, documents, ...more });
 }
 
@@ -141,7 +141,7 @@ describe('automatic persisted queries', () => {
   test('serves from a cache of the host, which is told of the signal', async () => {
     const shared = new Map<string, string>();
     const signals: unknown[] = [];
-    const documents: Documents = {
+    const documents: PersistedDocuments = {
       async find(id, options) {
         signals.push(options?.signal);
         return Promise.resolve(shared.get(id));
@@ -158,7 +158,7 @@ describe('automatic persisted queries', () => {
   });
 
   test('a cache that fails is an error of the request, and says as much as the host lets it', async () => {
-    const broken = (error: Error): Documents => ({ find: () => Promise.reject(error), add: () => undefined });
+    const broken = (error: Error): PersistedDocuments => ({ find: () => Promise.reject(error), add: () => undefined });
     const secret = await ask({ documentId: 'a' }, broken(new Error('redis://user:secret')));
     expect(failures(secret)).toEqual(['internal']);
     expect(JSON.stringify(secret)).not.toContain('secret');

@@ -1,4 +1,4 @@
-import type { Documents, DocumentText } from './documents.js';
+import type { PersistedDocuments, DocumentText } from './documents.js';
 import { documentIdOf } from './document-id.js';
 
 /**
@@ -14,7 +14,7 @@ import { documentIdOf } from './document-id.js';
  */
 export function createAllowList(
   documents: { readonly [id: string]: DocumentText } | Iterable<readonly [id: string, document: DocumentText]>,
-): Documents {
+): PersistedDocuments {
   const pairs =
     Symbol.iterator in documents ? (documents as Iterable<readonly [string, DocumentText]>) : Object.entries(documents);
   const byId = new Map(Array.from(pairs, ([id, document]) => [documentIdOf(id), document]));

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Documents } from './documents.js';
+import type { PersistedDocuments } from './documents.js';
 
 /** How much automatic persisted queries may keep; what was used longest ago makes room. */
 export interface AutomaticDocumentsOptions {
@@ -14,7 +14,7 @@ export interface AutomaticDocumentsOptions {
  * on. Any text may be executed, with or without an id; this saves bandwidth and protects nothing.
  *
  * Make it once per process and pass it with every request. Several processes behind one address do better with a shared
- * cache behind `Documents`; each of them alone asks for a text again, and answers no worse.
+ * cache behind `PersistedDocuments`; each of them alone asks for a text again, and answers no worse.
  *
  * @example
  * const documents = createAutomaticDocuments();
@@ -23,7 +23,7 @@ export interface AutomaticDocumentsOptions {
 export function createAutomaticDocuments({
   documents = 1_000,
   characters = 10_000_000,
-}: AutomaticDocumentsOptions = {}): Documents {
+}: AutomaticDocumentsOptions = {}): PersistedDocuments {
   const texts = new LRUCache<string, string>({
     max: documents,
     maxSize: characters,

@@ -9,7 +9,7 @@ import type { DocumentNode } from '../graphql-js.js';
  * An id is the SHA-256 of the text in 64 lower-case hexadecimal digits, or whatever else the host named its documents by,
  * as it comes from the client. Documents say what may be asked, never who may see the answer: that the caller decides.
  */
-export interface Documents {
+export interface PersistedDocuments {
   /** The document of an id; undefined for none. What it rejects with fails the request as `internal`, or as a FhirError says. */
   find(id: string, options?: CallOptions): DocumentText | undefined | Promise<DocumentText | undefined>;
   /**
@@ -20,7 +20,9 @@ export interface Documents {
 }
 
 /** True where nothing but the host's own documents is executed. */
-export function isClosed(documents: Documents | undefined): documents is Documents & { readonly add?: undefined } {
+export function isClosed(
+  documents: PersistedDocuments | undefined,
+): documents is PersistedDocuments & { readonly add?: undefined } {
   return documents !== undefined && documents.add === undefined;
 }
 

@@ -6,7 +6,7 @@ import { assertQueryLength, type Limits } from '../limits.js';
 import { documentIdOf, sha256Of } from './document-id.js';
 import {
   isClosed,
-  type Documents,
+  type PersistedDocuments,
   type DocumentText,
   type PersistedDocument,
   PersistedQueryError,
@@ -34,7 +34,7 @@ export interface FoundDocument {
  */
 export async function findDocument(
   requested: RequestedDocument,
-  documents: Documents | undefined,
+  documents: PersistedDocuments | undefined,
   limits: Limits,
   options: CallOptions,
 ): Promise<FoundDocument> {
@@ -73,7 +73,11 @@ function assertText(query: unknown): string {
   throw new FhirError('invalid', 'A query must be given: the text of a GraphQL document');
 }
 
-async function findId(id: string, documents: Documents | undefined, options: CallOptions): Promise<DocumentText> {
+async function findId(
+  id: string,
+  documents: PersistedDocuments | undefined,
+  options: CallOptions,
+): Promise<DocumentText> {
   if (documents === undefined) throw new PersistedQueryError('PERSISTED_QUERY_NOT_SUPPORTED');
   const found = await documents.find(id, options);
   if (found !== undefined) return found;
@@ -84,7 +88,7 @@ async function findId(id: string, documents: Documents | undefined, options: Cal
 /** A document in place of its id. What the list holds is executed: a parsed document may say otherwise than it prints. */
 async function findText(
   document: DocumentText,
-  documents: Documents,
+  documents: PersistedDocuments,
   limits: Limits,
   options: CallOptions,
 ): Promise<DocumentText> {

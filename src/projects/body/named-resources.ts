@@ -49,7 +49,7 @@ function isPolicy({ reference }: NamedResource): boolean {
 }
 
 /** Checks for the commit that the policies of a membership, written before them, exist at that moment. */
-export function policiesStillThere(membership: string, settings: MembershipSettings): GuardedWrite[] {
+export function policyExistenceChecks(membership: string, settings: MembershipSettings): GuardedWrite[] {
   const policies = new Set(policiesOf(settings, '').map(({ reference }) => reference));
   return [...policies].map((policy) =>
     referenceExists(referenceTo('ProjectMembership', membership), 'access-policy', policy),

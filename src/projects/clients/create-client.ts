@@ -17,7 +17,7 @@ import {
   readMembershipSettings,
   withSettings,
 } from '../body/membership-settings.js';
-import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
+import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
 import { checkClient, clientFields, readClientSettings } from './client-settings.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
@@ -172,5 +172,5 @@ function clientWrites(
     const key = { type: resource.resourceType, id: resource.id! };
     return { kind: 'put', key, resource, expect: { version: null } };
   });
-  return [...created, ...policiesStillThere(membership.id!, settings)];
+  return [...created, ...policyExistenceChecks(membership.id!, settings)];
 }

@@ -4,7 +4,7 @@ import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import type { MembershipSettings } from '../body/membership-settings.js';
-import { policiesStillThere } from '../body/named-resources.js';
+import { policyExistenceChecks } from '../body/named-resources.js';
 import { emailProfilesQuery, otherUsersLikeEmail, type PersonProfile } from '../people/find-people.js';
 import type { ProjectSession } from '../session/project-session.js';
 import { referenceExists } from '../session/reference-exists.js';
@@ -59,7 +59,7 @@ export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite 
 }
 
 /** Checked when they were looked up, and again in the commit. */
-export function referencesStillThere(
+export function referenceExistenceChecks(
   membership: ProjectMembership,
   settings: MembershipSettings,
   profile: PersonProfile,
@@ -68,7 +68,7 @@ export function referencesStillThere(
   const patient = patientOf(profile);
   return [
     referenceExists(referenceTo('ProjectMembership', membership.id!), 'profile', profileName),
-    ...policiesStillThere(membership.id!, settings),
+    ...policyExistenceChecks(membership.id!, settings),
     ...(patient === undefined ? [] : [referenceExists(profileName, 'patient', patient)]),
   ];
 }

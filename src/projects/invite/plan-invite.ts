@@ -8,7 +8,7 @@ import { keepAnAdministrator } from '../people/administrators.js';
 import { chooseMembership } from './choose-membership.js';
 import { chooseProfile } from './choose-profile.js';
 import { findInvited } from './find-invited.js';
-import { nobodyElseHas, noCandidateYet, noOtherMembership, referencesStillThere } from './invite-checks.js';
+import { nobodyElseHas, noCandidateYet, noOtherMembership, referenceExistenceChecks } from './invite-checks.js';
 import { patientOf } from './own-profiles.js';
 import { defaultPolicies } from './default-policies.js';
 import type { PersonProfile } from '../people/find-people.js';
@@ -77,7 +77,7 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
   if (before === undefined) writes.add(...noOtherMembership(session, request, user, invited));
   const membershipAt = await writeMembership(session, writes, before, membership);
   if (membershipAt !== undefined) {
-    writes.add(...referencesStillThere(membership, settings, profile));
+    writes.add(...referenceExistenceChecks(membership, settings, profile));
     if (choice.kind === 'linked') writes.add(nobodyElseHas(profile, user));
   }
   return {

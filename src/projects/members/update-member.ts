@@ -15,7 +15,7 @@ import {
   readMembershipSettings,
   withSettings,
 } from '../body/membership-settings.js';
-import { assertNamedExist, policiesStillThere } from '../body/named-resources.js';
+import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import {
   authored,
@@ -95,7 +95,7 @@ async function planUpdate(session: ProjectSession, id: string, settings: Members
   const guards = await keepAnAdministrator(session, before, membership);
   const key = { type: 'ProjectMembership', id };
   const put = { kind: 'put', key, resource: authored(session, membership), expect: { version: versionId } } as const;
-  return { membership, writes: [...guards, put, ...policiesStillThere(id, settings)], write: guards.length };
+  return { membership, writes: [...guards, put, ...policyExistenceChecks(id, settings)], write: guards.length };
 }
 
 function parseChanges(model: FhirModel, changes: unknown): MembershipSettings {
