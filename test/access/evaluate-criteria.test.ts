@@ -227,6 +227,23 @@ describe('a chain into a resource inside another', () => {
       !expected,
     );
   });
+
+  test.each<[string, Criteria, boolean]>([
+    ['a chain', partOf, true],
+    ['all of several conditions', { kind: 'and', of: [ALL, partOf] }, true],
+    ['a negation', { kind: 'not', of: partOf }, false],
+    ['a chain that may go inside only', { ...partOf, reach: 'inside' }, false],
+  ])('leads on to what stands by itself, through %s', async (_, criteria, expected) => {
+    const north = { resourceType: 'Organization', id: 'north', partOf: { reference: 'Organization/parent' } };
+    const overlay = writing(
+      ['Organization', 'north', north as AnyResource, false],
+      ['Organization', 'parent', { resourceType: 'Organization', id: 'parent', name: 'Parent' } as AnyResource, false],
+    );
+    const ofOrganization: Criteria = { kind: 'chain', parameter: 'organization', type: 'Organization', of: criteria };
+    const inside: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: ofOrganization };
+    const managingOrganization = { reference: 'Organization/north' };
+    expect(await holds(inside, containing({ managingOrganization }), overlay)).toBe(expected);
+  });
 });
 
 describe('a reverse chain', () => {
