@@ -116,7 +116,8 @@ describe('the FHIRPath library is loaded', () => {
     const query = `{ PatientConnection(cursor: "${next}") { edges { resource { id } } } }`;
     const [explained, answered] = [await newModelStore(), await newModelStore()];
     forgetFhirPath();
-    await explainFhirGraphql(query, { store: explained, caller });
+    const explanation = await explainFhirGraphql(query, { store: explained, caller });
+    expect(explanation.plan.calls).toMatchObject([{ asked: true }]);
     forgetFhirPath();
     expect(await data(answered, query)).toEqual({ PatientConnection: { edges: [{ resource: { id: 'p2' } }] } });
   });
