@@ -55,7 +55,7 @@ export interface AccessQuestion {
 export interface ExplainAccessContext {
   readonly store: ResourceStore;
   /**
-   * Who reads the explanation: {@link systemCaller} of the project for the host's own people, or an administrator's caller.
+   * Who reads the explanation: `systemCaller` of the project for the host's own people, or an administrator's caller.
    * Which condition of a rule fails for a resource, and whether it exists, is said only where this caller reads everything
    * that the rule's conditions look at.
    */
