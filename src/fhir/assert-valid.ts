@@ -6,7 +6,7 @@ import type { AnyResource } from './resource.js';
 import { validateResource, type ValidationOptions } from './validate-resource.js';
 
 export interface AssertOptions extends ValidationOptions {
-  /** Findings against the definitions that do not refuse the resource. Default: none. */
+  /** Findings against the definitions that do not cause a rejection. Default: none. */
   readonly except?: ((issue: OutcomeIssue) => boolean) | undefined;
 }
 
@@ -25,7 +25,7 @@ export function assertValidResource(
 ): asserts resource is AnyResource {
   refuse('invalid', 'The resource cannot be stored', validateResource(model, resource, { ...options, strict: false }));
   if (options.strict !== true) return;
-  // Findings that are left out must not push others over the limit.
+  // Ignored findings must not count against the limit.
   const issues = validateResource(model, resource, except === undefined ? options : { maxIssues: 10_000, ...options });
   const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
   refuse('unprocessable', 'The resource breaks the R4 definitions', counted);

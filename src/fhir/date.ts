@@ -18,7 +18,7 @@ const DATE =
   /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})?)?)?)?$/;
 
 /**
- * Reads a FHIR date, dateTime or instant, of any precision, as the interval it stands for.
+ * Reads a FHIR date, dateTime or instant, of any precision, as the interval it denotes.
  *
  * A text without zone counts as UTC. Minutes without seconds are accepted, as search strings may leave them out.
  * Fractions finer than a millisecond are cut to it.
@@ -42,7 +42,8 @@ export function parseDate(text: string): DateInterval | undefined {
   const min = Number(minute);
   const s = Number(second ?? 0);
   const offset = zoneOffset(zone);
-  // 24:00 is allowed by ISO 8601 but not by FHIR; second 60 is a leap second and counts as the next second's start.
+  // 24:00 is allowed by ISO 8601 but not by FHIR; second 60 is a leap second and is read as the start of the next
+  // second.
   if (h > 23 || min > 59 || s > 60 || offset === undefined) return undefined;
   const base = midnight + ((h * 60 + min) * 60 + s) * 1000 - offset;
   if (second === undefined) return { low: base, high: base + 60_000 };
@@ -52,14 +53,14 @@ export function parseDate(text: string): DateInterval | undefined {
   return { low, high: low + step };
 }
 
-/** Milliseconds of a UTC date; unlike `Date.UTC` it takes years below 100 at their word. */
+/** `Date.UTC` maps years 0 to 99 to 1900 to 1999. */
 function utc(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);
   return date.getTime();
 }
 
-/** Offset east of UTC in milliseconds; undefined for a zone that does not exist. */
+/** In milliseconds east of UTC; undefined for a zone that does not exist. */
 function zoneOffset(zone: string | undefined): number | undefined {
   if (zone === undefined || zone === 'Z') return 0;
   const hours = Number(zone.slice(1, 3));

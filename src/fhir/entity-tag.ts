@@ -6,9 +6,9 @@ export function entityTag(versionId: string): string {
 }
 
 /**
- * The version that a text names: `3`, `"3"` and `W/"3"` all name version 3.
+ * Reads the version id from an entity tag: `3`, `"3"` and `W/"3"` all name version 3.
  *
- * @returns undefined for a text that names none
+ * @returns undefined for text that is not an entity tag
  */
 export function versionOfEntityTag(text: string): string | undefined {
   const version = /^(?:W\/)?"([^"]*)"$/.exec(text)?.[1] ?? text;

@@ -8,68 +8,68 @@ import { type OperationOutcome, type OutcomeIssue } from './operation-outcome.js
  * (https://hl7.org/fhir/R4/valueset-issue-type.html).
  */
 export const ERROR_CODES = {
-  /** The input is malformed: syntax, an unknown name, a bad value. The caller must change it. */
+  /** The input is malformed: syntax, an unknown name, a bad value. Retrying unchanged cannot succeed. */
   invalid: { status: 400, issue: 'invalid' },
-  /** Well formed, but this service does not do it (a modifier that needs a terminology server, say). */
+  /** Well formed but not supported, for example a modifier that needs a terminology server. */
   unsupported: { status: 400, issue: 'not-supported' },
-  /** No caller was given, or what was given is no caller. */
+  /** The caller is missing or was not created by `signIn` or `systemCaller`. */
   unauthenticated: { status: 401, issue: 'login' },
-  /** The caller may not do this. */
+  /** The caller is not allowed to do this. */
   forbidden: { status: 403, issue: 'forbidden' },
   /** Sign-in: the user has several memberships in the project; `details.memberships` lists them. */
   'membership-ambiguous': { status: 400, issue: 'multiple-matches' },
-  /** Sign-in: there is no such membership, or none of that user or client in the project. */
+  /** Sign-in: the membership does not exist, or the user or client has none in the project. */
   'membership-missing': { status: 403, issue: 'login' },
-  /** Sign-in: the membership was made inactive. */
+  /** Sign-in: the membership is inactive. */
   'membership-inactive': { status: 403, issue: 'login' },
   /** Sign-in: the membership's profile was deleted or never existed. */
   'profile-missing': { status: 403, issue: 'login' },
-  /** Sign-in: the membership's User, ClientApplication or Bot is gone. */
+  /** Sign-in: the membership's User, ClientApplication or Bot does not exist. */
   'user-missing': { status: 403, issue: 'login' },
-  /** Sign-in: there is no such project, or it is inactive. */
+  /** Sign-in: the project does not exist or is inactive. */
   'project-missing': { status: 403, issue: 'login' },
-  /** Sign-in: an access policy that the membership names is gone. */
+  /** Sign-in: an access policy of the membership does not exist. */
   'policy-missing': { status: 403, issue: 'login' },
-  /** Sign-in, or the write of a policy: it is not understood; `details` names it, `issues` has the path of each problem. */
+  /** Sign-in or policy write: the policy is not valid. `details` names it; `issues` has the path of each problem. */
   'policy-invalid': { status: 403, issue: 'login' },
-  /** Sign-in: the host demands an explicit access policy and the membership has none. */
+  /** Sign-in: the host requires an explicit access policy and the membership has none. */
   'policy-required': { status: 403, issue: 'login' },
-  /** No such resource, or none that this caller may see. */
+  /** The resource does not exist, or this caller may not see it. */
   'not-found': { status: 404, issue: 'not-found' },
   /** The resource was deleted. */
   gone: { status: 410, issue: 'deleted' },
-  /** The state of the store contradicts the request: a duplicate, a version that has moved on. */
+  /** The state of the store contradicts the request: a duplicate, or a version that is no longer current. */
   conflict: { status: 409, issue: 'conflict' },
-  /** `ifMatch` or another stated precondition did not hold. */
+  /** `ifMatch` or another precondition did not hold. */
   'precondition-failed': { status: 412, issue: 'conflict' },
-  /** Parsed well, but breaks the R4 definitions or a rule of the project. */
+  /** Syntactically valid, but it violates the R4 definitions or a rule of the project. */
   unprocessable: { status: 422, issue: 'invariant' },
-  /** More work than `limits` allow; the message names the limit, the value and the way out. */
+  /** The request exceeds one of the `limits`; the message names the limit, the value and a remedy. */
   'too-costly': { status: 422, issue: 'too-costly' },
-  /** The host's `signal` or the wall clock limit ended the work. */
+  /** The host's `signal` or the time limit ended the work. */
   aborted: { status: 503, issue: 'timeout' },
-  /** The store cannot be reached or written now; trying again may help. */
+  /** The store cannot be reached or written right now; a retry may succeed. */
   unavailable: { status: 503, issue: 'transient' },
-  /** The store's content contradicts itself; it needs an operator. */
+  /** The store's contents are inconsistent; an operator must act. */
   corrupt: { status: 500, issue: 'exception' },
-  /** Our fault. The cause is kept for the host's log and never shown to a client. */
+  /** A bug in this library. The cause is kept for the host's log and never shown to clients. */
   internal: { status: 500, issue: 'exception' },
 } as const satisfies Record<string, { readonly status: number; readonly issue: string }>;
 
 /** A code of {@link ERROR_CODES}. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** What `details` of an error with this code may hold. */
+/** The type of `details` for an error with this code. */
 export type DetailsOf<Code extends ErrorCode> = WriteDetails &
   (Code extends keyof ErrorDetails ? ErrorDetails[Code] : unknown);
 
-/** What a {@link FhirError} is made of. */
+/** Constructor options of {@link FhirError}. */
 export interface FhirErrorOptions {
-  /** One entry per finding; the error's own code and message when left out. */
+  /** One entry per finding; the error's own code and message when omitted. */
   readonly issues?: readonly OutcomeIssue[] | undefined;
   /** Machine-readable facts that clients may see: a limit, the ids that conflict. */
   readonly details?: { readonly [name: string]: unknown } | undefined;
-  /** The underlying fault, for the host's log only. */
+  /** The underlying error, for the host's log only. */
   readonly cause?: unknown;
 }
 
@@ -85,7 +85,7 @@ export class FhirError extends Error {
   override readonly name = 'FhirError';
   readonly code: ErrorCode;
   readonly issues: readonly OutcomeIssue[];
-  /** Facts for programs; {@link FhirError.detailsOf} has them typed. */
+  /** Machine-readable facts; {@link FhirError.detailsOf} returns them typed. */
   readonly details: { readonly [name: string]: unknown } | undefined;
 
   constructor(code: ErrorCode, message: string, options: FhirErrorOptions = {}) {
@@ -96,8 +96,8 @@ export class FhirError extends Error {
   }
 
   /**
-   * The same error with another message or further details. Findings stay as they are unless the message changes; the
-   * cause stays the fault below.
+   * Copies the error with another message or additional details. Issues are kept unless the message changes; the cause
+   * is always kept.
    */
   with({
     message = this.message,
@@ -121,7 +121,7 @@ export class FhirError extends Error {
     return this.code === code ? (this.details as DetailsOf<Code> | undefined) : undefined;
   }
 
-  /** The HTTP status that fits the code. */
+  /** The HTTP status of the code. */
   get status(): number {
     return ERROR_CODES[this.code].status;
   }
@@ -139,7 +139,7 @@ export class FhirError extends Error {
     };
   }
 
-  /** What clients may see, and nothing else. */
+  /** The client-safe parts only. */
   toJSON(): { code: ErrorCode; message: string; details?: { readonly [name: string]: unknown } } {
     return {
       code: this.code,
@@ -154,7 +154,10 @@ function issueDetails({ coding, diagnostics: text }: OutcomeIssue): Pick<Operati
   return { details: { ...(coding === undefined ? {} : { coding: [coding] }), text } };
 }
 
-/** Known errors pass; anything else becomes `internal`, with the fault kept as `cause` and out of the message. */
+/**
+ * Passes known errors through and masks all others as `internal`; the original error becomes the `cause` and stays out
+ * of the message.
+ */
 export function maskError(error: unknown): FhirError {
   if (error instanceof FhirError) return error;
   return new FhirError('internal', 'Internal error', { cause: error });

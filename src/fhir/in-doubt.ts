@@ -1,8 +1,8 @@
 import { ERROR_CODES, FhirError } from './error.js';
 
 /**
- * The error of a write whose end nobody knows: `details.unknown` is true, and the OperationOutcome says the same by a coding.
- * An error of a write without it means that nothing was written.
+ * Marks an error of a write with an unknown outcome: `details.unknown` is true, and the OperationOutcome says the same
+ * by a coding. An error of a write without it means that nothing was written.
  *
  * @param consequence what the message says of it
  */
@@ -16,10 +16,9 @@ export function inDoubt(error: FhirError, consequence = 'whether it was written 
   });
 }
 
-/** True for an error after which what it was asked to write may or may not be written. */
+/** True if the write that failed with this error may nevertheless have been committed. */
 export function isInDoubt(error: unknown): boolean {
   return error instanceof FhirError && error.details?.['unknown'] === true;
 }
 
-/** `OperationOutcome.issue.details.coding` of an error in doubt. */
 const UNKNOWN = { system: 'urn:fhirgraph:write', code: 'unknown' };

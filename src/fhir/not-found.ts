@@ -8,12 +8,14 @@ export interface NamedResource {
   readonly version?: string | undefined;
 }
 
-/** No such resource, or none that the caller may see: nobody can tell the two apart. */
+/**
+ * Creates the error for a resource that does not exist or that the caller may not see; the two are indistinguishable.
+ */
 export function notFound(key: NamedResource, hint = ''): FhirError {
   return new FhirError('not-found', `${nameOf(key)} was not found${hint}`);
 }
 
-/** The resource was deleted, and the caller may know it. */
+/** Creates the error for a deleted resource that the caller may know of. */
 export function gone(key: NamedResource): FhirError {
   return new FhirError('gone', `${nameOf(key)} was deleted`);
 }

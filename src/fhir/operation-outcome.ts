@@ -6,13 +6,13 @@ export interface OutcomeIssue {
   readonly code: string;
   /** Human text, safe for clients. */
   readonly diagnostics?: string | undefined;
-  /** What programs tell the issue by, where its code is too coarse: `OperationOutcome.issue.details.coding`. */
+  /** A more specific code for programs, `OperationOutcome.issue.details.coding`. */
   readonly coding?: OutcomeCoding | undefined;
   /** FHIRPath locations, such as `Patient.name[0].family`. */
   readonly expression?: readonly string[] | undefined;
 }
 
-/** A code for programs that the issue's own code is too coarse for. */
+/** A machine-readable code, more specific than the code of the issue. */
 export interface OutcomeCoding {
   readonly system: string;
   readonly code: string;

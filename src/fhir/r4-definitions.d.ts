@@ -8,5 +8,5 @@ export declare const targets: DefinitionTexts['targets'];
 export declare const codes: DefinitionTexts['codes'];
 export declare const parameters: DefinitionTexts['parameters'];
 export declare const patientCompartment: DefinitionTexts['patientCompartment'];
-/** Of all the others. */
+/** The fingerprint of the other exports. */
 export declare const fingerprint: string;

@@ -1,7 +1,7 @@
 import { isJsonObject } from './resource.js';
 import { parseReference } from './reference.js';
 
-/** What a Reference alone tells about its target. */
+/** The type and id of a reference's target, as far as the Reference gives them. */
 export interface ReferenceStub {
   readonly resourceType: string;
   readonly id?: string;
@@ -10,11 +10,10 @@ export interface ReferenceStub {
 const RESTFUL_URL = /\/([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/;
 
 /**
- * The target of a Reference as far as it can be known without reading anything: FHIRPath's `resolve()` in search
- * parameters.
+ * Resolves a Reference without reading its target: FHIRPath's `resolve()` in search parameters.
  *
- * The text `Patient/1` tells type and id; where the text does not, `Reference.type` tells the type; a foreign URL
- * tells it by its form. See https://hl7.org/fhir/R4/references.html#literal.
+ * The text `Patient/1` gives type and id; otherwise the type comes from `Reference.type` or the form of a foreign URL.
+ * See https://hl7.org/fhir/R4/references.html#literal.
  *
  * @returns undefined when the type cannot be known.
  */

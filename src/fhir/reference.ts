@@ -1,7 +1,7 @@
 import { isJsonObject, isResourceId } from './resource.js';
 
 /**
- * What the text of a `Reference.reference` points to. See https://hl7.org/fhir/R4/references.html#literal.
+ * The parsed text of a `Reference.reference`. See https://hl7.org/fhir/R4/references.html#literal.
  *
  * | text | kind |
  * |---|---|
@@ -24,8 +24,8 @@ const RELATIVE = /^([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/([A-Za
 /**
  * Classifies a reference text.
  *
- * @param baseUrl the service's own base, without which every absolute URL is foreign. A trailing slash is ignored.
- * @returns undefined for a text that is no reference at all, such as an empty string or `Patient/`.
+ * @param baseUrl the service's own base; if omitted, every absolute URL is foreign. A trailing slash is ignored.
+ * @returns undefined for text that is not a reference, such as an empty string or `Patient/`.
  */
 export function parseReference(text: string, baseUrl?: string): ParsedReference | undefined {
   if (text.startsWith('#')) {
@@ -45,7 +45,7 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
   return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
 }
 
-/** An absolute reference without the version that it may name: the resource is the same. */
+/** Removes the version from an absolute reference: it names the same resource. */
 export function withoutVersion(url: string): string {
   return VERSIONED.exec(url)?.[1] ?? url;
 }
@@ -68,24 +68,24 @@ export function referenceOf({
   return referenceTo(resourceType, id!);
 }
 
-/** The `Type/id` text of a key, to hold keys in sets and maps. */
+/** The `Type/id` text of a key, for use in sets and maps. */
 export function keyText({ type, id }: { readonly type: string; readonly id: string }): string {
   return referenceTo(type, id);
 }
 
-/** The type and id in a local reference text such as `Patient/1`; empty texts for any other. */
+/** The type and id in a local reference text such as `Patient/1`; empty strings for all others. */
 export function splitReference(text: string): { readonly type: string; readonly id: string } {
   const parsed = parseReference(text);
   return parsed?.kind === 'local' ? { type: parsed.type, id: parsed.id } : { type: '', id: '' };
 }
 
-/** The text of a Reference in data that may hold anything; undefined for what is no Reference with a text. */
+/** The text of a Reference in untrusted data; undefined if there is none. */
 export function referenceText(value: unknown): string | undefined {
   return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
 }
 
 /**
- * The id that a host names something by: an id, a `Type/id` text or a Reference all serve.
+ * Reads an id given by a host as an id, a `Type/id` text or a Reference.
  *
  * @returns undefined when the value is none of these or names another type.
  */

@@ -18,8 +18,8 @@ export interface ResourceMeta {
 }
 
 /**
- * Deepest nesting of objects and arrays in a resource, the resource itself included. Real ones stay below 30; the stack
- * must survive the others.
+ * Deepest nesting of objects and arrays in a resource, the resource itself included. Real resources stay below 30;
+ * recursive code must not overflow the stack on hostile ones.
  */
 export const MAX_RESOURCE_DEPTH = 100;
 
@@ -41,7 +41,7 @@ export function isResourceId(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9\-.]{1,64}$/.test(value);
 }
 
-/** An element's value as an object; null for anything else, which stored data may hold where an object belongs. */
+/** An element's value as an object; null for anything else, since stored data may be malformed. */
 export function asObject(value: unknown): JsonObject | null {
   return isJsonObject(value) ? value : null;
 }

@@ -1,8 +1,8 @@
 import type { Meta, Resource } from '@medplum/fhirtypes';
 
 /**
- * A resource as it came out of the store: with an id and the `meta` of its version. A policy that hides `meta`, or another
- * element that the type requires, takes it away from its callers all the same.
+ * A resource read from the store: with an id and the `meta` of its version. Access policies may hide `meta` and other
+ * required elements at run time.
  */
 export type Stored<Kept extends Resource> = Kept & {
   id: string;

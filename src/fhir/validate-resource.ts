@@ -7,9 +7,9 @@ import { checkJsonSafety } from './validation/json-safety.js';
 import { checkStorableShape } from './validation/storable-shape.js';
 
 export interface ValidationOptions {
-  /** Hold the resource against the R4 definitions too. Default false: only what would break storage or search. */
+  /** Validate against the R4 definitions too. Default false: only what would break storage or search. */
   readonly strict?: boolean | undefined;
-  /** Most findings returned, at least one. Default 100. */
+  /** Maximum number of issues returned, at least one. Default 100. */
   readonly maxIssues?: number | undefined;
   /** Longest JSON text of the resource, in bytes of UTF-8. Default {@link DEFAULT_RESOURCE_BYTES}. */
   readonly maxBytes?: number | undefined;
@@ -46,7 +46,7 @@ export function validateResource(model: FhirModel, resource: unknown, options: V
   if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);
   checkJsonSafety(resource, { maxBytes, maxDepth: MAX_RESOURCE_DEPTH }, findings);
-  // What is not plain JSON cannot be looked into safely.
+  // Values other than plain JSON cannot be inspected safely.
   if (findings.any) return findings.issues;
   if (strict) checkResource(model, resource, findings);
   else checkStorableShape(resource, findings);

@@ -1,9 +1,9 @@
 import { FhirError } from './error.js';
 
 /**
- * Refuses what is no whole number within the bounds, both included.
+ * Asserts that a value is a whole number within the bounds, both inclusive.
  *
- * @param name what the message calls it
+ * @param name the name used in the message
  * @throws FhirError `invalid`
  */
 export function assertWholeNumber(

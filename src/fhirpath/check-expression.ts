@@ -4,20 +4,20 @@ import { FhirError } from '../fhir/error.js';
 import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
 
-/** What evaluating an expression will take. */
+/** What the evaluation of an expression needs. */
 export interface ExpressionNeeds {
-  /** Names of the `%variables` that it does not define itself. */
+  /** Names of the `%variables` that the expression does not define itself. */
   readonly variables: ReadonlySet<string>;
-  /** Whether it has a `|`. */
+  /** Whether the expression contains `|`. */
   readonly hasUnion: boolean;
 }
 
 /**
- * Checks, before it ever runs, that an expression uses only what exists and what is safe to run: the functions and
- * types of FHIRPath, element names that cannot reach JavaScript's own properties, no network.
+ * Checks before the first evaluation that an expression uses only existing, safe names: functions and types of
+ * FHIRPath, no element names that reach JavaScript's own properties, no network access.
  *
  * @throws FhirError `invalid` - an unknown function, type or element, a wrong number of parameters.
- * @throws FhirError `unsupported` - a function or variable that would reach outside.
+ * @throws FhirError `unsupported` - a function or variable that needs network access.
  */
 export function checkExpression(model: FhirModel, root: SyntaxNode): ExpressionNeeds {
   const used = new Set<string>();
@@ -79,7 +79,6 @@ function checkElementName(name: string): void {
   }
 }
 
-/** `Patient`, `FHIR.Patient` or `System.String`. */
 function checkTypeName(model: FhirModel, text: string): void {
   const parts = text.split('.').map(unquote);
   const [name, namespace] = [parts.pop() ?? '', parts.join('.')];
@@ -101,7 +100,7 @@ function typeNameOf(parameter: SyntaxNode): string {
   return inner.text ?? '';
 }
 
-/** Variables through which the library offers network access. */
+/** Variables through which fhirpath.js accesses the network. */
 const REFUSED_VARIABLES: ReadonlySet<string> = new Set(['terminologies', 'factory', 'fhirServerUrl']);
 
 function checkVariable(name: string): string {

@@ -2,7 +2,7 @@ import { isJsonObject } from '../fhir/resource.js';
 import { referenceStub } from '../fhir/reference-stub.js';
 import { fhirPathLibrary } from './library.js';
 
-/** The library's wrapper of a value: the class is not exported, so instances are the way to it. */
+/** The wrapper that fhirpath.js puts around values. The class is not exported, so it is reached through an instance. */
 interface ResourceNode {
   readonly constructor: {
     makeResNode?(context: unknown, data: unknown, parent: null, path: null, extra: null, type: null): unknown;
@@ -12,11 +12,11 @@ interface ResourceNode {
 type Criteria = (item: unknown) => readonly unknown[];
 
 /**
- * `where()`, `exists()` and `resolve()` for the library's table of functions.
+ * `where()`, `exists()` and `resolve()` for the function table of fhirpath.js.
  *
- * The library keeps an item when its criteria give anything at all, `false` elements included; the specification says
- * `true` (https://hl7.org/fhirpath/N1/#wherecriteria-expression-collection). Its `resolve()` reads over the network;
- * ours tells what the reference alone tells: type and id.
+ * fhirpath.js keeps an item when its criteria return anything, even `false` elements; the specification requires `true`
+ * (https://hl7.org/fhirpath/N1/#wherecriteria-expression-collection). Its `resolve()` reads over the network; ours
+ * returns the type and id given in the reference.
  */
 export const COLLECTION_FUNCTIONS = {
   where: {
@@ -47,7 +47,10 @@ interface EvaluationContext {
   $index?: number;
 }
 
-/** Singleton evaluation: one item that is no boolean counts as true. See https://hl7.org/fhirpath/N1/#singleton-evaluation-of-collections. */
+/**
+ * Singleton evaluation: a single non-boolean item counts as true. See
+ * https://hl7.org/fhirpath/N1/#singleton-evaluation-of-collections.
+ */
 function isMet(context: EvaluationContext, item: unknown, index: number, criteria: Criteria): boolean {
   context.$index = index;
   const result = criteria(item);

@@ -27,11 +27,11 @@ export interface TypedValue {
 /**
  * Compiles a FHIRPath expression; the last 500 are kept.
  *
- * @param baseType type of the input when it is no resource: `HumanName`, `PatientContact`, `date`. A resource type
- * may be given too, and lets everyday expressions run without the library.
- * @returns a function that throws, besides the errors below, FhirError `invalid` for a variable that the environment
- * lacks or data that an operator cannot take, and `too-costly` for unbounded work. Messages name no data. `%resource`
- * is the input itself when the environment does not say otherwise.
+ * @param baseType type of an input that is not a resource: `HumanName`, `PatientContact`, `date`. Resource types are
+ * allowed too and let common expressions run without fhirpath.js.
+ * @returns a function that throws, in addition to the errors below, FhirError `invalid` for a variable missing from the
+ * environment or data of the wrong type for an operator, and `too-costly` for unbounded work. Messages never contain
+ * data. `%resource` defaults to the input itself.
  * @throws FhirError `invalid` - a syntax error, an unknown function or type.
  * @throws FhirError `unsupported` - a function that needs a terminology server, the network or the log.
  * @throws FhirError `too-costly` - longer than 4096 characters or nested deeper than 40 levels.
@@ -46,7 +46,8 @@ export function compileFhirPath(model: FhirModel, expression: string, baseType?:
 /**
  * Parses an expression and checks it, without a compiled form.
  *
- * @param variables names that the environment will have, besides `resource`, `rootResource` and those that FHIR fixes
+ * @param variables names that the environment will have, in addition to `resource`, `rootResource` and those that FHIR
+ * fixes
  * @throws FhirError as {@link compileFhirPath}; also `invalid` for any other variable
  */
 export function assertFhirPath(model: FhirModel, expression: string, variables: readonly string[]): void {
@@ -68,7 +69,7 @@ interface Compiled {
   readonly typedValues: (input: unknown, environment?: FhirPathEnvironment) => TypedValue[];
 }
 
-// Pure results, shared by all callers.
+// The results are immutable and shared by all callers.
 const COMPILED = perModel(() => new LRUCache<string, Compiled>({ max: 500 }));
 
 function compiled(model: FhirModel, expression: string, baseType: string | undefined): Compiled {
@@ -86,7 +87,7 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
   const tree = parseFhirPath(expression);
   const needs = checkExpression(model, tree);
   const native = baseType === undefined ? undefined : compileNative(model, tree, baseType);
-  // The library parses it once more, which is most of the work and mostly not needed where there is a native form.
+  // PERF: fhirpath.js parses the expression again, which is most of the work and unnecessary when a native form exists.
   let byLibrary = native === undefined ? compileByLibrary(model, expression, baseType, needs) : undefined;
   const evaluate: LibraryEvaluation = (...given) =>
     (byLibrary ??= compileByLibrary(model, expression, baseType, needs))(...given);
@@ -106,7 +107,7 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
 type LibraryEvaluation = (input: unknown, environment?: FhirPathEnvironment, meter?: StepMeter) => unknown[];
 
 const OPTIONS = {
-  // Keeps the library from writing hidden properties into the input.
+  // Prevents fhirpath.js from adding hidden properties to the input.
   resolveInternalTypes: false,
   userInvocationTable: { ...TEXT_FUNCTIONS, ...COLLECTION_FUNCTIONS },
 } as unknown as Options & { async?: false };
@@ -142,7 +143,7 @@ function countNodes({ children = [] }: SyntaxNode): number {
   return children.reduce((sum, child) => sum + countNodes(child), 1);
 }
 
-/** How the library names the type of an input; undefined for resources, which tell it themselves. */
+/** The type name that fhirpath.js uses for an input; undefined for resources, which carry their type. */
 function libraryBase(model: FhirModel, type: string): string | undefined {
   if (model.isResourceType(type)) return undefined;
   const definition = model.typeDefinition(type);
@@ -151,7 +152,7 @@ function libraryBase(model: FhirModel, type: string): string | undefined {
   return definition.path ?? type;
 }
 
-/** Systems that FHIR gives a name. See https://hl7.org/fhir/R4/fhirpath.html#variables. */
+/** Variables with fixed values. See https://hl7.org/fhir/R4/fhirpath.html#variables. */
 const FIXED_VARIABLES: ReadonlyMap<string, string> = new Map([
   ['sct', 'http://snomed.info/sct'],
   ['loinc', 'http://loinc.org'],
@@ -162,7 +163,7 @@ function variablesFor(
   input: unknown,
   environment: FhirPathEnvironment = {},
 ): Record<string, unknown> {
-  // No prototype: %constructor is no variable.
+  // Without a prototype, so that %constructor is not a variable.
   const variables = Object.create(null) as Record<string, unknown>;
   for (const name of needs.variables) {
     if (name === 'context' || name === 'ucum') continue;
@@ -174,7 +175,7 @@ function variablesFor(
 }
 
 function variableValue(name: string, input: unknown, environment: FhirPathEnvironment): unknown {
-  // A variable without value is there, and empty.
+  // A variable with an undefined value exists and is empty.
   if (Object.hasOwn(environment, name)) return environment[name] ?? [];
   if (FIXED_VARIABLES.has(name)) return FIXED_VARIABLES.get(name);
   if (name.startsWith('vs-')) return `http://hl7.org/fhir/ValueSet/${name.slice(3)}`;
@@ -184,7 +185,7 @@ function variableValue(name: string, input: unknown, environment: FhirPathEnviro
   return isResource && (name === 'resource' || name === 'rootResource') ? input : undefined;
 }
 
-/** The library's messages quote data, so they stay behind as the cause. */
+/** Messages of fhirpath.js quote data, so they are kept in the cause only. */
 function evaluationError(error: unknown): FhirError {
   if (error instanceof FhirError) return error;
   if (error instanceof RangeError) return tooCostly(error);
@@ -195,7 +196,7 @@ function evaluationError(error: unknown): FhirError {
   );
 }
 
-/** The JSON value of a result item; nothing for an element that has extensions only. */
+/** Returns an empty list for an element that has extensions only. */
 function plainValue(item: unknown): unknown[] {
   const value: unknown = fhirPathLibrary().util.valData(item);
   if (value === null || value === undefined) return [];

@@ -2,19 +2,19 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { compileFhirPath } from './compile.js';
 import type { StepMeter } from './step-budget.js';
 
-/** What a filter may look at beside the item. */
+/** The context of a filter, in addition to the item. */
 export interface FilterContext {
-  /** The resource that contains the item: `%resource` of the expression. */
+  /** The resource that contains the item, `%resource` in the expression. */
   readonly resource: unknown;
-  /** Takes note of the work. */
+  /** Records the work done. */
   readonly meter?: StepMeter | undefined;
 }
 
-/** Keeps an item or not. */
+/** Returns whether to keep an item. */
 export type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
 
 /**
- * Compiles the `fhirpath` argument of FHIR GraphQL: an item stays only if the expression gives exactly `true` for it.
+ * Compiles the `fhirpath` argument of FHIR GraphQL: keeps the items for which the expression returns exactly `true`.
  * See https://hl7.org/fhir/R4/graphql.html#list.
  *
  * @param type FHIR type of the items.

@@ -1,6 +1,6 @@
 type Arity = readonly [fewest: number, most: number];
 
-/** Fewest and most parameters of the functions that expressions may use. See https://hl7.org/fhirpath/N1/. */
+/** The allowed functions with their minimum and maximum number of parameters. See https://hl7.org/fhirpath/N1/. */
 export const FUNCTIONS: ReadonlyMap<string, Arity> = new Map<string, Arity>([
   ...entries([0, 0], [
     ...['abs', 'allFalse', 'allTrue', 'anyFalse', 'anyTrue', 'avg', 'ceiling', 'children', 'convertsToBoolean'],
@@ -25,7 +25,7 @@ export const FUNCTIONS: ReadonlyMap<string, Arity> = new Map<string, Arity>([
   ...entries([0, 16], ['sort']),
 ]); // prettier-ignore
 
-/** Functions that exist but that we do not run, and why. */
+/** Functions that exist but are not supported, with the reason. */
 export const REFUSED_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ...entries('it needs a terminology server', ['memberOf', 'subsumes', 'subsumedBy', 'weight', 'ordinal']),
   ...entries('it needs profiles', ['conformsTo', 'elementDefinition', 'slice', 'checkModifiers']),

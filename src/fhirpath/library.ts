@@ -7,12 +7,11 @@ import { perModel } from '../fhir/model/per-model.js';
 
 type Library = typeof fhirpath;
 
-/** With what the published types leave out. */
+/** Members missing from the published types. */
 interface R4Model extends Model {
   availableTypes: Set<string>;
 }
 
-/** The FHIRPath library with its R4 model, and the engine of its regular expressions. */
 interface Loaded {
   readonly library: Library;
   readonly r4: R4Model;
@@ -23,24 +22,24 @@ let loading: Promise<Loaded> | undefined;
 let loaded: Loaded | undefined;
 
 /**
- * Loads the FHIRPath library, which takes longer to load than all the rest together.
+ * Loads the FHIRPath library, which takes longer to load than everything else together.
  *
- * Every asynchronous step awaits this before the first expression is parsed, compiled or evaluated: a request is prepared, a
- * member signs in, policies are written or checked, a model is made whose index needs it. Expressions themselves are
- * synchronous and load nothing.
+ * Every asynchronous step awaits this before the first expression is parsed, compiled or evaluated: preparing a
+ * request, signing in, writing or checking policies, creating a model with FHIRPath in its index. Expressions are
+ * evaluated synchronously and never load anything.
  */
 export async function loadFhirPath(): Promise<void> {
   loading ??= load();
   try {
     loaded = await loading;
   } catch (error) {
-    // The next one tries again.
+    // The next call tries again.
     loading = undefined;
     throw error;
   }
 }
 
-/** As if the process had just begun: for the test that every way to an expression loads the library first. */
+/** Resets the loaded library. Only for the test that every code path to an expression loads it first. */
 export function forgetFhirPath(): void {
   loading = loaded = undefined;
 }
@@ -69,12 +68,12 @@ function present(): Loaded {
   return loaded;
 }
 
-/** What the library needs to know of the definitions. */
+/** Adapts a FhirModel to fhirpath.js. */
 export const fhirPathModel: (model: FhirModel) => Model = perModel((model) => withOurDefinitions(model, present().r4));
 
 /**
- * The library's R4 model with the types and elements that are in the definitions but not in R4 core (ProjectMembership,
- * `Meta.author` and the like), or of another type there. The library's own object stays as it is.
+ * A copy of fhirpath.js's R4 model with the types and elements that R4 core lacks (ProjectMembership, `Meta.author`) or
+ * types differently.
  */
 function withOurDefinitions(model: FhirModel, r4: R4Model): R4Model {
   const extended: R4Model = {
@@ -116,7 +115,7 @@ function addElements(definitions: FhirModel, model: Model, path: string, type: s
   }
 }
 
-/** What the library calls elements whose types have names of their own in the definitions. */
+/** The type names fhirpath.js reports for elements whose types are named in the definitions. */
 const UNNAMED: ReadonlySet<string> = new Set(['BackboneElement', 'Element', 'System.String']);
 
 function addChoice(model: Model, path: string, type: string): void {

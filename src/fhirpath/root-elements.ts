@@ -1,10 +1,10 @@
 import { parseFhirPath, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
 
 /**
- * The names of first-level elements that an expression asks a resource for: `status` and `name` of
- * `status = 'final' or %before.name.exists()`.
+ * The names of first-level elements that an expression reads: `status` and `name` of `status = 'final' or
+ * %before.name.exists()`.
  *
- * Only names that stand directly under the root or under one of the variables are told, so there may be others.
+ * Only names directly under the root or one of the variables are returned; the expression may read others.
  *
  * @param variables names of variables that hold a resource of the same type as the root
  */
@@ -12,7 +12,7 @@ export function rootElements(expression: string, variables: ReadonlySet<string>)
   const names = new Set<string>();
   const pending = [parseFhirPath(expression)];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    // Whatever it defines may hide one of the variables.
+    // A definition may shadow one of the variables.
     if (node.type === 'FunctionInvocation' && unquote(node.text ?? '') === 'defineVariable') return new Set();
     const name = nameAtRoot(node, variables);
     if (name !== undefined) names.add(name);

@@ -1,40 +1,48 @@
 import { FhirError } from '../fhir/error.js';
 import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';
 
-/** Steps that one evaluation may take. An everyday filter takes ten to a hundred; this many take about 50 ms. */
+/** Per evaluation. A typical filter takes 10 to 100 steps; 250,000 steps take about 50 ms. */
 const MAX_STEPS = 250_000;
 
-/** Takes note of the work of evaluations, so that many of them together have an end, too. It may throw. */
+/** Meters the work of evaluations, so that their sum is bounded too. Methods may throw to end the work. */
 export interface StepMeter {
-  /** @param steps what the evaluation took; 0 before it begins */
+  /** @param steps taken by an evaluation; 0 before it begins */
   spend(steps: number): void;
-  /** Told of an expression before it is compiled. */
+  /** Called before an expression is compiled. */
   spendExpression(expression: string): void;
 }
 
-/** What it takes to compile an expression, in steps: two milliseconds and more, the longer the longer. One that is too long is not compiled. */
+/**
+ * The cost of compiling an expression, in steps: at least 2 ms, growing with its length. Expressions over the length
+ * limit are never compiled.
+ */
 export function compilationSteps(expression: string): number {
   return 20_000 + 40 * Math.min(expression.length, MAX_EXPRESSION_LENGTH);
 }
 
-/** Functions that compare all items with all. They are seen before they run, so that what they cost is known first. */
+/**
+ * Functions that compare all items with each other. They are charged before they run, so that the cost is known in
+ * advance.
+ */
 const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['distinct', 'exclude', 'intersect', 'isDistinct', 'subsetOf', 'supersetOf', 'union'],
 ]);
 
 /**
- * Counts the work of one evaluation and ends it when it grows out of proportion.
+ * Counts the steps of one evaluation and ends it when the budget is used up.
  *
- * Every evaluated node costs one step and one per item of its result, a step being about a tenth of a microsecond; long
- * texts cost by their length, functions that compare all items with all by the square of their number, `repeat()` the
- * more the more it repeats.
+ * Every evaluated node costs one step and one per item of its result, a step is about 0.1 µs; long texts cost by their
+ * length, functions that compare all items with all by the square of their number, `repeat()` costs more with each
+ * repetition.
  */
 export class StepBudget {
-  /** Steps taken so far. */
   spent = 0;
-  /** What an operand may take part in: a union compares all items with all, and is seen only when it is done. */
+  /**
+   * Whether the expression has a union. A union compares all items with each other and is charged only afterwards, so
+   * its operands are bounded.
+   */
   readonly #hasUnion: boolean;
-  /** Evaluations so far of each expression inside a `repeat()`. */
+  /** Evaluations so far of each expression inside `repeat()`. */
   readonly #repetitions = new Map<SyntaxNode, number>();
 
   constructor(hasUnion: boolean) {
@@ -42,10 +50,10 @@ export class StepBudget {
   }
 
   /**
-   * Called by the library after each node; functions are seen before they run, too.
+   * Called by fhirpath.js after each node, and before functions too.
    *
-   * @param focus what the node was evaluated on.
-   * @throws FhirError `too-costly` - the steps are used up.
+   * @param focus the node's input.
+   * @throws FhirError `too-costly` - the budget is used up.
    */
   charge(focus: unknown, result: unknown, node: SyntaxNode): void {
     let cost = 1;
@@ -73,8 +81,7 @@ export class StepBudget {
 }
 
 /**
- * Comparing two plain values takes about a fiftieth of a step; two elements are compared with all that is in them.
- *
+ * Comparing two primitive values takes about 0.02 steps; comparing two elements includes everything in them.
  * @param perPair steps for each pair of elements
  */
 function comparisons(items: readonly unknown[], perPair: number): number {
@@ -84,11 +91,11 @@ function comparisons(items: readonly unknown[], perPair: number): number {
 
 function isElement(item: unknown): boolean {
   if (typeof item !== 'object' || item === null) return false;
-  // The library wraps what comes out of a resource.
+  // fhirpath.js wraps values that come from a resource.
   return !('data' in item) || (typeof item.data === 'object' && item.data !== null);
 }
 
-/** The error for an expression that takes too much work. */
+/** Creates the error for an expression that exceeds its budget. */
 export function tooCostly(cause?: unknown): FhirError {
   return new FhirError(
     'too-costly',

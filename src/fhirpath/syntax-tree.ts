@@ -2,7 +2,7 @@ import { shorten } from '../fhir/messages/quote.js';
 import { FhirError } from '../fhir/error.js';
 import { fhirPathLibrary } from './library.js';
 
-/** A node of the FHIRPath library's syntax tree, as far as we look at it. */
+/** A node of fhirpath.js's syntax tree; only the members used here. */
 export interface SyntaxNode {
   readonly type: string;
   /** The name, operator or literal as written; names may be in backquotes, strings are in quotes. */
@@ -14,15 +14,15 @@ export interface SyntaxNode {
   readonly children?: readonly SyntaxNode[];
 }
 
-/** Longest expression that is compiled, in characters. */
+/** Maximum length of an expression, in characters. */
 export const MAX_EXPRESSION_LENGTH = 4096;
-/** Deepest nesting of parentheses, brackets and braces, and of signs before signs. */
+/** Maximum nesting of parentheses, brackets and braces, and of consecutive signs. */
 const MAX_NESTING = 40;
 
 /**
  * Parses an expression.
  *
- * @throws FhirError `invalid` - it is no FHIRPath; the message tells where.
+ * @throws FhirError `invalid` - not FHIRPath; the message has the location.
  * @throws FhirError `too-costly` - it is longer than 4096 characters or nested deeper than 40 levels.
  */
 export function parseFhirPath(expression: string): SyntaxNode {
@@ -30,7 +30,7 @@ export function parseFhirPath(expression: string): SyntaxNode {
     const message = `The FHIRPath expression has ${expression.length} characters; at most ${MAX_EXPRESSION_LENGTH} are allowed`;
     throw new FhirError('too-costly', message, { details: { max: MAX_EXPRESSION_LENGTH, value: expression.length } });
   }
-  // Nested function calls and signs take the parser more time the deeper they are, more than in proportion.
+  // The parser's time grows more than linearly with nested function calls and signs.
   if (nesting(expression) > MAX_NESTING) {
     const message = `The FHIRPath expression nests brackets or signs deeper than ${MAX_NESTING} levels; split it up`;
     throw new FhirError('too-costly', message, { details: { max: MAX_NESTING } });
@@ -39,7 +39,7 @@ export function parseFhirPath(expression: string): SyntaxNode {
   try {
     return library.parse(expression) as SyntaxNode;
   } catch (error) {
-    // The error itself holds on to the whole parser: too much for a log, or for one who prints it, to walk through.
+    // The error references the whole parser, which is too large to log or print.
     const problems = error instanceof Error ? error.message : String(error);
     throw new FhirError('invalid', `Not a FHIRPath expression: ${firstProblem(problems)}`, {
       cause: new Error(problems),
@@ -66,12 +66,12 @@ const WRAPPERS: ReadonlySet<string> = new Set([
 export function parametersOf(invocation: SyntaxNode): readonly SyntaxNode[] {
   const [name, ...rest] = invocation.children?.[0]?.children ?? [];
   if (name === undefined) return [];
-  // sort() has its parameters in place of the name and the list.
+  // sort() has its parameters where other functions have the name and the list.
   if (name.type === 'SortDirectionArgument') return [name, ...rest];
   return rest[0]?.children ?? [];
 }
 
-/** What a name or string in quotes or backquotes stands for. */
+/** Decodes a name or string in quotes or backquotes. */
 export function unquote(text: string): string {
   const quoted = /^(['`])(.*)\1$/s.exec(text);
   if (quoted === null) return text;
@@ -88,7 +88,7 @@ const CONTROL_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['f', '\f'],
 ]);
 
-/** Levels of brackets, and of signs that follow one another; those inside of quotes and comments left out. */
+/** The deepest level of brackets and consecutive signs, ignoring those in quotes and comments. */
 function nesting(expression: string): number {
   let depth = 0;
   let signs = 0;
@@ -104,10 +104,10 @@ function nesting(expression: string): number {
   return deepest;
 }
 
-/** Quotes, comments, and single characters that are no space. */
+/** Quotes, comments, and single non-space characters. */
 const TOKENS = /'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|\/\*.*?\*\/|\/\/[^\n]*|\S/gs;
 
-/** The first of the parser's complaints, shortened: they quote the expression and list all tokens of the grammar. */
+/** Parser messages quote the expression and list all tokens of the grammar, so only the first is kept, shortened. */
 function firstProblem(problems: string): string {
   const [first = ''] = problems.split('\n');
   const match = /^line: (\d+); column: (\d+); message: (.*)$/.exec(first);

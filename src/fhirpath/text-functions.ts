@@ -4,16 +4,16 @@ import { FhirError } from '../fhir/error.js';
 import { regularExpressions } from './library.js';
 import { tooCostly } from './step-budget.js';
 
-/** Longest pattern, in characters. */
+/** In characters. */
 const MAX_PATTERN_LENGTH = 500;
-/** Longest text that a replacement may make, in characters. */
+/** In characters. */
 const MAX_RESULT_LENGTH = 1_000_000;
 
 /**
- * The functions on regular expressions, with an engine that takes time in proportion to the text whatever the pattern
- * (no backtracking, hence no back references and look-arounds), and `replace()` with a bound on what it makes.
+ * The functions on regular expressions, on an engine that takes linear time for every pattern (no backtracking, hence
+ * no back references or look-arounds), and `replace()` with a bounded result.
  *
- * Entries for the library's table of functions. See https://hl7.org/fhirpath/N1/#string-manipulation.
+ * Entries for fhirpath.js's function table. See https://hl7.org/fhirpath/N1/#string-manipulation.
  */
 export const TEXT_FUNCTIONS = {
   matches: {
@@ -44,7 +44,7 @@ export const TEXT_FUNCTIONS = {
   },
 } as const;
 
-/** Empty in, empty out; more than one item, or one that is no text, is an error. */
+/** An empty input gives an empty result; several items or a non-string are errors. */
 function onText<Result>(
   input: readonly unknown[],
   parameters: readonly unknown[],
@@ -102,7 +102,7 @@ function replaceAll(text: string, pattern: re2js.RE2JS, substitution: string): s
   return pattern.matcher(text).replaceAll(substitution);
 }
 
-/** An empty pattern stands before and after every character. The substitution is taken as it is, `$` included. */
+/** An empty pattern matches before and after every character. The substitution is literal, `$` included. */
 function replaceText(text: string, pattern: string, substitution: string): string {
   const matches = pattern === '' ? text.length + 1 : text.split(pattern).length - 1;
   if (matches * substitution.length > MAX_RESULT_LENGTH) throw tooCostly();

@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 
-/** A request that HTTP has a status of its own for, such as 405 and 415. */
+/** A request error with a specific HTTP status, such as 405 and 415. */
 export class HttpRequestError extends FhirError {
   readonly #status: number;
 

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from './http-types.js';
 import { HttpRequestError } from './http-request-error.js';
 
-/** The text of a body that is text or bytes; undefined for one that a parser has read already, or that is missing. */
+/** The body as text, from text or bytes; undefined for a parsed or missing body. */
 export function bodyText({ body }: HttpRequest): string | undefined {
   if (typeof body === 'string') return body;
   if (!(body instanceof Uint8Array)) return undefined;
@@ -16,7 +16,7 @@ export function bodyText({ body }: HttpRequest): string | undefined {
 /**
  * The JSON of a body.
  *
- * @throws FhirError `invalid` - it is missing or no JSON
+ * @throws FhirError `invalid` - the body is missing or not JSON
  */
 export function readJsonBody(request: HttpRequest): unknown {
   const text = bodyText(request);
@@ -27,14 +27,13 @@ export function readJsonBody(request: HttpRequest): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    // What the parser says quotes the body.
+    // The parser's message quotes the body.
     throw new FhirError('invalid', 'The body is no JSON', { cause });
   }
 }
 
 /**
- * The media type of a body, one of those expected.
- *
+ * Asserts that the media type of the body is an expected one.
  * @throws HttpRequestError 415
  */
 export function requireMediaType(request: HttpRequest, expected: readonly string[]): string {

@@ -7,15 +7,15 @@ import { HttpRequestError } from './http-request-error.js';
 import type { HttpRequest } from './http-types.js';
 import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
 
-/** What a GraphQL request asks, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
+/** A parsed GraphQL request, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
 export interface GraphqlRequest {
-  /** A text, or the id of a persisted document. */
+  /** The query text, or the id of a persisted document. */
   readonly query: string | PersistedDocument;
   readonly variables: { readonly [name: string]: unknown } | undefined;
   readonly operationName: string | undefined;
   /** `Patient/123` for a request to `/Patient/123/$graphql`. */
   readonly focus: string | undefined;
-  /** True for a GET, which must not change anything: a mutation is refused, also one that only an id names. */
+  /** True for a GET, which must not change data: mutations are rejected, including persisted ones. */
   readonly readonly: boolean;
 }
 
@@ -28,7 +28,7 @@ const TEXT_TYPE = 'application/graphql';
  * https://graphql.github.io/graphql-over-http/draft/. The wire names of persisted documents are those of
  * `documentFromRequest`.
  *
- * How long a body may be is for the framework's body parser to say; 5 MB are plenty.
+ * Limit the body size in the framework's body parser; 5 MB are plenty.
  *
  * @throws FhirError `invalid` - the URL, the body or a parameter is malformed, or there is no query
  * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies

@@ -6,13 +6,13 @@ import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
 import { HttpRequestError } from './http-request-error.js';
 import { headerOf, type HttpRequest, type HttpResponse } from './http-types.js';
 
-/** What beside the result decides about a response. */
+/** Options of a response. */
 export interface ResponseOptions {
   /** The request, whose `Accept` chooses the media type of a GraphQL response. */
   readonly request?: Pick<HttpRequest, 'headers'> | undefined;
-  /** Status of a result that is no error. Default 200; 204 for undefined and null. */
+  /** Status of a successful result. Default 200; 204 for undefined and null. */
   readonly status?: number | undefined;
-  /** More headers, such as `location`, in lower case. */
+  /** Additional headers, such as `location`, in lower case. */
   readonly headers?: { readonly [name: string]: string } | undefined;
 }
 
@@ -20,21 +20,22 @@ const GRAPHQL_RESPONSE = 'application/graphql-response+json';
 const FHIR_JSON = 'application/fhir+json';
 
 /**
- * The HTTP response for what a call gave or threw: a GraphQL result, a resource or Bundle, another result as JSON, an error.
+ * Creates the HTTP response for the result or error of a call: a GraphQL result, a resource or Bundle, another result
+ * as JSON, an error.
  *
  * | given | status | body |
  * |---|---|---|
- * | GraphQL result, accepted as `application/json` | 200; 401 and 5xx where nothing was answered for such a reason | the result |
+ * | GraphQL result, accepted as `application/json` | 200; 401 and 5xx if such an error prevented any data | the result |
  * | GraphQL result, accepted as `application/graphql-response+json` | 200 with data, else that of the error | the result |
  * | GraphQL result of a mutation that was sent by GET | 405 with `allow: POST` | the result |
  * | resource | 200 | the resource, with `etag` and `last-modified` of its version |
  * | undefined, null | 204 | none |
  * | `FhirError` | its own | its OperationOutcome |
- * | any other error | 500 | an OperationOutcome that tells nothing of it |
+ * | any other error | 500 | an OperationOutcome without its details |
  *
  * See https://hl7.org/fhir/R4/http.html and https://graphql.github.io/graphql-over-http/draft/.
  *
- * @param result an `Error` is an error; everything else is what was answered
+ * @param result an `Error`, or any successful result
  */
 export function toHttpResponse(result: unknown, options: ResponseOptions = {}): HttpResponse {
   if (result instanceof Error) return errorResponse(result, options);
@@ -71,7 +72,7 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
     return send(status ?? 405, type, result, { allow: 'POST', ...headers });
   }
   const own = code === undefined ? 200 : ERROR_CODES[code].status;
-  // Older clients take any other status for a broken connection and never look at the errors.
+  // Older clients treat any other status as a network failure and never read the errors.
   const sent = wantsGraphql || own === 401 || own >= 500 ? own : 200;
   const challenge = own === 401 ? CHALLENGE : {};
   return send(status ?? sent, wantsGraphql ? GRAPHQL_RESPONSE : 'application/json', result, {
@@ -80,7 +81,7 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
   });
 }
 
-/** Whether the newer media type is accepted at least as gladly as plain JSON. */
+/** Whether the newer media type has at least the weight of plain JSON. */
 function prefersGraphql(accept: string): boolean {
   const weights = new Map<string, number>();
   for (const range of accept.toLowerCase().split(',').slice(0, 50)) {

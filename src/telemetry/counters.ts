@@ -1,27 +1,27 @@
 import type { Attributes, InstrumentOptions, Meter } from './telemetry.js';
 
-/** A count, or the sum and number of what a histogram was given, since the counters were made. */
+/** A counter, or the sum and number of a histogram's values, since the counters were created. */
 export interface Count {
   readonly name: string;
   /** In UCUM: `s`, `{call}`. */
   readonly unit: string;
   readonly description: string;
   readonly attributes: Attributes;
-  /** Of a histogram: the sum of what it recorded. */
+  /** For a histogram, the sum of the recorded values. */
   readonly value: number;
-  /** How often it was added to or recorded. */
+  /** The number of additions or recorded values. */
   readonly times: number;
 }
 
 /** A meter that keeps its counts for the host to fetch. */
 export interface Counters extends Meter {
-  /** All counts as they are now, in the order in which they first were counted. */
+  /** The current counts, in the order of their first use. */
   snapshot(): readonly Count[];
 }
 
 /**
- * Counters for hosts without OpenTelemetry: give them to {@link withTelemetry} as its meter, and export `snapshot()` in
- * whatever form the host's monitoring reads. Their number is bounded by the resource types and error codes there are.
+ * Counters for hosts without OpenTelemetry: pass them to {@link withTelemetry} as the meter, and export `snapshot()` in
+ * the format of the host's monitoring. Their number is bounded by the number of resource types and error codes.
  *
  * @example
  * const counters = createCounters();

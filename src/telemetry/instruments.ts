@@ -1,20 +1,20 @@
 import type { Counter, Histogram, Meter } from './telemetry.js';
 
-/** What is counted. Names and units follow https://opentelemetry.io/docs/specs/semconv/general/metrics/. */
+/** The metrics. Names and units follow https://opentelemetry.io/docs/specs/semconv/general/metrics/. */
 export interface Instruments {
   /** By `fhirgraph.interaction` and `fhirgraph.outcome`: `success` or the code of an error. */
   readonly interactions: Counter;
-  /** In seconds, by the same. */
+  /** In seconds, with the same attributes. */
   readonly duration: Histogram;
-  /** By `db.operation.name`, `db.collection.name` (a resource type) and, of calls that failed, `error.type`. */
+  /** By `db.operation.name`, `db.collection.name` (a resource type) and, for failed calls, `error.type`. */
   readonly storeCalls: Counter;
-  /** Resources that the store answered with, by the same. */
+  /** Resources returned by the store, with the same attributes. */
   readonly storeRows: Counter;
   /** By `fhirgraph.cache` (`documents`, `plans`) and `fhirgraph.hit`. */
   readonly lookups: Counter;
 }
 
-/** The instruments of a meter; the same ones for the same meter. */
+/** The instruments of a meter; the same object for the same meter. */
 export function createInstruments(meter: Meter): Instruments {
   let instruments = KNOWN.get(meter);
   if (instruments === undefined) {

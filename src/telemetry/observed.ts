@@ -4,17 +4,16 @@ import { codeOf, markFailed, type Observer } from './observer.js';
 import { observerOf } from './with-telemetry.js';
 import type { Attributes } from './telemetry.js';
 
-/** What is found out about an interaction while it runs. */
+/** Facts about an interaction that become known while it runs. */
 export interface ObservedFacts {
-  /** Set where the interaction answers although it failed, as a query with errors does. */
+  /** Set if the interaction answers although it failed, like a query with errors. */
   readonly failure?: ErrorCode | undefined;
-  /** For the interaction's span, beside what it always tells. */
+  /** Additional attributes of the interaction's span. */
   readonly attributes?: Attributes | undefined;
 }
 
 /**
- * Carries out an interaction on a store inside a span of its own, and counts it; on a store that nobody watches it is just
- * carried out.
+ * Runs an interaction on a store inside its own span and counts it; without telemetry it just runs.
  *
  * @param interaction `graphql`, `invite`, `sign-in`
  */

@@ -2,18 +2,18 @@ import { ERROR_CODES, type ErrorCode } from '../fhir/error.js';
 import { createInstruments, type Instruments } from './instruments.js';
 import type { Attributes, Span, Telemetry, Tracer } from './telemetry.js';
 
-/** What is known of a piece of work, for its span and its counts. */
+/** A piece of work, for its span and its metrics. */
 export interface Work {
   readonly name: string;
-  /** Of OpenTelemetry's kinds; default internal. */
+  /** OpenTelemetry's SpanKind; default internal. */
   readonly kind?: number;
   readonly attributes?: Attributes;
 }
 
-/** Tells a host's tracer and meter of the work done on a store. */
+/** Reports the work done on a store to the host's tracer and meter. */
 export class Observer {
   readonly instruments: Instruments | undefined;
-  /** Told with every call of the store. */
+  /** Attributes of every store call. */
   readonly storeAttributes: Attributes;
   readonly #tracer: Tracer | undefined;
 
@@ -23,7 +23,7 @@ export class Observer {
     this.storeAttributes = system === undefined ? {} : { 'db.system.name': system };
   }
 
-  /** Carries work out inside a span of its own, which ends with it. */
+  /** Runs work inside its own span, which ends with it. */
   span<Result>({ name, kind = INTERNAL, attributes = {} }: Work, work: (span: Span) => Result): Result {
     if (this.#tracer === undefined) return work(NO_SPAN);
     return this.#tracer.startActiveSpan(name, { kind, attributes: { ...attributes } }, (span) => {
@@ -46,18 +46,18 @@ export class Observer {
   }
 }
 
-/** Carries work out inside a span, where somebody looks; else just carries it out. */
+/** Runs work inside a span if there is an observer; otherwise just runs it. */
 export function inSpan<Result>(observer: Observer | undefined, name: string, work: (span: Span) => Result): Result {
   return observer === undefined ? work(NO_SPAN) : observer.span({ name }, work);
 }
 
-/** Messages of errors stay out of spans: the code says what kind of failure it was. */
+/** Error messages stay out of spans; the code describes the kind of failure. */
 export function markFailed(span: Span, code: ErrorCode): void {
   span.setAttribute('error.type', code);
   span.setStatus({ code: FAILED });
 }
 
-/** The code of an error; `internal` for everything that has none of ours. */
+/** The code of an error; `internal` for foreign errors. */
 export function codeOf(error: unknown): ErrorCode {
   const code: unknown = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'internal';

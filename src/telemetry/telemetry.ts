@@ -1,15 +1,15 @@
 /**
- * Where spans and counts go. The shapes are OpenTelemetry's own, so that its tracers and meters fit as they are, and
- * nothing of it is imported: https://opentelemetry.io/docs/specs/otel/.
+ * The destinations of spans and metrics. The types match OpenTelemetry's, so that its tracers and meters are
+ * assignable, but nothing is imported from it: https://opentelemetry.io/docs/specs/otel/.
  *
- * Neither spans nor counts ever hold ids, content of resources, values that were searched for, or texts of requests.
+ * Spans and metrics never contain ids, contents of resources, search values or request texts.
  */
 export interface Telemetry {
-  /** Gets a span per interaction, step and store call: `trace.getTracer('fhirgraph')`. */
+  /** Receives a span per interaction, step and store call: `trace.getTracer('fhirgraph')`. */
   readonly tracer?: Tracer | undefined;
-  /** Gets the counts: `metrics.getMeter('fhirgraph')`, or {@link createCounters} without OpenTelemetry. */
+  /** Receives the metrics: `metrics.getMeter('fhirgraph')`, or {@link createCounters} without OpenTelemetry. */
   readonly meter?: Meter | undefined;
-  /** What the store runs on, `sqlite`, told as `db.system.name` in the spans of its calls. */
+  /** The database system, such as `sqlite`; `db.system.name` in the spans of store calls. */
   readonly system?: string | undefined;
 }
 

@@ -15,13 +15,13 @@ import { CLIENT, codeOf, Observer } from './observer.js';
 import type { Attributes, Telemetry } from './telemetry.js';
 
 /**
- * A store whose use is told to a tracer and a meter. Everything that works on it is told of: its own calls, and the
- * interactions, queries and sign-ins that lead to them. A store that is not observed costs a query one look into a map.
+ * Wraps a store to report its use to a tracer and a meter: its own calls, and the interactions, queries and sign-ins
+ * that cause them. Without telemetry the overhead is one map lookup per query.
  *
- * Spans of calls follow https://opentelemetry.io/docs/specs/semconv/database/database-spans/: the operation, the resource
- * type, and how many resources went in and came out. No ids, no values, no content.
+ * Spans of calls follow https://opentelemetry.io/docs/specs/semconv/database/database-spans/: the operation, the
+ * resource type, and how many resources went in and came out. No ids, no values, no content.
  *
- * @returns a store that ends with the one given: closing either closes both
+ * @returns a store that shares its lifetime with the given one: closing either closes both
  *
  * @example
  * const store = withTelemetry(new SqliteStore('clinic.db'), {
@@ -31,7 +31,7 @@ import type { Attributes, Telemetry } from './telemetry.js';
 export function withTelemetry(store: ResourceStore, telemetry: Telemetry): ResourceStore {
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
-  // What a store cannot do, it does not seem to do.
+  // Omits optional methods that the store lacks.
   for (const name of ['explain', 'pendingParameters'] as const) {
     if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
   }
@@ -39,7 +39,7 @@ export function withTelemetry(store: ResourceStore, telemetry: Telemetry): Resou
   return observed;
 }
 
-/** @returns who watches a store; undefined for a store that nobody watches */
+/** @returns the observer of a store; undefined without telemetry */
 export function observerOf(store: ResourceStore): Observer | undefined {
   return OBSERVERS.get(store);
 }

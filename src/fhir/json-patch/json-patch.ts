@@ -12,16 +12,16 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
 
-/** Most that the `copy` operations of one patch may copy, in characters of JSON; doubling would soon fill the memory. */
+/** In characters of JSON, for all `copy` operations of a patch; repeated doubling would exhaust the memory. */
 const MAX_COPIED = 5 * 1024 * 1024;
 
 /**
- * The resource after a JSON Patch: all operations or none. The resource given is not changed.
+ * Applies a JSON Patch to a copy of a resource: all operations or none.
  *
- * Paths lead through what JSON holds and nothing else: no inherited members, no members of arrays but their items.
+ * Paths resolve own members of objects and items of arrays only, never inherited members.
  *
- * @throws FhirError `invalid` - no JSON Patch, or one that changes `resourceType` or `id`
- * @throws FhirError `unprocessable` - a path leads nowhere, or a `test` does not hold
+ * @throws FhirError `invalid` - not a JSON Patch, or it changes `resourceType` or `id`
+ * @throws FhirError `unprocessable` - a path does not exist, or a `test` fails
  * @throws FhirError `too-costly` - too many operations, or too much copied
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
@@ -40,7 +40,7 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;
 
-/** `copy` is an `add` of what is there, `move` a `remove` before it. */
+/** A `copy` is an `add` of the existing value; a `move` removes it first. */
 function stepsOf(document: AnyResource, operation: ReadOperation, index: number): readonly Step[] {
   if (!('from' in operation)) return [operation];
   const { op, from, path } = operation;
@@ -56,7 +56,7 @@ function stepsOf(document: AnyResource, operation: ReadOperation, index: number)
   ];
 }
 
-/** The library trusts that paths exist, so they are looked at before. */
+/** rfc6902 assumes that paths exist, so they are checked first. */
 function applyStep(document: AnyResource, step: Step, index: number): void {
   const { op, path } = step;
   const there = op === 'add' ? canHold(parentOf(document, path), path.at(-1)) : valueAt(document, path) !== undefined;
@@ -65,7 +65,7 @@ function applyStep(document: AnyResource, step: Step, index: number): void {
     throw new FhirError('invalid', `Operation ${index} of the patch nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
   }
   if (step.op === 'test') {
-    // The library compares lists by their smallest difference, in quadratic time.
+    // rfc6902 compares lists by their minimal difference, in quadratic time.
     if (isDeepStrictEqual(valueAt(document, path), step.value)) return;
     throw new FhirError('unprocessable', `Operation ${index} of the patch, a test of ${shown(path)}, does not hold`);
   }
@@ -73,7 +73,6 @@ function applyStep(document: AnyResource, step: Step, index: number): void {
   if (error !== null) throw nowhere(index, op, path);
 }
 
-/** True where a member of that name, or an item at that place, can be added. */
 function canHold(parent: unknown, name: string | undefined): boolean {
   if (name === undefined) return false;
   if (!Array.isArray(parent)) return isJsonObject(parent);

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../resource.js';
 
 /**
- * The names that a JSON Pointer leads through: `/name/0/given` is `['name', '0', 'given']`, the empty text the whole.
+ * Splits a JSON Pointer into names: `/name/0/given` is `['name', '0', 'given']`, the empty text is the whole document.
  * See https://www.rfc-editor.org/rfc/rfc6901.
  *
- * @returns undefined for what is no pointer, or one through a name that JavaScript gives a meaning of its own
+ * @returns undefined for malformed pointers and for names with a special meaning in JavaScript
  */
 export function parsePointer(text: unknown): readonly string[] | undefined {
   if (text === '') return [];
@@ -22,7 +22,7 @@ export function formatPointer(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** What stands at a pointer: own members of objects and items of arrays only. @returns undefined for nothing */
+/** The value at a pointer: own members of objects and items of arrays only. @returns undefined if there is none */
 export function valueAt(document: unknown, names: readonly string[]): unknown {
   let value = document;
   for (const name of names) {
@@ -33,7 +33,7 @@ export function valueAt(document: unknown, names: readonly string[]): unknown {
   return value;
 }
 
-/** What holds the value of a pointer, whether or not there is one. */
+/** The container of the pointer's value; the value itself need not exist. */
 export function parentOf(document: unknown, names: readonly string[]): unknown {
   return valueAt(document, names.slice(0, -1));
 }

@@ -2,19 +2,19 @@ import { FhirError } from '../error.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import { parsePointer } from './json-pointer.js';
 
-/** An operation whose members are what they must be, with its pointers taken apart. */
+/** An operation with checked members and parsed pointers. */
 export type ReadOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: readonly string[]; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: readonly string[] }
   | { readonly op: 'move' | 'copy'; readonly from: readonly string[]; readonly path: readonly string[] };
 
-/** Most operations of one patch. */
+/** Per patch. */
 const MAX_OPERATIONS = 1000;
 
 /**
- * Reads a JSON Patch; members that it does not know are ignored, as RFC 6902 says.
+ * Reads a JSON Patch; unknown members are ignored, as RFC 6902 requires.
  *
- * @throws FhirError `invalid` - it is none
+ * @throws FhirError `invalid` - not a JSON Patch
  * @throws FhirError `too-costly` - more than 1000 operations
  */
 export function readJsonPatch(operations: unknown): readonly ReadOperation[] {
@@ -59,7 +59,7 @@ function pointer(operation: JsonObject, name: 'path' | 'from', index: number): r
   throw new FhirError('invalid', `Operation ${index} of the patch: ${name} must be a JSON Pointer such as /name/0`);
 }
 
-/** A member of the object itself, so that nobody else's prototype has a say. */
+/** Own members only, so that a polluted prototype has no effect. */
 function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

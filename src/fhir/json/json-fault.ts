@@ -1,14 +1,14 @@
 /**
- * Where a text stops being JSON: the offset of the first character that cannot stand there, or the text's length if it
- * ends too early. Engines tell this in some of their messages only.
+ * Finds the first syntax error of a JSON text: the offset of the first unexpected character, or the text's length if it
+ * ends too early. JavaScript engines report offsets in some of their messages only.
  *
- * @returns undefined for a text that is JSON. See RFC 8259.
+ * @returns undefined for valid JSON. See RFC 8259.
  */
 export function findJsonFault(text: string): number | undefined {
   let at = skipSpace(text, 0);
-  /** For each open bracket the one that closes it. */
+  /** The closing bracket of each open bracket. */
   const open: ('}' | ']')[] = [];
-  /** What may come next. */
+  /** The token expected next. */
   let state: 'value' | 'first-item' | 'first-name' | 'name' | 'after' = 'value';
   for (;;) {
     const char = text[at];
@@ -55,7 +55,7 @@ function skipSpace(text: string, at: number): number {
   return at;
 }
 
-/** The offset behind a string, number or word; for a fault at offset n, `-n - 1`. */
+/** Returns the offset after a string, number or word; for a fault at offset n, `-n - 1`. */
 function scalarEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at);
   for (const word of ['true', 'false', 'null']) {

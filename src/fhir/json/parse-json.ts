@@ -2,10 +2,10 @@ import { FhirError } from '../error.js';
 import { findJsonFault } from './json-fault.js';
 
 /**
- * `JSON.parse` for input from outside: a byte order mark is skipped, and a fault says where it is.
+ * `JSON.parse` for external input: it skips a byte order mark and locates syntax errors.
  *
- * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`.
- * The message never quotes the text, which may be clinical data.
+ * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`. The message never
+ * quotes the text, which may be clinical data.
  */
 export function parseJson(text: string): unknown {
   const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;

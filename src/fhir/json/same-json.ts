@@ -1,6 +1,6 @@
 import type { JsonObject } from '../resource.js';
 
-/** True for values that JSON writes alike, whatever the order of their keys; a key without value counts as absent. */
+/** True for values with equal JSON, regardless of key order; `undefined` members count as absent. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -16,7 +16,7 @@ function sameObject(a: JsonObject, b: JsonObject): boolean {
   );
 }
 
-/** JSON has no `undefined`: a resource built in code may. */
+/** Resources built in code may have `undefined` members; JSON does not. */
 function presentNames(object: JsonObject): readonly string[] {
   return Object.keys(object).filter((name) => object[name] !== undefined);
 }

@@ -4,9 +4,9 @@ const MAX_SUGGESTIONS = 5;
 const MAX_NAME_LENGTH = 100;
 
 /**
- * The end of an error message about an unknown name: ` Did you mean "family"?`, or nothing when no name is near.
+ * The end of an error message about an unknown name: ` Did you mean "family"?`, or an empty string if no name is close.
  *
- * Near means few edits for its length, as in GraphQL error messages; the nearest come first, at most five.
+ * Close means few edits relative to the length, as in graphql-js; at most five names, closest first.
  */
 export function didYouMean(input: string, names: Iterable<string>): string {
   const near = suggestions(input, names);
@@ -27,7 +27,7 @@ function suggestions(input: string, names: Iterable<string>): readonly string[] 
   return found.slice(0, MAX_SUGGESTIONS).map(({ name }) => name);
 }
 
-/** Levenshtein: insertions, deletions and replacements, one row of the table at a time. */
+/** Levenshtein distance, one row of the table at a time. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

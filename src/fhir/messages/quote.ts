@@ -1,17 +1,17 @@
-/** The longest part of foreign text in a message, in characters. */
+/** Maximum length of quoted input in a message, in characters. */
 const MAX_LENGTH = 40;
 
-/** The caller's own text for an error message: in quotes, control characters escaped, cut to 40 characters. */
+/** Quotes caller input for an error message: in quotes, control characters escaped, cut to 40 characters. */
 export function quote(text: string, maxLength = MAX_LENGTH): string {
   return JSON.stringify(shorten(text, maxLength));
 }
 
-/** The text cut to a length, in characters, with the ellipsis that says so. */
+/** Cuts text to a length in characters and marks the cut with an ellipsis. */
 export function shorten(text: string, maxLength = MAX_LENGTH): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
 }
 
-/** What a message adds that tells of the first of several problems: ` (and 2 more)`; nothing for a single one. */
+/** The suffix of a message that reports the first of several problems: ` (and 2 more)`; empty for a single one. */
 export function andMore(problems: readonly unknown[], of = ''): string {
   return problems.length < 2 ? '' : ` (and ${problems.length - 1} more${of})`;
 }

@@ -21,12 +21,12 @@ export interface DefinitionTexts {
   readonly types: { readonly [name: string]: JsonText<TypeRow> };
   readonly targets: JsonText<readonly (readonly string[])[]>;
   readonly codes: JsonText<readonly CodesRow[]>;
-  /** By resource type; those under `Resource` hold for every one. */
+  /** By resource type; those under `Resource` apply to all types. */
   readonly parameters: { readonly [resourceType: string]: JsonText<readonly ParameterRow[]> };
   readonly patientCompartment: JsonText<{ readonly [resourceType: string]: readonly string[] }>;
 }
 
-/** A text that parses to such a value. */
+/** JSON text that parses to the given type. */
 export type JsonText<Value> = string & { readonly __parsesTo?: Value };
 
 export function parseText<Value>(text: JsonText<Value>): Value {
@@ -35,7 +35,7 @@ export function parseText<Value>(text: JsonText<Value>): Value {
 
 export interface TypeRow {
   readonly kind: 'resource' | 'complex' | 'primitive';
-  /** Where a backbone element stands: `Patient.contact`. */
+  /** The path of a backbone element: `Patient.contact`. */
   readonly path?: string;
   readonly short: string;
   /** The abstract type whose elements come first. */
@@ -44,12 +44,12 @@ export interface TypeRow {
 }
 
 /**
- * Name (with `[x]` for a choice), types (blank between them, `Reference(3)` with the number of its targets), flags
- * (1 repeats, 2 required), text, number of its codes.
+ * Name (with `[x]` for a choice), types (blank between them, `Reference(3)` with the number of its targets), flags (1
+ * repeats, 2 required), short description, index of its codes.
  */
 export type ElementRow = readonly [name: string, types: string, flags: number, short: string, codes?: number];
 
-/** The codes of a required binding, and their system if all are of one. */
+/** The codes of a required binding, and their system if all share one. */
 export interface CodesRow {
   readonly codes: readonly string[];
   readonly system?: string;

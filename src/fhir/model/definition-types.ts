@@ -5,31 +5,31 @@ export interface TypeDefinition {
   readonly kind: 'resource' | 'complex' | 'primitive';
   /** By JSON name, in the order of the specification; inherited ones included, choices expanded (`valueQuantity`). */
   readonly elements: ReadonlyMap<string, ElementDefinition>;
-  /** Backbone elements: where they stand, `Patient.contact`; left out otherwise. */
+  /** The path of a backbone element, `Patient.contact`; absent otherwise. */
   readonly path?: string;
-  /** One line of human text. */
+  /** One line of plain text. */
   readonly short: string;
 }
 
-/** One element as it stands in JSON. */
+/** One element as it appears in JSON. */
 export interface ElementDefinition {
   /** JSON name: `name`, `valueQuantity`. */
   readonly name: string;
   /** Name of its {@link TypeDefinition}; `Resource` for `contained`, `Bundle.entry.resource` and their like. */
   readonly type: string;
-  /** True where the element repeats: its JSON value is an array. */
+  /** True if the element repeats: its JSON value is an array. */
   readonly array: boolean;
-  /** True where the specification demands at least one. For a choice this holds for the group, not for each member. */
+  /** True if the specification requires at least one. For a choice this applies to the group, not for each member. */
   readonly required: boolean;
-  /** Base name of a choice (`value` for `valueQuantity`); left out otherwise. */
+  /** Base name of a choice (`value` for `valueQuantity`); absent otherwise. */
   readonly choiceOf?: string;
-  /** Reference and canonical: the resource types allowed; left out where any type is. */
+  /** Reference and canonical: the resource types allowed; absent if any type is. */
   readonly targets?: readonly string[];
-  /** Codes of a required binding that can be listed (for a Coding or CodeableConcept: of its codings); left out otherwise. */
+  /** Codes of an enumerable required binding (for a Coding or CodeableConcept: of its codings); absent otherwise. */
   readonly codes?: readonly string[];
-  /** The code system of all `codes`; left out where they are of several. */
+  /** The code system of all `codes`; absent if there are several. */
   readonly codeSystem?: string;
-  /** One line of human text. */
+  /** One line of plain text. */
   readonly short: string;
 }
 
@@ -42,9 +42,9 @@ export interface SearchParameterDefinition {
   readonly type: SearchParameterType;
   /** FHIRPath from the resource, only the alternatives that apply to this type: `Patient.name`. */
   readonly expression: string;
-  /** The expression compiled at build time; left out where its form needs the FHIRPath library. */
+  /** The expression compiled at build time; absent if it needs the FHIRPath library. */
   readonly path?: PathExpression;
-  /** Reference parameters: the resource types it can point to; left out where any type is allowed. */
+  /** Reference parameters: the resource types it can point to; absent if any type is allowed. */
   readonly targets?: readonly string[];
   /** Composite parameters: their parts, in order, with expressions relative to each result of `expression`. */
   readonly components?: readonly SearchComponentDefinition[];

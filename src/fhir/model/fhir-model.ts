@@ -14,9 +14,8 @@ import { isKindOf } from './type-hierarchy.js';
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
  * compartments.
  *
- * A model never changes. What is asked of it is parsed on first use and kept, so that a process pays only for the types
- * it touches. Models of different content live in one process: caches hang on the model (`perModel`), never on the
- * process.
+ * A model is immutable. Definitions are parsed on first use and cached, so that a process pays only for the types it
+ * uses. Several models can live in one process: caches belong to a model (`perModel`), never to the process.
  */
 export class FhirModel {
   /** The version of FHIR that the definitions belong to, `4.0.1`. */
@@ -34,9 +33,9 @@ export class FhirModel {
   #typesFingerprint: string | undefined;
 
   /**
-   * @internal Definitions of hosts' own come through functions that check them.
+   * @internal Hosts create models through functions that check their definitions.
    *
-   * @param contentFingerprint of these very texts, where it is known
+   * @param contentFingerprint of these texts, if known
    */
   constructor(texts: DefinitionTexts, contentFingerprint?: string) {
     this.version = texts.version;
@@ -49,7 +48,9 @@ export class FhirModel {
     return (this.#resourceTypes ??= Object.freeze(parseText(this.#texts.resources)));
   }
 
-  /** Names of everything that {@link typeDefinition} knows: resource types, data types, backbone elements, abstract types. */
+  /**
+   * Names of all types known to {@link typeDefinition}: resource types, data types, backbone elements, abstract types.
+   */
   get typeNames(): readonly string[] {
     return Object.keys(this.#texts.types);
   }
@@ -78,7 +79,7 @@ export class FhirModel {
   /**
    * Parameters of a type by code, those of every resource included (`_id`, `_lastUpdated`, `_tag` …).
    *
-   * @returns an empty map for what is no resource type.
+   * @returns an empty map for names that are not resource types.
    */
   searchParameters(resourceType: string): ReadonlyMap<string, SearchParameterDefinition> {
     const known = this.#parameters.get(resourceType);
@@ -99,7 +100,7 @@ export class FhirModel {
   /**
    * Codes of the reference parameters by which a resource belongs to the patient compartment; empty if it never does.
    *
-   * A Patient is in its own compartment besides. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html.
+   * A Patient is always in its own compartment. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html.
    */
   patientCompartment(resourceType: string): readonly string[] {
     const compartment = (this.#patientCompartment ??= parseText(this.#texts.patientCompartment));
@@ -107,16 +108,16 @@ export class FhirModel {
   }
 
   /**
-   * A text that is equal for models of equal content, in every process, and differs as soon as a type, a search parameter
-   * or a compartment does. It reads all definitions once, which takes a few milliseconds; those of R4 bring it along.
+   * Equal for models with equal content, in every process; different if any type, search parameter or compartment
+   * differs. Computing it reads all definitions once, which takes a few milliseconds; for R4 it is precomputed.
    */
   get fingerprint(): string {
     return (this.#fingerprint ??= digest([this.#contentOf(), OWN_PARAMETERS]));
   }
 
   /**
-   * The same for the types alone: what values of any element are like. It differs with their human texts too. It reads all
-   * types once, which takes a few milliseconds.
+   * The fingerprint of the types alone, descriptions included. Computing it reads all types once, which takes a few
+   * milliseconds.
    */
   get typesFingerprint(): string {
     const { version, types, targets, codes } = this.#texts;
@@ -139,7 +140,7 @@ export class FhirModel {
 
   #materialiseType(name: string): TypeDefinition | undefined {
     const { types } = this.#texts;
-    // A look-up that does not fall for `constructor` and `__proto__`.
+    // An own-property lookup: `constructor` and `__proto__` are unknown names.
     if (!Object.hasOwn(types, name)) return undefined;
     const row = parseText(types[name]!);
     const inherited = row.base === undefined ? undefined : this.typeDefinition(row.base)?.elements;

@@ -3,8 +3,8 @@ import type { SearchParameterDefinition } from './definition-types.js';
 /**
  * Search parameters that R4 and Medplum do not define and this library needs.
  *
- * R4 has none for Binary, so nothing could tell which Binary belongs to whom.
- * See https://hl7.org/fhir/R4/binary.html#security-context. Nor could anything tell which Binary is the code of a Bot.
+ * R4 has none for Binary, so searches could not find the Binaries of an owner. See
+ * https://hl7.org/fhir/R4/binary.html#security-context. Nor could they find the Binary with the code of a Bot.
  */
 export const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
   Binary: [

@@ -1,9 +1,9 @@
 import type { FhirModel } from './fhir-model.js';
 
 /**
- * The way to keep what is derived from definitions: one value per model, made on first use, for as long as the model lives.
+ * Caches a value derived from definitions: one per model, built on first use, kept as long as the model lives.
  *
- * A cache that is not kept like this would answer for one model with what it learned of another.
+ * Process-wide caches would mix up models.
  *
  * @example
  * const PLANS = perModel(() => new Map<string, TypePlan>());

@@ -15,10 +15,13 @@ const PARENTS: ReadonlyMap<string, string> = new Map([
   ['Duration', 'Quantity'],
 ]);
 
-/** Resource types that are no DomainResource. */
+/** Resource types that do not derive from DomainResource. */
 const BARE_RESOURCES: ReadonlySet<string> = new Set(['Bundle', 'Binary', 'Parameters']);
 
-/** @param isResource tells whether the type is one of resources, abstract ones included; asked only where it decides; left out where `ancestor` is a data type */
+/**
+ * @param isResource whether the type is a resource type, concrete or abstract; called only if needed; may be omitted if
+ * `ancestor` is a data type
+ */
 export function isKindOf(type: string, ancestor: string, isResource: () => boolean = () => false): boolean {
   if (type === ancestor || PARENTS.get(type) === ancestor) return true;
   if (ancestor !== 'Resource' && ancestor !== 'DomainResource') return false;

@@ -2,10 +2,10 @@ import type { ElementDefinition } from '../model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { ObjectRule } from './rule.js';
 
-/** By the list of codes, which belongs to one model. */
+/** Keyed by the array of codes, which belongs to one model. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** The codes of a required binding, as far as they can be listed. */
+/** The codes of a required binding, if they can be enumerated. */
 export function codesOf({ codes }: ElementDefinition): ReadonlySet<string> | undefined {
   if (codes === undefined) return undefined;
   let set = sets.get(codes);
@@ -13,7 +13,7 @@ export function codesOf({ codes }: ElementDefinition): ReadonlySet<string> | und
   return set;
 }
 
-/** How the codes of a binding are named in a message: the codes when they are few. */
+/** Describes the codes of a binding for a message; lists them if there are few. */
 export function expectedCodes(codes: ReadonlySet<string>): string {
   return codes.size <= 12
     ? `one of ${[...codes].join(', ')}`

@@ -7,12 +7,12 @@ import { type ElementPlan, type TypePlan, typePlan } from './type-plan.js';
 import { containerScope, type Walk } from './walk.js';
 
 /**
- * Checks a resource against the definition of its type, and everything in it.
+ * Checks a resource and everything in it against the definition of its type.
  *
- * A resource that is contained in no other comes here: it opens a scope of its own for `#id`.
+ * Called for resources that are not contained in another: each opens its own scope for `#id`.
  *
- * @param resource plain JSON of bounded depth, of a known type; `findings` stands at it
- * @param conditionalReferences it stands in a transaction or batch; default false
+ * @param resource plain JSON of bounded depth, of a known type; `findings` is positioned at it
+ * @param conditionalReferences whether the resource is in a transaction or batch; default false
  */
 export function checkResource(
   model: FhirModel,
@@ -34,7 +34,7 @@ function holdsRequests({ resourceType, type }: JsonObject): boolean {
   return resourceType === 'Bundle' && (type === 'transaction' || type === 'batch');
 }
 
-/** @param hasValue a value stands beside: the object is the sibling of a primitive */
+/** @param hasValue the object is the sibling (`_name`) of a primitive that has a value */
 function checkObject(object: JsonObject, plan: TypePlan, walk: Walk, hasValue = false): void {
   const { findings } = walk;
   let present = 0;
@@ -133,7 +133,7 @@ function checkSiblingItems(element: ElementPlan, items: readonly unknown[], valu
   }
   for (let index = 0; index < items.length && !findings.full; index++) {
     const value: unknown = Array.isArray(values) ? values[index] : undefined;
-    // Where both are null the value has been reported.
+    // If both are null, the value has been reported.
     if (items[index] === null && value !== undefined) continue;
     findings.enter(index);
     checkSiblingValue(element, items[index], value, walk);
@@ -183,7 +183,7 @@ function reportRepeated(object: JsonObject, plan: TypePlan, repeated: number, fi
   for (const group of plan.groups) {
     if ((group.bit & repeated) === 0) continue;
     const found = group.members.filter((name) => object[name] !== undefined || object[`_${name}`] !== undefined);
-    // A primitive and its sibling are one.
+    // A primitive and its sibling count once.
     if (found.length > 1)
       findings.error('structure', `only one ${group.title} is allowed, not ${found.join(', ')}`, group.name);
   }

@@ -2,11 +2,11 @@ import { isJsonObject, type JsonObject } from '../resource.js';
 import type { Walk } from './walk.js';
 
 /**
- * The rules of contained resources that need the whole container: an id of its own each, nothing contained further in
- * (dom-2), no version, time of change and security labels (dom-4, dom-5), and some reference that ties it to its
- * container (dom-3). See https://hl7.org/fhir/R4/references.html#contained.
+ * The rules of contained resources that need the whole container: unique ids, no nested contained resources (dom-2), no
+ * version, lastUpdated or security labels (dom-4, dom-5), and a reference between container and contained resource
+ * (dom-3). See https://hl7.org/fhir/R4/references.html#contained.
  *
- * @param walk has been through the container and all it contains
+ * @param walk has visited the container and its contained resources
  */
 export function checkContainedResources(container: JsonObject, walk: Walk): void {
   if (!Array.isArray(container.contained)) return;
@@ -23,7 +23,7 @@ export function checkContainedResources(container: JsonObject, walk: Walk): void
   findings.leave();
 }
 
-/** @param ids of the contained resources before; this one's is added */
+/** @param ids of the contained resources checked so far; this one's id is added */
 function checkId(id: unknown, ids: Set<unknown>, { scope, findings }: Walk): void {
   if (id === undefined) return findings.error('required', 'a contained resource must have an id', 'id');
   if (typeof id !== 'string') return;

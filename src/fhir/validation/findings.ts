@@ -5,13 +5,13 @@ import type { OutcomeIssue } from '../operation-outcome.js';
 export type Step = string | number;
 
 /**
- * Collects findings while a resource is walked, and knows where the walk stands.
+ * Collects findings and tracks the current location while a resource is walked.
  *
  * Locations are FHIRPath from the resource that was handed in, as HL7's own validator writes them:
  * `Patient.name[0].given[1]`, `Bundle.entry[2].resource.status`. A choice is named by its type,
- * `Observation.value.ofType(Quantity).code`: the JSON name (`valueQuantity`) is no FHIRPath, and `value` alone would
- * name two nodes when two are there. What belongs to the choice as a whole stands at `Observation.value`.
- * See https://hl7.org/fhir/R4/operationoutcome.html#loc.
+ * `Observation.value.ofType(Quantity).code`: the JSON name (`valueQuantity`) is not FHIRPath, and `value` alone would
+ * name two nodes when two are there. Findings about the choice as a whole are located at `Observation.value`. See
+ * https://hl7.org/fhir/R4/operationoutcome.html#loc.
  */
 export class Findings {
   readonly #errors: OutcomeIssue[] = [];
@@ -23,7 +23,7 @@ export class Findings {
     this.#limit = limit;
   }
 
-  /** Errors first: no number of warnings can hide one. */
+  /** Errors first, so that warnings cannot crowd them out. */
   get issues(): OutcomeIssue[] {
     return [...this.#errors, ...this.#warnings].slice(0, this.#limit);
   }
@@ -32,7 +32,7 @@ export class Findings {
     return this.#errors.length > 0 || this.#warnings.length > 0;
   }
 
-  /** True when no more is wanted; the walk may end. */
+  /** True once the limit is reached; the walk may stop. */
   get full(): boolean {
     return this.#errors.length >= this.#limit;
   }
@@ -45,34 +45,31 @@ export class Findings {
     this.#steps.pop();
   }
 
-  /** A finding that makes the resource unacceptable, at the place of the walk or at a step below it. */
+  /** Reports a finding that makes the resource invalid, at the current location or one step below. */
   error(code: string, diagnostics: string, below?: Step): void {
     if (!this.full) this.#errors.push({ code, diagnostics, ...this.#expression(below) });
   }
 
-  /** A finding that its author should know but that refuses nothing. */
+  /** Reports a finding that does not make the resource invalid. */
   warning(code: string, diagnostics: string, below?: Step): void {
     if (this.#warnings.length >= this.#limit) return;
     this.#warnings.push({ severity: 'warning', code, diagnostics, ...this.#expression(below) });
   }
 
-  /** None before the walk has entered a resource: without a type there is no root to start from. */
+  /** Without an expression before the walk has entered a resource: there is no root type yet. */
   #expression(below: Step | undefined): Pick<OutcomeIssue, 'expression'> {
     const steps = below === undefined ? this.#steps : [...this.#steps, below];
     return steps.length === 0 ? {} : { expression: [fhirPath(steps)] };
   }
 }
 
-/**
- * A name out of the input as a FHIRPath step: delimited by backticks where it is no plain identifier, cut at 64
- * characters.
- */
+/** A name from the input as a FHIRPath step: in backticks unless it is a plain identifier, cut at 64 characters. */
 export function namedStep(name: string): string {
   const short = shorten(name, 64);
   return /^[A-Za-z_]\w*$/.test(short) ? short : `\`${JSON.stringify(short).slice(1, -1).replaceAll('`', '\\`')}\``;
 }
 
-/** What kind of JSON value was found, for messages that must not show it. */
+/** The kind of a JSON value, for messages that must not show the value. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';

@@ -1,25 +1,25 @@
 import { type Findings, kindOf, namedStep } from './findings.js';
 
-/** What a resource may cost. */
+/** Size limits of a resource. */
 export interface SizeLimits {
-  /** Longest JSON text, in bytes of UTF-8. */
+  /** Of the JSON text, in bytes of UTF-8. */
   readonly maxBytes: number;
-  /** Deepest nesting of objects and arrays. */
+  /** Nesting of objects and arrays. */
   readonly maxDepth: number;
 }
 
-/** Keys that change an object's prototype when code copies them without care. */
+/** Keys that change an object's prototype when code copies them carelessly. */
 const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** One UTF-16 unit is at most six bytes of JSON text (`\u0001`). */
+/** One UTF-16 unit takes at most six bytes of JSON text (`\u0001`). */
 const MAX_BYTES_PER_UNIT = 6;
 
 /**
- * Finds what keeps a value from being safe, plain JSON: values that JSON cannot carry, prototype-polluting keys,
+ * Finds the reasons why a value is not safe, plain JSON: values that JSON cannot carry, prototype-polluting keys,
  * nesting or size beyond the limits.
  *
- * `undefined` members count as left out, as `JSON.stringify` treats them. The walk ends when a limit is passed, so
- * that cyclic and endlessly shared objects cost no more than an honest resource of that size.
+ * `undefined` members are ignored, as in `JSON.stringify`. The walk stops when a limit is exceeded, so that cyclic and
+ * heavily shared objects cost no more than a legitimate resource of that size.
  */
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
   const walk = new SafetyWalk(limits, findings);
@@ -30,7 +30,7 @@ export function checkJsonSafety(resource: object, limits: SizeLimits, findings: 
 }
 
 class SafetyWalk {
-  /** Shortest possible JSON text so far, in UTF-16 units. */
+  /** Lower bound of the JSON text's length so far, in UTF-16 units. */
   units = 0;
   ended = false;
   readonly #limits: SizeLimits;
@@ -108,12 +108,12 @@ class SafetyWalk {
   }
 }
 
-/** PERF: the text is made only for a resource so large that its exact size is in doubt. */
+/** PERF: the text is built only for resources close to the limit. */
 function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
   return units * MAX_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(JSON.stringify(resource)) > maxBytes;
 }
 
-/** Objects of another realm (a worker's, a test runner's) are plain too: their prototype is a root as well. */
+/** Objects of another realm (a worker's, a test runner's) are plain too: their prototype has no prototype. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || isForeignRoot(prototype as object);

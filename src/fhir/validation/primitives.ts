@@ -15,8 +15,8 @@ const MAX_CHARACTERS = 1024 * 1024;
 const MAX_INTEGER = 2 ** 31 - 1;
 
 /**
- * Tabs, line breaks and everything from the blank up. The specification says of the other control characters that
- * strings SHOULD NOT contain them; XML cannot carry them at all, so they are refused.
+ * Tabs, line breaks and everything from U+0020 up. The specification says that strings SHOULD NOT contain other control
+ * characters; they are rejected because XML cannot represent them.
  */
 const TEXT = /^[\t\n\r\x20-\uffff]+$/;
 /** White space is that of XML Schema: a no-break space is a character like others. */
@@ -103,7 +103,7 @@ function dated(form: string, expectation: string): PrimitiveCheck {
 
 const DAYS_OF_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
-/** @param text begins with a date of the right form */
+/** @param text begins with a well-formed date */
 function dayExists(text: string): boolean {
   const day = Number(text.slice(8, 10));
   const month = Number(text.slice(5, 7));
@@ -116,8 +116,8 @@ function dayExists(text: string): boolean {
 const NO_BASE64 = { code: 'value', expectation: 'base64: groups of four characters, padded at the end only' };
 
 /**
- * Groups of four characters, white space between groups only. A loop and no regular expression: attachments are
- * megabytes long, more than the engine's backtracking can hold.
+ * Groups of four characters, white space between groups only. A loop instead of a regular expression: attachments are
+ * megabytes long and would exhaust the engine's backtracking stack.
  */
 function base64(value: unknown): PrimitiveProblem | undefined {
   if (typeof value !== 'string') return NO_BASE64;

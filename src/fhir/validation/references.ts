@@ -5,10 +5,10 @@ import type { ElementRule, ObjectRule } from './rule.js';
 import type { Walk } from './walk.js';
 
 /**
- * What a Reference must hold and may point to. See https://hl7.org/fhir/R4/references.html.
+ * Checks the content and the target type of a Reference. See https://hl7.org/fhir/R4/references.html.
  *
- * A type is compared wherever the reference tells one: in a relative or RESTful URL, by the contained resource it
- * names, in `Reference.type`. Whether a target outside of the resource exists is not asked here.
+ * The target type is checked wherever the reference gives one: in a relative or RESTful URL, in the contained resource
+ * it names, in `Reference.type`. The existence of external targets is not checked.
  */
 export function referenceRule({ targets }: ElementDefinition): ObjectRule {
   const allowed = targets === undefined ? undefined : new Set(targets);
@@ -42,7 +42,7 @@ export function canonicalRule(type: 'canonical' | 'uri' | 'url'): ElementRule {
   };
 }
 
-/** The type a reference text tells, if any; what is wrong with the text itself is reported. */
+/** Returns the target type, if the reference gives one; reports malformed references. */
 function targetType(text: string, walk: Walk): string | undefined {
   const parsed = parseReference(text);
   switch (parsed?.kind) {
@@ -79,8 +79,8 @@ function containedType(id: string, { scope, findings }: Walk, below?: string): s
 }
 
 /**
- * `Patient?identifier=…` stands for a resource until the transaction is processed, and `%patient` in an AccessPolicy for the
- * one that each member has.
+ * `Patient?identifier=…` is resolved when the transaction is processed; `%patient` in an AccessPolicy is replaced by
+ * each member's own value.
  */
 function conditionalType(text: string, walk: Walk): string | undefined {
   if (walk.scope.type === 'AccessPolicy' && POLICY_PARAMETER.test(text)) return undefined;
@@ -90,5 +90,5 @@ function conditionalType(text: string, walk: Walk): string | undefined {
   return undefined;
 }
 
-/** `%name`, `%name.id`, `Type/%name.id`: the forms that a policy's parameters may have in `compartment`. */
+/** The forms of policy parameters in `compartment`: `%name`, `%name.id`, `Type/%name.id`. */
 const POLICY_PARAMETER = /^(?:[A-Z][A-Za-z]*\/)?%[A-Za-z_][A-Za-z0-9_-]*(?:\.id)?$/;

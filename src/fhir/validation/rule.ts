@@ -1,7 +1,7 @@
 import type { JsonObject } from '../resource.js';
 import type { Walk } from './walk.js';
 
-/** What holds of an element's value beyond its type; findings go to the walk. */
+/** A constraint on an element's value beyond its type; findings go to the walk. */
 export type ElementRule = (value: never, walk: Walk) => void;
 
 /** A rule for complex elements. */

@@ -2,7 +2,7 @@ import { isJsonObject, isResourceId, type JsonObject } from '../resource.js';
 import { type Findings, kindOf } from './findings.js';
 
 /**
- * Finds what would break storage or search, whatever the definitions say of the rest: a bad id, a `meta` or `contained`
+ * Finds faults that would break storage or search, independently of the definitions: a bad id, a `meta` or `contained`
  * of the wrong shape.
  */
 export function checkStorableShape(resource: JsonObject, findings: Findings): void {

@@ -8,7 +8,7 @@ import { type PrimitiveCheck, primitiveCheck } from './primitives.js';
 import { canonicalRule, referenceRule } from './references.js';
 import type { ElementRule } from './rule.js';
 
-/** A type's definition, made ready for checking many values. */
+/** A type's definition, prepared for fast checks. */
 export interface TypePlan {
   readonly name: string;
   readonly isResource: boolean;
@@ -16,15 +16,15 @@ export interface TypePlan {
   readonly elements: ReadonlyMap<string, ElementPlan>;
   /** By the name of the sibling (`_birthDate`) of each primitive element that can have one. */
   readonly siblings: ReadonlyMap<string, ElementPlan>;
-  /** What is required or exclusive: one group per required element, one per choice. */
+  /** The required and exclusive elements: one group per required element, one per choice. */
   readonly groups: readonly PresenceGroup[];
-  /** The bits of all groups of which one member must be there. */
+  /** The bits of all groups that need a member. */
   readonly required: number;
   /** What must hold of the elements beside one another. */
   readonly invariants: readonly Invariant[] | undefined;
 }
 
-/** Elements of which at most one may be there, and of which one must be if `required`. */
+/** Elements of which at most one may be present, and exactly one must be if `required`. */
 export interface PresenceGroup {
   /** `status`, `value`. */
   readonly name: string;
@@ -42,19 +42,19 @@ export interface ElementPlan {
   readonly step: string;
   readonly type: string;
   readonly array: boolean;
-  /** The bit of its {@link PresenceGroup}; 0 for an optional element that is no choice. */
+  /** The bit of its {@link PresenceGroup}; 0 for optional elements other than choices. */
   readonly bit: number;
   /** Primitive elements only. */
   readonly check: PrimitiveCheck | undefined;
   /** Codes of a required binding on a primitive element. */
   readonly codes: ReadonlySet<string> | undefined;
-  /** What holds beyond the type's own elements; it sees values of the right JSON type only. */
+  /** Constraints beyond the elements of the type; called only with values of the right JSON type. */
   readonly rule: ElementRule | undefined;
 }
 
 const PLANS = perModel(() => new Map<string, TypePlan>());
 
-/** @param name of a type that the definitions have */
+/** @param name of a type in the definitions */
 export function typePlan(model: FhirModel, name: string): TypePlan {
   const plans = PLANS(model);
   let plan = plans.get(name);
@@ -91,7 +91,7 @@ function presenceGroups(definition: TypeDefinition): PresenceGroup[] {
     .map(([name, members], index) => ({
       name,
       title: members[0]!.choiceOf === undefined ? name : `${name}[x]`,
-      // No type has more than the 31 groups that fit; its test would fail.
+      // No type has more than the 31 groups that fit; a test asserts it.
       bit: 1 << index,
       required: members[0]!.required,
       members: members.map((member) => member.name),
@@ -132,8 +132,8 @@ function ruleOf(element: ElementDefinition): ElementRule | undefined {
 }
 
 /**
- * What XML writes as an attribute (`Element.id`, `Extension.url`) or as XHTML can carry no extensions.
- * See https://hl7.org/fhir/R4/json.html#primitive.
+ * Elements that XML writes as attributes (`Element.id`, `Extension.url`) or as XHTML cannot have extensions. See
+ * https://hl7.org/fhir/R4/json.html#primitive.
  */
 function canHaveSibling(element: ElementPlan, owner: TypeDefinition): boolean {
   if (element.check === undefined || element.type === 'xhtml') return false;

@@ -6,7 +6,7 @@ import type { Findings } from './findings.js';
 export interface Walk {
   readonly model: FhirModel;
   readonly findings: Findings;
-  /** The resource that `#id` is looked up in. */
+  /** The scope in which `#id` is resolved. */
   readonly scope: ContainerScope;
   /** True inside a transaction or batch, where a reference may be a search (`Patient?identifier=…`). */
   readonly conditionalReferences: boolean;
@@ -20,7 +20,7 @@ export interface ContainerScope {
   readonly contained: ReadonlyMap<string, string>;
   /** Ids of contained resources that are referred to, or that refer to their container. */
   readonly linked: Set<string>;
-  /** The contained resource that the walk is in. */
+  /** The contained resource being walked. */
   inside: JsonObject | undefined;
 }
 
@@ -34,7 +34,7 @@ export function containerScope(resource: JsonObject): ContainerScope {
   return { type: typeName(resource), contained, linked: new Set(), inside: undefined };
 }
 
-/** Whatever stands there may be no text at all, nor be turned into one. */
+/** The value may not be a string and must not be converted to one. */
 function typeName({ resourceType }: JsonObject): string {
   return typeof resourceType === 'string' ? resourceType : '';
 }

@@ -4,8 +4,7 @@ import type { PrimitiveProblem } from './primitive-problem.js';
  * Checks the `div` of a narrative: well-formed XML, one `div` of the XHTML namespace, nothing but the formatting
  * elements and attributes that FHIR allows (txt-1), and some content (txt-2).
  *
- * A single pass over the text, so that its cost grows with its length only.
- * See https://hl7.org/fhir/R4/narrative.html#xhtml.
+ * A single pass over the text, in linear time. See https://hl7.org/fhir/R4/narrative.html#xhtml.
  */
 export function checkXhtml(value: unknown): PrimitiveProblem | undefined {
   return typeof value === 'string' ? new XhtmlScanner(value).scan() : malformed('a string');
@@ -39,15 +38,15 @@ const LINKS = words('href src cite longdesc usemap');
 const TAG = /<(\/?)([A-Za-z][\w:.-]*)/y;
 const ATTRIBUTE = /[ \t\r\n]+([A-Za-z_][\w:.-]*)[ \t\r\n]*=[ \t\r\n]*(?:"([^"<]*)"|'([^'<]*)')/y;
 const TAG_END = /[ \t\r\n]*(\/?)>/y;
-/** Only what XML itself declares; HTML's names (`&nbsp;`) are no part of it. */
+/** Only the entities that XML declares; HTML entities (`&nbsp;`) are not allowed. */
 const ENTITY = /&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});/iy;
-/** As browsers read it: blanks and line breaks do not hide the scheme. */
+/** Browsers ignore case here, and blanks and line breaks do not hide the scheme. */
 const SCRIPT_URL = /^(?:javascript|vbscript|data:text)/i;
 
 class XhtmlScanner {
   readonly #text: string;
   #position = 0;
-  /** Names of the elements that are open. */
+  /** Names of the open elements. */
   readonly #open: string[] = [];
   #rootSeen = false;
   #hasContent = false;
@@ -84,7 +83,7 @@ class XhtmlScanner {
     return hasBadEntity(text) ? BAD_ENTITY : undefined;
   }
 
-  /** Refused besides what XML refuses: a beginning that HTML parsers take for the end of the comment. */
+  /** Rejects, in addition to malformed XML, a beginning that HTML parsers take for the end of the comment. */
   #comment(): PrimitiveProblem | undefined {
     const start = this.#position + 4;
     const end = this.#text.indexOf('--', start);
@@ -114,7 +113,7 @@ class XhtmlScanner {
     return undefined;
   }
 
-  /** @param names of the attributes found are added; as only allowed ones are, there are never many */
+  /** @param receives the names of the attributes found; only allowed names are added, so the list stays short */
   #attributes(element: string, names: string[]): PrimitiveProblem | undefined {
     for (let found = this.#match(ATTRIBUTE); found !== null; found = this.#match(ATTRIBUTE)) {
       const name = found[1]!;
@@ -133,7 +132,7 @@ class XhtmlScanner {
     return undefined;
   }
 
-  /** What a sticky expression finds here; the scanner moves behind it. */
+  /** Matches a sticky expression at the current position and advances past the match. */
   #match(expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.#position;
     const match = expression.exec(this.#text);
@@ -165,7 +164,7 @@ function isScript(url: string): boolean {
   return SCRIPT_URL.test(withoutReferences(url).replace(/[\s\p{Cc}]+/gu, ''));
 }
 
-/** Character references resolved: `&#106;avascript:` is a script too. */
+/** Resolves character references: `&#106;avascript:` is a script too. */
 function withoutReferences(text: string): string {
   return text.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, (_, hexadecimal?: string, decimal?: string) => {
     const point = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16);

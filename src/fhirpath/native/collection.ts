@@ -1,10 +1,10 @@
-/** A collection of JSON values, all of the type that was found at compile time. */
+/** A collection of JSON values, all of the type inferred at compile time. */
 export type Items = readonly unknown[];
 
 /** Evaluates an expression for the items it starts from (`$this`). */
 export type Evaluate = (self: Items) => Items;
 
-/** Thrown to leave an evaluation to the library. */
+/** Thrown to abandon a native evaluation; fhirpath.js takes over. */
 export const BAIL: unique symbol = Symbol('bail');
 
 export const EMPTY: Items = Object.freeze([]);
@@ -12,13 +12,13 @@ export const TRUE: Items = Object.freeze([true]);
 export const FALSE: Items = Object.freeze([false]);
 
 export function bail(): never {
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- PERF: no stack trace for a signal of our own.
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- PERF: an internal signal needs no stack trace.
   throw BAIL;
 }
 
 /**
- * An operand of logic: true, false or undefined for empty. One item that is no boolean counts as true.
- * See https://hl7.org/fhirpath/N1/#singleton-evaluation-of-collections.
+ * An operand of logic: true, false or undefined for empty. A single non-boolean item counts as true. See
+ * https://hl7.org/fhirpath/N1/#singleton-evaluation-of-collections.
  */
 export function asBoolean(items: Items): boolean | undefined {
   if (items.length === 0) return undefined;

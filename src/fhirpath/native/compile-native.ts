@@ -3,18 +3,18 @@ import type { SyntaxNode } from '../syntax-tree.js';
 import { BAIL, type Items } from './collection.js';
 import { compileNode } from './compile-node.js';
 
-/** The items of the result; undefined when the data need the library. */
+/** Returns the items of the result; undefined if the data need fhirpath.js. */
 export type NativeEvaluation = (input: unknown) => Items | undefined;
 
 /**
- * Compiles the everyday forms of filters to plain functions: paths, `where`, `exists`, comparisons, logic.
+ * Compiles common filters to plain functions: paths, `where`, `exists`, comparisons, logic.
  *
- * The answers are the library's. Only well-formed data are handled: whatever is out of the ordinary (an element of the
- * wrong JSON type, `_birthDate`-style siblings, several items where one is expected) is left to the library, errors
+ * The results equal those of fhirpath.js. Only well-formed data are handled: everything unusual (an element of the
+ * wrong JSON type, `_birthDate`-style siblings, several items where one is expected) is left to fhirpath.js, errors
  * included.
  *
  * @param type FHIR type of the input.
- * @returns undefined for an expression that has other forms.
+ * @returns undefined for other expressions.
  */
 export function compileNative(model: FhirModel, tree: SyntaxNode, type: string): NativeEvaluation | undefined {
   const evaluate = compileNode(tree, { model, type, isParameter: false })?.evaluate;

@@ -7,7 +7,7 @@ import { compileFunction } from './functions.js';
 import type { Native, Place } from './native.js';
 import { compileOperator } from './operators.js';
 
-/** @returns undefined for what only the library does. */
+/** @returns undefined for expressions that only fhirpath.js supports. */
 export function compileNode(wrapped: SyntaxNode, place: Place): Native | undefined {
   const node = unwrap(wrapped);
   const [first, second] = node.children ?? [];
@@ -38,7 +38,7 @@ function literal(value: string | number, type: string): Native {
   return { evaluate: () => items, type };
 }
 
-/** `$this`, once it is sure to be of its type. */
+/** Compiles `$this`; the evaluation first checks its type. */
 function self(model: FhirModel, { type }: Place): Native | undefined {
   const resourceType = model.isResourceType(type) ? type : undefined;
   const jsonType = resourceType === undefined ? jsonTypeOf(model, type) : 'object';
@@ -48,7 +48,7 @@ function self(model: FhirModel, { type }: Place): Native | undefined {
   return { evaluate: (items) => (items.every(isSound) ? items : bail()), type };
 }
 
-/** The name at the start of a path: the type itself (`Patient.name`) or one of its elements. */
+/** A path starts with the type itself (`Patient.name`) or with one of its elements. */
 function compileFirstName(name: string, place: Place): Native | undefined {
   const start = self(place.model, place);
   if (start === undefined || !place.model.isA(place.type, name))
@@ -70,7 +70,7 @@ function compileMember(model: FhirModel, from: Native, name: string): Native | u
   const elements = from.type === undefined ? undefined : model.typeDefinition(from.type)?.elements;
   const element = elements?.get(name);
   if (element !== undefined) {
-    // A choice goes by its base name in FHIRPath; what the library makes of `valueQuantity` is its own affair.
+    // FHIRPath uses the base name of a choice; `valueQuantity` is left to fhirpath.js.
     const evaluate = element.choiceOf === undefined ? readElements(model, from.evaluate, [element]) : undefined;
     return evaluate && { evaluate, type: element.type };
   }
@@ -79,7 +79,7 @@ function compileMember(model: FhirModel, from: Native, name: string): Native | u
   return evaluate && { evaluate, type: undefined, choice: { from: from.evaluate, elements: forms } };
 }
 
-/** `[0]`, with a literal position. */
+/** Only literal positions: `[0]`. */
 function compileIndexer(from: Native | undefined, position: SyntaxNode): Native | undefined {
   const index = Number(position.text);
   if (from === undefined || position.type !== 'NumberLiteral' || !Number.isInteger(index)) return undefined;

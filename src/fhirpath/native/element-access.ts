@@ -3,21 +3,21 @@ import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { bail, type Evaluate, type Items } from './collection.js';
 
-/** How JSON writes the values of a type; undefined for types that are left to the library. */
+/** How JSON writes the values of a type; undefined for types that are left to fhirpath.js. */
 export function jsonTypeOf(model: FhirModel, type: string): 'string' | 'number' | 'boolean' | 'object' | undefined {
   if (type === 'boolean') return 'boolean';
   if (NUMBERS.has(type)) return 'number';
   const kind = model.typeDefinition(type)?.kind;
-  // A resource inside of a resource starts a path of its own in the library.
+  // fhirpath.js starts a new path at a resource inside a resource.
   return kind === 'primitive' ? 'string' : kind === 'complex' ? 'object' : undefined;
 }
 
 const NUMBERS: ReadonlySet<string> = new Set(['decimal', 'integer', 'positiveInt', 'unsignedInt']);
 
 /**
- * Reads an element, or the forms of a choice, from each item that an expression gives.
+ * Reads an element, or the typed forms of a choice, from each item of an expression's result.
  *
- * @param keeps which forms of a choice to take; all when left out.
+ * @param keeps which forms of a choice to read. Default: all.
  */
 export function readElements(
   model: FhirModel,
@@ -33,14 +33,14 @@ export function readElements(
       if (!isJsonObject(item)) bail();
       let forms = 0;
       for (const read of readers) if (read(item, result)) forms += 1;
-      // Two forms of one choice are an error in the data, and the library takes only one of them.
+      // Two forms of one choice are invalid data, and fhirpath.js reads only one of them.
       if (forms > 1) bail();
     }
     return result;
   };
 }
 
-/** Adds the values of an element to the result. @returns whether there are any. */
+/** Appends the values of an element to the result. @returns whether there were any. */
 type Reader = (owner: JsonObject, result: unknown[]) => boolean;
 
 function compileReader(model: FhirModel, { name, type }: ElementDefinition, isKept: boolean): Reader | undefined {
@@ -61,6 +61,6 @@ function compileReader(model: FhirModel, { name, type }: ElementDefinition, isKe
 }
 
 function checkObject(value: unknown): void {
-  // The library takes anything with a resourceType for a resource.
+  // fhirpath.js treats every object with a resourceType as a resource.
   if (!isJsonObject(value) || value.resourceType !== undefined) bail();
 }

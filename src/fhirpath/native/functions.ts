@@ -6,7 +6,7 @@ import { readElements } from './element-access.js';
 import type { Native } from './native.js';
 import { isText } from './operators.js';
 
-/** Compiles a parameter that is evaluated for each item, of this type. */
+/** Compiles a parameter that is evaluated once per item of the given type. */
 type CompileCriteria = (parameter: SyntaxNode, type: string) => Native | undefined;
 
 type FunctionCompiler = (
@@ -16,7 +16,7 @@ type FunctionCompiler = (
   compileCriteria: CompileCriteria,
 ) => Native | undefined;
 
-/** A call of a function; undefined for what only the library does. */
+/** Compiles a function call; undefined for calls that only fhirpath.js supports. */
 export function compileFunction(
   model: FhirModel,
   from: Native,
@@ -73,7 +73,7 @@ function compileNot(_: FhirModel, from: Native): Native {
   return { evaluate, type: 'boolean' };
 }
 
-/** Picks forms of a choice; elsewhere the types decide nothing that is not known already. */
+/** Selects forms of a choice; otherwise the static type already decides. */
 function compileOfType(model: FhirModel, from: Native, parameter: SyntaxNode | undefined): Native | undefined {
   const type = parameter?.text ?? '';
   if (from.choice === undefined || model.typeDefinition(type) === undefined) return undefined;

@@ -5,13 +5,16 @@ import type { Evaluate } from './collection.js';
 /** A compiled expression with the static type of its items. */
 export interface Native {
   readonly evaluate: Evaluate;
-  /** FHIR type; literals and results are `boolean`, `string`, `decimal`. Undefined for a choice that is still open. */
+  /**
+   * FHIR type; literals and results are `boolean`, `string`, `decimal`. Undefined for a choice whose form is not known
+   * yet.
+   */
   readonly type: string | undefined;
-  /** Of an open choice: its typed forms, and what they are read from. */
+  /** For a choice: its typed forms and the expression they are read from. */
   readonly choice?: { readonly from: Evaluate; readonly elements: readonly ElementDefinition[] };
 }
 
-/** Where an expression stands. */
+/** The static context of an expression. */
 export interface Place {
   readonly model: FhirModel;
   /** FHIR type of `$this`. */

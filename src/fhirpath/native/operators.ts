@@ -3,7 +3,7 @@ import type { SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, FALSE, fromBoolean, TRUE, type Evaluate, type Items } from './collection.js';
 import type { Native } from './native.js';
 
-/** An operator between two operands; undefined for what only the library does. */
+/** Compiles a binary operator; undefined for operators that only fhirpath.js supports. */
 export function compileOperator(node: SyntaxNode, compileOperand: CompileOperand): Native | undefined {
   const operator = OPERATORS.get(node.text ?? '');
   if (operator === undefined || !OPERATOR_NODES.has(node.type)) return undefined;
@@ -14,7 +14,7 @@ export function compileOperator(node: SyntaxNode, compileOperand: CompileOperand
 
 type CompileOperand = (node: SyntaxNode) => Native | undefined;
 
-/** Types that FHIRPath compares as texts. Dates, times and quantities are not among them. */
+/** Types that FHIRPath compares as strings; not dates, times and quantities. */
 export function isText(type: string | undefined): boolean {
   return type !== undefined && (isKindOf(type, 'string') || isKindOf(type, 'uri') || type === 'base64Binary');
 }
@@ -39,7 +39,7 @@ const OPERATORS: ReadonlyMap<string, OperatorCompiler> = new Map<string, Operato
   ['implies', logic(implies)],
 ]);
 
-/** How two operands compare: alike as numbers, texts or booleans; undefined where only the library knows. */
+/** The common comparison type of two operands; undefined where only fhirpath.js can compare them. */
 function comparisonClass(left: Native, right: Native): 'number' | 'text' | 'boolean' | undefined {
   if (isNumber(left.type) && isNumber(right.type)) return 'number';
   if (isText(left.type) && isText(right.type)) return 'text';
@@ -76,7 +76,7 @@ function compileOrder(left: Native, right: Native, isPassed: (order: number) => 
   };
 }
 
-/** Decimals have eight places in FHIRPath; the library rounds in this very way. */
+/** FHIRPath decimals have eight places; fhirpath.js rounds the same way. */
 function rounded(value: unknown): number {
   return Math.round((value as number) / 1e-8) * 1e-8;
 }
@@ -87,7 +87,7 @@ function unchanged(value: unknown): unknown {
 
 type Logic = (left: boolean | undefined, right: boolean | undefined) => boolean | undefined;
 
-/** Logic of three values, undefined for empty. Both sides are always evaluated: either may need the library. */
+/** Three-valued logic, undefined for empty. Both sides are always evaluated because either may need fhirpath.js. */
 function logic(combine: Logic): OperatorCompiler {
   return (left, right) => (self) =>
     fromBoolean(combine(asBoolean(left.evaluate(self)), asBoolean(right.evaluate(self))));

@@ -1,6 +1,6 @@
 import type { Criteria } from './criteria.js';
 
-/** The criteria right inside others: what `and` and `or` join, what `not` negates, what `chain` and `has` lead to. */
+/** The direct children of a criteria node: the operands of `and`, `or` and `not`, the criteria of `chain` and `has`. */
 export function childrenOf(criteria: Criteria): readonly Criteria[] {
   switch (criteria.kind) {
     case 'and':

@@ -1,9 +1,9 @@
 /**
- * The one meaning of a search: a tree of plain data.
+ * A search as a tree of plain data.
  *
- * Request text and access policies are parsed into it, the memory store and policy checks evaluate it
- * (`match.ts`), SQL stores translate it. All parameter codes are those of the resource type being searched
- * (`Query.type`, or the type named by a `chain` or `has` node for the criteria inside it).
+ * Request text and access policies are parsed into it, the memory store and policy checks evaluate it (`match.ts`), SQL
+ * stores translate it. All parameter codes are those of the resource type being searched (`Query.type`, or the type
+ * named by a `chain` or `has` node for the criteria inside it).
  *
  * ```text
  * PatientList(family: "Kulas,Smith", gender: "male")
@@ -44,17 +44,17 @@ export interface OrCriteria {
   readonly kind: 'or';
   readonly of: readonly Criteria[];
 }
-/** Everything that the inner criteria do not match, resources without any value included. */
+/** Every resource that the inner criteria do not match, including resources without any value. */
 export interface NotCriteria {
   readonly kind: 'not';
   readonly of: Criteria;
 }
-/** The resource's own id is one of these. */
+/** The resource's id is in the list. */
 export interface IdCriteria {
   readonly kind: 'id';
   readonly ids: readonly string[];
 }
-/** `meta.lastUpdated` as a date; kept apart because stores hold it beside the resource, not in an index. */
+/** `meta.lastUpdated` as a date; separate because stores keep it in the resource's row, not in an index. */
 export interface LastUpdatedCriteria {
   readonly kind: 'last-updated';
   readonly test: DateTest;
@@ -71,7 +71,7 @@ export interface MissingCriteria {
   readonly parameter: string;
   readonly missing: boolean;
 }
-/** One and the same group of component values passes all tests; `tests[n]` belongs to the parameter's component n. */
+/** A single group of component values passes all tests; `tests[n]` belongs to the parameter's component n. */
 export interface CompositeCriteria {
   readonly kind: 'composite';
   readonly parameter: string;
@@ -80,16 +80,16 @@ export interface CompositeCriteria {
 /**
  * A resource of `type` that the reference parameter points to matches. One node per target type.
  *
- * Resources inside the one that points are entered too: contained ones, and what `Bundle.composition` and `.message` mean.
- * They have neither an `_id` nor a `_lastUpdated` of their own, and nothing points to them (`has`). A chain that has left
- * such a resource for one that is stored by itself enters no other.
+ * Chains also enter resources inside the referencing one: contained resources, and the targets of `Bundle.composition`
+ * and `.message`. These have no `_id` and no `_lastUpdated`, and `has` never reaches them. A chain that leaves such a
+ * resource for a stored one enters no further resources inside.
  */
 export interface ChainCriteria {
   readonly kind: 'chain';
   readonly parameter: string;
   readonly type: string;
   readonly of: Criteria;
-  /** Only resources inside the one that points count, or only those outside of it. Default: both. */
+  /** Restricts the targets to resources inside the referencing one, or to stored ones. Default: both. */
   readonly reach?: 'inside' | 'outside' | undefined;
 }
 /** A resource of `type` whose reference parameter points here matches. See https://hl7.org/fhir/R4/search.html#has. */
@@ -100,12 +100,12 @@ export interface HasCriteria {
   readonly of: Criteria;
 }
 
-/** What one index value must be like. */
+/** A test on one index value. */
 export type ValueTest =
   TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
 
 /**
- * Token forms: `code` (system and noSystem left out), `system|code`, `|code` (noSystem), `system|` (code left out).
+ * Token forms: `code` (no system, noSystem not set), `system|code`, `|code` (noSystem), `system|` (no code).
  * Case-sensitive. See https://hl7.org/fhir/R4/search.html#token.
  */
 export interface TokenTest {
@@ -114,21 +114,21 @@ export interface TokenTest {
   /** The value must have no system. */
   readonly noSystem?: boolean | undefined;
   readonly code?: string | undefined;
-  /** A second code that passes too: the first in the form in which strings are kept as codes, see index-token.ts. */
+  /** An alternative code: the first one folded as string values are, see index-token.ts. */
   readonly folded?: string | undefined;
-  /** The code is a MIME type, or the first half of one: what is narrower passes too. `image`, `text/html`. */
+  /** The code is a MIME type or its first half, `image` or `text/html`; narrower types pass too. */
   readonly below?: boolean | undefined;
-  /** Some value of the parameter differs: `_filter`'s `ne`. The other fields say from what. */
+  /** Some value of the parameter differs from the other fields: `_filter`'s `ne`. */
   readonly negated?: boolean | undefined;
 }
 
-/** `:text` on a token or reference: a display or text that belongs to it contains or begins with the folded text. */
+/** `:text` on a token or reference: a display or text of the value contains or begins with the folded text. */
 export interface TextTest {
   readonly kind: 'text';
   readonly text: string;
 }
 
-/** Strings compare folded (see fold.ts), except `exact`, which takes `text` as it is written. */
+/** Strings compare folded (see fold.ts), except `exact`, which compares `text` literally. */
 export interface StringTest {
   readonly kind: 'string';
   readonly comparator: 'starts-with' | 'ends-with' | 'contains' | 'equals' | 'not-equals' | 'exact';
@@ -198,8 +198,8 @@ export interface QuantityTest {
 }
 
 /**
- * A reference. `types` and `id` name local resources (`types` left out: any type); `url` anything absolute or a canonical,
- * with `|version` when the search gave one. Without id and url, any local reference to one of the types.
+ * A reference. `types` and `id` name local resources (no `types`: any type); `url` anything absolute or a canonical,
+ * with `|version` if the search has one. Without id and url, any local reference to one of the types.
  */
 export interface ReferenceTest {
   readonly kind: 'reference';
@@ -229,7 +229,7 @@ export interface UriTest {
   readonly value: string;
 }
 
-/** One key of `_sort`. `parameter` may be `_id` and `_lastUpdated` besides the type's parameters. */
+/** One key of `_sort`. `parameter` may also be `_id` or `_lastUpdated`. */
 export interface SortKey {
   readonly parameter: string;
   readonly descending: boolean;
@@ -247,8 +247,7 @@ export function refersTo(
 }
 
 /**
- * The resource was last written at another moment than this.
- *
+ * The resource's `lastUpdated` differs.
  * @param lastUpdated ISO 8601 instant, to the millisecond
  */
 export function notLastUpdatedAt(lastUpdated: string): Criteria {
@@ -256,21 +255,21 @@ export function notLastUpdatedAt(lastUpdated: string): Criteria {
   return { kind: 'last-updated', test: { kind: 'date', prefix: 'ne', low, high: low + 1 } };
 }
 
-/** Conjunction, simplified: nested `and`s are flattened, `all` drops out, one `none` decides. */
+/** Conjunction, simplified: nested `and`s are flattened, `all` drops out, a `none` makes the whole `none`. */
 export function and(criteria: readonly Criteria[]): Criteria {
   const of = criteria.flatMap((one) => (one.kind === 'and' ? one.of : one.kind === 'all' ? [] : [one]));
   if (of.some((one) => one.kind === 'none')) return NONE;
   return of.length === 0 ? ALL : of.length === 1 ? of[0]! : { kind: 'and', of };
 }
 
-/** Disjunction, simplified: nested `or`s are flattened, `none` drops out, one `all` decides. */
+/** Disjunction, simplified: nested `or`s are flattened, `none` drops out, an `all` makes the whole `all`. */
 export function or(criteria: readonly Criteria[]): Criteria {
   const of = criteria.flatMap((one) => (one.kind === 'or' ? one.of : one.kind === 'none' ? [] : [one]));
   if (of.some((one) => one.kind === 'all')) return ALL;
   return of.length === 0 ? NONE : of.length === 1 ? of[0]! : { kind: 'or', of };
 }
 
-/** Negation, simplified: a double one cancels, `all` and `none` swap. */
+/** Negation, simplified: a double negation cancels, `all` and `none` swap. */
 export function not(criteria: Criteria): Criteria {
   if (criteria.kind === 'not') return criteria.of;
   if (criteria.kind === 'all') return NONE;

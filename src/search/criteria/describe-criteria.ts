@@ -1,9 +1,9 @@
 import type { Criteria, DateTest, NumberTest, QuantityTest, ReferenceTest, TokenTest, ValueTest } from './criteria.js';
 
 /**
- * Criteria as a line of text that people read: `gender = male and (family starts with "kulas" or _id = 1, 2)`.
+ * Criteria as one line of human-readable text: `gender = male and (family starts with "kulas" or _id = 1, 2)`.
  *
- * @param mark what to make of the text of a node, to set some apart
+ * @param mark decorates the text of a node, for example to highlight it
  */
 export function describeCriteria(criteria: Criteria, mark: Mark = (_, text) => text): string {
   return mark(criteria, describeNode(criteria, mark));
@@ -39,7 +39,7 @@ function describeNode(criteria: Criteria, mark: Mark): string {
   }
 }
 
-/** Inside `and`, `or` and `not` what is composed itself needs parentheses. */
+/** Parenthesizes compound criteria inside `and`, `or` and `not`. */
 function inside(criteria: Criteria, mark: Mark): string {
   const composed = criteria.kind === 'and' || criteria.kind === 'or';
   const text = describeNode(criteria, mark);
@@ -97,7 +97,7 @@ function describeDates({ low, high }: DateTest): string {
   return low === high ? instant(low) : `${instant(low)} to ${instant(high)}`;
 }
 
-/** Midnight goes without its time; what no date can hold is told in milliseconds. */
+/** Midnight is printed as a date; values outside the range of Date in milliseconds. */
 function instant(milliseconds: number): string {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString().replace(/T00:00:00\.000Z$/, '');

@@ -4,23 +4,23 @@ import type { Criteria, SortKey } from './criteria.js';
 export interface TypeParameter {
   readonly type: string;
   /**
-   * Its code, as it is defined: `code-value-quantity`, never `code-value-quantity$0`. `#Patient` stands for all values of the
+   * The code as defined: `code-value-quantity`, never `code-value-quantity$0`. `#Patient` stands for all values of the
    * Patients inside resources of the type: see index-entry.ts.
    */
   readonly parameter: string;
 }
 
-/** True for a search parameter that stores hold beside the resource, so that it has no index values. */
+/** True for search parameters that stores keep in the resource's row, without index values. */
 export function isHeldApart(parameter: string): boolean {
   return parameter === '_id' || parameter === '_lastUpdated';
 }
 
 /**
- * The search parameters whose index values decide a search: those of the criteria, of chains and `_has` with the types they
- * lead to, and of the sort. `_id` and `_lastUpdated` are not among them, as stores hold both beside the resource. Each is
- * given once.
+ * The search parameters whose index values a search depends on: those of the criteria, of chains and `_has` with their
+ * types, and of the sort, without duplicates. `_id` and `_lastUpdated` are excluded because stores keep them in the
+ * resource's row.
  *
- * @param beside further parameters of the type: the one of a search by reference
+ * @param beside additional parameters of the type: the one of a search by reference
  */
 export function parametersOf(
   type: string,
@@ -34,7 +34,7 @@ export function parametersOf(
     const parameter = name.startsWith('#') ? name : name.split(/[$:]/, 1)[0]!;
     if (!isHeldApart(parameter)) found.set(`${ofType} ${parameter}`, { type: ofType, parameter });
   };
-  // `within`: the types whose resources may hold the one that the criteria are about.
+  // `within`: the types whose resources may contain the resource under test.
   const open: { readonly type: string; readonly within: readonly string[]; readonly criteria: Criteria }[] = [
     { type, within: [], criteria },
   ];

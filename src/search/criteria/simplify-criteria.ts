@@ -1,16 +1,14 @@
 import { FhirError } from '../../fhir/error.js';
 import { and, not, or, type AndCriteria, type Criteria, type OrCriteria } from './criteria.js';
 
-/** Deepest criteria that are simplified; parsers stay far below. */
+/** Maximum nesting of criteria; parsers stay far below it. */
 const MAX_DEPTH = 1_000;
 
 /**
- * Criteria of the same meaning in which no condition is repeated beside itself: `gender=male` given 400 times is one look
- * at the index. Conditions are equal if they say the same, in whatever order they list their parts. What several
- * alternatives share stands once.
+ * Removes repeated conditions without changing the meaning: `gender=male` given 400 times is one index lookup. Equality
+ * ignores the order of parts. Conditions shared by several alternatives are factored out.
  *
- * The time grows with the number of nodes; what several nodes share is read once. Nodes that stay as they are keep their
- * identity.
+ * Takes linear time in the number of nodes; shared nodes are visited once. Unchanged nodes keep their identity.
  *
  * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels
  */
@@ -18,7 +16,7 @@ export function simplifyCriteria(criteria: Criteria): Criteria {
   return 'of' in criteria ? new Simplifier().simplify(criteria, 0).criteria : criteria;
 }
 
-/** Criteria with a number that only equal ones have. */
+/** Criteria with a number; equal criteria have equal numbers. */
 interface Simplified {
   readonly criteria: Criteria;
   readonly number: number;
@@ -62,7 +60,7 @@ class Simplifier {
     }
   }
 
-  /** Parts that joined an outer list of their own kind may repeat what stands there. */
+  /** Flattened parts may repeat conditions of the outer list. */
   #withoutRepeats(criteria: Criteria, depth: number): Criteria {
     if (criteria.kind !== 'and' && criteria.kind !== 'or') return criteria;
     const parts = [...new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria))];
@@ -70,7 +68,10 @@ class Simplifier {
     return criteria.kind === 'and' ? and(parts) : or(parts);
   }
 
-  /** What several alternatives demand alike, and is no single look at an index, stands once: `a and x or b and x` as `(a or b) and x`. */
+  /**
+   * Factors out conditions shared by all alternatives, unless a single index lookup answers the whole: `a and x or b
+   * and x` as `(a or b) and x`.
+   */
   #factored(criteria: OrCriteria, depth: number): Criteria {
     const holders = new Map<Criteria, AndCriteria[]>();
     for (const part of criteria.of) {
@@ -90,7 +91,7 @@ class Simplifier {
       .criteria;
   }
 
-  /** The first of equal criteria stands for all. */
+  /** Equal criteria are represented by the first of them. */
   #numbered(criteria: Criteria, depth: number): Simplified {
     const known = this.#done.get(criteria);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import type { IndexEntry } from '../index/index-entry.js';
 
-/** Index entries by parameter, in their order. */
+/** Groups index entries by parameter; their order is kept. */
 export function groupEntries(entries: readonly IndexEntry[]): ReadonlyMap<string, readonly IndexEntry[]> {
   const groups = new Map<string, IndexEntry[]>();
   for (const entry of entries) {

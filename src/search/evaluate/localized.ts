@@ -3,10 +3,10 @@ import type { IndexEntry } from '../index/index-entry.js';
 import type { SearchSubject } from './search-subject.js';
 
 /**
- * The resource as searches see it whose service has the base: absolute references below it count as relative ones. Stores
- * keep references as they are written, for they serve hosts with different bases.
+ * Resolves a subject's absolute references below the service's base to local ones. Stores keep references as written
+ * because they serve hosts with different bases.
  *
- * @param baseUrl without a slash at its end; undefined: the subject stays as it is
+ * @param baseUrl without a trailing slash; undefined returns the subject unchanged
  */
 export function localized(subject: SearchSubject, baseUrl: string | undefined): SearchSubject {
   if (baseUrl === undefined) return subject;
@@ -17,7 +17,7 @@ export function localized(subject: SearchSubject, baseUrl: string | undefined): 
   return made.subject;
 }
 
-/** For the base that was asked for last: most services have one. */
+/** Caches the latest base only: most services have one. */
 const KNOWN = new WeakMap<SearchSubject, { readonly baseUrl: string; readonly subject: SearchSubject }>();
 
 function localizedEntries(subject: SearchSubject, baseUrl: string): SearchSubject {

@@ -4,13 +4,13 @@ import { insideSubjects } from './inside-subject.js';
 import type { SearchSubject, SearchWorld } from './search-subject.js';
 import { fitsDate, testValue } from './test-value.js';
 
-/** Deepest criteria that are evaluated; parsers stay far below. */
+/** Maximum nesting of criteria; parsers stay far below it. */
 const MAX_DEPTH = 1_000;
 
 /**
- * Whether a resource matches: the meaning of criteria, which stores translate and this function evaluates.
+ * Evaluates criteria against a resource. This function defines their meaning; SQL stores translate it.
  *
- * @param world resolves chains and `_has`; it decides what exists for this search.
+ * @param world resolves chains and `_has`; it determines which resources exist for this search.
  * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels.
  */
 export function matches(criteria: Criteria, subject: SearchSubject, world: SearchWorld): boolean {
@@ -38,7 +38,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
     case 'id':
       return subject.container === undefined && criteria.ids.includes(subject.id);
     case 'last-updated':
-      // An instant is kept to the millisecond and lasts one.
+      // Instants are stored to the millisecond and last one millisecond.
       return fitsDate(criteria.test, subject.lastUpdated, subject.lastUpdated + 1);
     case 'match':
       return subject.entries.get(criteria.parameter)?.some(({ value }) => testValue(criteria.test, value)) ?? false;
@@ -53,7 +53,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
   }
 }
 
-/** All components have to pass within one group, such as one component of an Observation. */
+/** All components must pass within the same group, such as one component of an Observation. */
 function holdsInOneGroup({ parameter, tests }: CompositeCriteria, { entries }: SearchSubject): boolean {
   let groups: ReadonlySet<number> | undefined;
   for (const [index, test] of tests.entries()) {

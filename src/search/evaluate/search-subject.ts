@@ -4,7 +4,7 @@ import { groupEntries } from './group-entries.js';
 import type { IndexEntry } from '../index/index-entry.js';
 import { indexEntries } from '../index/index-resource.js';
 
-/** A resource as searches see it: what `matches` and `compareSubjects` read. */
+/** An indexed resource, the input of `matches` and `compareSubjects`. */
 export interface SearchSubject {
   readonly type: string;
   readonly id: string;
@@ -12,15 +12,15 @@ export interface SearchSubject {
   readonly lastUpdated: number;
   /** By the entry's parameter (`code`, `code-value-quantity$0`, `subject:identifier`). */
   readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
-  /** A resource inside this one. It has no id, and `lastUpdated` is NaN. */
+  /** The outer resource of a resource inside another. Such a resource has no id, and its `lastUpdated` is NaN. */
   readonly container?: SearchSubject;
-  /** A chain has come here out of a resource inside another. */
+  /** A chain reached this resource from a resource inside another. */
   readonly sealed?: boolean;
 }
 
-/** The other resources that chains and `_has` reach: those of one project that a search may see. */
+/** The other resources that chains and `_has` reach: the visible resources of one project. */
 export interface SearchWorld {
-  /** @returns undefined for what does not exist, or not for this search. */
+  /** @returns undefined for a resource that does not exist or is not visible to this search */
   find(type: string, id: string): SearchSubject | undefined;
   /** The resources of a type whose reference parameter points to the target. */
   referencing(
@@ -30,7 +30,7 @@ export interface SearchWorld {
   ): Iterable<SearchSubject>;
 }
 
-/** A world with nothing else in it: for criteria that ask about the resource at hand alone. */
+/** A world without other resources, for criteria about the resource alone. */
 export const EMPTY_WORLD: SearchWorld = Object.freeze({ find: () => undefined, referencing: () => [] });
 
 /**

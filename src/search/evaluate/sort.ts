@@ -4,7 +4,7 @@ import type { IndexValue } from '../index/index-entry.js';
 import type { SearchSubject } from './search-subject.js';
 
 /**
- * What a resource is ordered by under one key.
+ * The value by which a resource is ordered under one sort key.
  *
  * | value | ordered by |
  * |---|---|
@@ -15,10 +15,10 @@ import type { SearchSubject } from './search-subject.js';
  * | reference | `Type/id` or the URL |
  * | uri | itself |
  *
- * Of several values the smallest counts ascending, the largest descending.
- * See https://hl7.org/fhir/R4/search.html#sort.
+ * Of several values the smallest counts ascending, the largest descending. See
+ * https://hl7.org/fhir/R4/search.html#sort.
  *
- * @returns undefined when the resource has no value to order by.
+ * @returns undefined if the resource has no such value.
  */
 export function sortValue(subject: SearchSubject, key: SortKey): string | number | undefined {
   if (key.parameter === '_id') return subject.id;
@@ -33,21 +33,21 @@ export function sortValue(subject: SearchSubject, key: SortKey): string | number
 }
 
 /**
- * A place in the order of a search: that of a resource which is there, or was there. Pages that begin or end at a position
- * neither skip nor repeat a resource, whatever is created, changed or deleted elsewhere.
+ * A position in the order of a search: that of an existing or former resource. Pages that begin or end at a position
+ * neither skip nor repeat resources, whatever changes elsewhere.
  */
 export interface SearchPosition {
-  /** What the resource is ordered by under each key of the sort; null where there is none. */
+  /** The resource's value under each sort key; null if it has none. */
   readonly values: readonly (string | number | null)[];
   readonly id: string;
 }
 
-/** Where a resource stands. */
+/** The position of a resource. */
 export function positionOf(subject: SearchSubject, sort: readonly SortKey[] | undefined): SearchPosition {
   return { values: (sort ?? []).map((key) => sortValue(subject, key) ?? null), id: subject.id };
 }
 
-/** A position after every resource: no value comes last, and no id is as great as `~`. */
+/** A position after every resource: missing values sort last, and `~` sorts after every id. */
 export function endOf(sort: readonly SortKey[] | undefined): SearchPosition {
   return { values: (sort ?? []).map(() => null), id: '~' };
 }
@@ -60,7 +60,7 @@ export function compareToPosition(
   return (subject) => {
     for (const [index, key] of (sort ?? []).entries()) {
       const order = compareValues(sortValue(subject, key), position.values[index] ?? undefined, key.descending);
-      // It is this very resource, even where it has changed and now has other values than the position.
+      // The position of the resource itself, even if its sort values have changed since.
       if (order !== 0 || key.parameter === '_id') return order;
     }
     return compareIds(subject.id, position.id);
@@ -98,7 +98,7 @@ function compareIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What one value is ordered by: the table of {@link sortValue}. */
+/** The sort value of one index value: the table of {@link sortValue}. */
 export function orderOf(value: IndexValue): string | number | undefined {
   switch (value.kind) {
     case 'string':

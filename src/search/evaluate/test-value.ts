@@ -20,9 +20,9 @@ import type {
 } from '../index/index-entry.js';
 
 /**
- * Whether one index value passes a test: the meaning that stores must reproduce. See the tables in criteria.ts.
+ * Tests one index value. Stores must reproduce this meaning. See the tables in criteria.ts.
  *
- * A value of another kind than the test's never passes.
+ * A value of another kind never passes.
  */
 export function testValue(test: ValueTest, value: IndexValue): boolean {
   switch (test.kind) {
@@ -81,7 +81,7 @@ function fitsCode({ folded, below }: TokenTest, searched: string, stored: string
   return below === true && stored !== undefined && narrowerTypes(searched).some((start) => stored.startsWith(start));
 }
 
-/** How MIME types begin that are narrower than one: a type has subtypes, a subtype parameters. */
+/** The prefixes of narrower MIME types: a type has subtypes, a subtype has parameters. */
 export function narrowerTypes(mimeType: string): readonly string[] {
   return mimeType.includes('/') ? [`${mimeType};`, `${mimeType} ;`] : [`${mimeType}/`];
 }
@@ -103,7 +103,7 @@ function fitsString(test: StringTest, value: StringValue): boolean {
   }
 }
 
-/** A stored point or closed interval against the bounds searched. */
+/** Compares a stored point or closed interval with the searched bounds. */
 function fitsNumber(test: NumberTest | QuantityTest, { low, high }: NumberValue | QuantityValue): boolean {
   switch (test.prefix) {
     case 'eq':
@@ -133,7 +133,9 @@ function equalsNumber(test: NumberTest | QuantityTest, low: number, high: number
   return test.low <= low && high < test.high;
 }
 
-/** A code without system may be the coded unit or the human one. See https://hl7.org/fhir/R4/search.html#quantity. */
+/**
+ * A code without system may be the code or the human-readable unit. See https://hl7.org/fhir/R4/search.html#quantity.
+ */
 function fitsUnit(test: QuantityTest, value: QuantityValue): boolean {
   if (test.system !== undefined) {
     return value.system === test.system && (test.code === undefined || value.code === test.code);
@@ -147,7 +149,7 @@ function fitsReference(test: ReferenceTest, value: LocalReferenceValue | UrlRefe
   return (test.id === undefined || value.id === test.id) && (test.types?.includes(value.type) ?? true);
 }
 
-/** A url without version also names every version of it. See https://hl7.org/fhir/R4/search.html#versions. */
+/** A URL without version matches every version. See https://hl7.org/fhir/R4/search.html#versions. */
 function fitsCanonical(searched: string, stored: string): boolean {
   return stored === searched || (!searched.includes('|') && stored.startsWith(`${searched}|`));
 }
@@ -175,7 +177,7 @@ function fitsUri(test: UriTest, stored: string): boolean {
   }
 }
 
-/** True for `http://a/b` before `http://a/b`, `http://a/b/c`; false before `http://a/bc`. */
+/** `http://a/b` is a prefix of itself and of `http://a/b/c`, but not of `http://a/bc`. */
 function isPathPrefix(prefix: string, whole: string): boolean {
   return whole === prefix || whole.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
 }

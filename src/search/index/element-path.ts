@@ -3,28 +3,28 @@ import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/mod
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject } from '../../fhir/resource.js';
 
-/** What a context may know of references to resources inside the one that is walked. */
+/** Optional members of a context that resolve references to resources inside the one being walked. */
 export interface ReferenceContext {
   inside(text: string): { readonly type: string } | undefined;
 }
 
-/** Takes each value a path reaches. `Context` is handed through untouched; it may be a {@link ReferenceContext}. */
+/** Receives each value that a path reaches. `Context` is passed through; it may be a {@link ReferenceContext}. */
 export type Visitor<Context> = (value: unknown, context: Context) => void;
 
-/** The static type of a value, and where it stands; undefined for the value that a path starts from. */
+/** The static type and the element of a value; undefined for the value a path starts from. */
 export interface Position {
   readonly type: string;
   readonly element?: ElementDefinition;
 }
 
-/** Chooses, once per compiled path, what visits the values at a position; undefined leaves them out. */
+/** Chooses the visitor for the values at a position, once per compiled path; undefined skips them. */
 export type VisitorFor<Context> = (position: Position) => Visitor<Context> | undefined;
 
 /**
  * Compiles a path to a function that walks from a value of type `type` to everything the path reaches: alternative by
- * alternative, in document order. Values of the wrong JSON shape and nulls are passed over.
+ * alternative, in document order. Values of the wrong JSON shape and nulls are skipped.
  *
- * @returns undefined when nothing can be reached.
+ * @returns undefined if the path reaches nothing.
  */
 export function compilePath<Context>(
   model: FhirModel,
@@ -49,7 +49,7 @@ function compileSteps<Context>(
   if ('ofType' in step) return compileOfType(model, step.ofType, from, next);
   if ('resolvesTo' in step) return compileResolvesTo(step.resolvesTo, next);
   if ('equals' in step) return compileEquals(step.path, step.equals, next);
-  // An index belongs to the member before it; see compileMember.
+  // An index applies to the member before it; see compileMember.
   return step.index === 0 && from.element?.array !== true ? next : undefined;
 }
 
@@ -72,7 +72,6 @@ function compileMember<Context>(
   );
 }
 
-/** One element, or the typed forms of a choice. */
 function elementsNamed(model: FhirModel, type: string, name: string): readonly ElementDefinition[] {
   const elements = model.typeDefinition(type)?.elements;
   const single = elements?.get(name);
@@ -123,7 +122,7 @@ function compileResolvesTo<Context>(type: string, next: Visitor<Context>): Visit
   };
 }
 
-/** The type of a resource inside that a reference leads to. */
+/** The type of the resource inside that a reference points to. */
 function typeInside(value: unknown, context: unknown): string | undefined {
   const text = isJsonObject(value) ? value['reference'] : undefined;
   if (typeof text !== 'string') return undefined;
@@ -140,7 +139,7 @@ function compileEquals<Context>(
   };
 }
 
-/** The value at the end of the path, when there is exactly one. */
+/** The single value at the end of the path; undefined if there are none or several. */
 function singleAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const name of path) {
@@ -151,7 +150,7 @@ function singleAt(value: unknown, path: readonly string[]): unknown {
   return current;
 }
 
-/** One visitor that does the work of several; without the loop where there is only one. */
+/** PERF: a single visitor is called without a loop. */
 function inSequence<Context>(visitors: readonly (Visitor<Context> | undefined)[]): Visitor<Context> | undefined {
   const present = visitors.filter((visitor) => visitor !== undefined);
   if (present.length <= 1) return present[0];

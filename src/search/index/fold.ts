@@ -1,16 +1,16 @@
 const MARKS = /\p{M}+/gu;
-/** Marks inside words vanish (`O'Brien` is `obrien`), as do full stops of abbreviations (`Dr.`, `U.S.A.`). */
+/** Marks inside words are removed (`O'Brien` is `obrien`), as do full stops of abbreviations (`Dr.`, `U.S.A.`). */
 const INNER_PUNCTUATION = /['’‘ʼ`.·]+/gu;
 /** Other marks separate words (`Smith-Jones` is `smith jones`). */
 const PUNCTUATION = /[\p{P}\p{S}\s]+/gu;
 
 /**
- * The order key of strings: without accents and case, everything else kept.
+ * The order key of strings: without accents and case, otherwise unchanged.
  *
  * `_sort` compares these by code unit. See https://hl7.org/fhir/R4/search.html#sort.
  */
 export function collationKey(text: string): string {
-  // PERF: most stored strings are plain lower-case ASCII already or become so without normalization.
+  // PERF: most stored strings are plain ASCII and need no normalization.
   return /^[\x20-\x7e]*$/.test(text) ? text.toLowerCase() : text.normalize('NFD').replace(MARKS, '').toLowerCase();
 }
 

@@ -6,8 +6,8 @@ import type { IndexWriter } from './index-writer.js';
 /**
  * Date values. See https://hl7.org/fhir/R4/search.html#date.
  *
- * A Period without start or end is open there; one without both says nothing. A Timing counts from its first event or
- * bound to its last.
+ * A Period without start or end is open on that side; without both it has no value. A Timing spans its events and
+ * bounds.
  */
 export function indexDate(type: string): ValueIndexer | undefined {
   return INDEXERS.get(type);
@@ -17,7 +17,7 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
   ['date', indexText],
   ['dateTime', indexText],
   ['instant', indexText],
-  // Medplum indexes some dates that are declared as strings; what is no date is skipped.
+  // Medplum indexes some dates that are declared as strings; other text is skipped.
   ['string', indexText],
   ['Period', (value, writer) => add(periodInterval(value), writer)],
   ['Timing', (value, writer) => add(timingInterval(value), writer)],

@@ -25,13 +25,13 @@
  */
 export interface IndexEntry {
   /**
-   * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier, with
-   * `:of-type` for an identifier together with its type, with `:present` for a reference that leads nowhere.
+   * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier,
+   * with `:of-type` for an identifier together with its type, with `:present` for a reference without another entry.
    */
   readonly parameter: string;
   /**
-   * 0, except for components of a composite: there the values that belong together share a number from 1 up. In a
-   * resource inside, 65536 times that, plus the number of the resource.
+   * 0, except for components of a composite: values that belong together share a number, from 1. For a resource inside:
+   * 65536 times the group plus the number of the resource.
    */
   readonly group: number;
   readonly value: IndexValue;
@@ -51,7 +51,7 @@ export interface TokenValue {
   readonly kind: 'token';
   readonly system?: string;
   readonly code?: string;
-  /** Displays and texts that belong to it, as written: what `:text` searches. Stores need not index them. */
+  /** Displays and texts of the value, as written, which `:text` searches. Stores need not index them. */
   readonly texts?: readonly string[];
 }
 

@@ -9,10 +9,10 @@ import { valueIndexer } from './index-values.js';
 import type { IndexWriter } from './index-writer.js';
 
 /**
- * Indexes the results of an expression that is no plain path.
+ * Indexes the results of an expression other than a plain path.
  *
- * The few such expressions on everyday resources have a function of their own here; the others go to the FHIRPath
- * library, whose failures on odd data count as no result.
+ * Common expressions have a native function here; all others use the FHIRPath library. An evaluation error on malformed
+ * data counts as an empty result.
  */
 export function compileExpression(
   model: FhirModel,
@@ -26,7 +26,7 @@ export function compileExpression(
     : compileNative(model, native, parameterType);
 }
 
-/** True for an expression that has a function of its own and does without the FHIRPath library. */
+/** True for an expression with a native function, which needs no FHIRPath library. */
 export function isNative(expression: string): boolean {
   return NATIVE.has(expression);
 }
@@ -34,11 +34,11 @@ export function isNative(expression: string): boolean {
 interface NativeExpression {
   /** FHIR type of the result. */
   readonly type: string;
-  /** @param value what a parameter starts from: the resource, or for a component the value that it is a part of */
+  /** @param value the input: the resource, or for a component its composite value */
   readonly evaluate: (value: JsonObject, resource: JsonObject) => unknown;
 }
 
-// PERF: Synthea-like data is full of MedicationRequests, and the library takes a hundred times as long.
+// PERF: Synthea-like data is full of MedicationRequests, and the FHIRPath library is 100 times slower.
 const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ['Patient.deceased.exists() and Patient.deceased != false', { type: 'boolean', evaluate: isDeceased }],
   ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
@@ -69,21 +69,21 @@ function compileNative(
   };
 }
 
-/** A date of death that is given by an extension only counts too. */
+/** An extension in place of the date of death counts too. */
 function isDeceased(patient: JsonObject): boolean {
   const deceased = patient.deceasedBoolean ?? patient.deceasedDateTime;
   if (deceased !== undefined && deceased !== null) return deceased !== false;
   return isJsonObject(patient._deceasedBoolean) || isJsonObject(patient._deceasedDateTime);
 }
 
-/** Whatever stands there: what leads nowhere is a context too. */
+/** Any value counts, including unresolvable references. */
 function hasSecurityContext(binary: JsonObject): boolean {
   return Object.hasOwn(binary, 'securityContext') || Object.hasOwn(binary, '_securityContext');
 }
 
 /**
- * References to the Binaries whose addresses are those of a Bot's code: `Binary/1`, below whatever base, of any version.
- * Which base is the service's own is not known here, and a Binary that is taken for code only stays as it is.
+ * References to the Binaries at the URLs of a Bot's code: `Binary/1` below any base, of any version. The service's own
+ * base is unknown here; a false match only protects a Binary from changes.
  */
 function codeBinaries(bot: JsonObject): readonly { readonly reference: string }[] {
   return [bot.sourceCode, bot.executableCode].flatMap((attachment) => {
@@ -105,7 +105,7 @@ const PRIORITIES: ReadonlyMap<unknown, number> = new Map([
   ['routine', 20],
 ]);
 
-/** What components of MolecularSequence read: an element of the resource, and not of the variant that they are a part of. */
+/** Components of MolecularSequence read an element of the resource, not of the variant. */
 function ofReferenceSequence(name: string): NativeExpression['evaluate'] {
   return (_, { referenceSeq }) => (isJsonObject(referenceSeq) ? referenceSeq[name] : undefined);
 }
@@ -132,7 +132,7 @@ function resultsOf<Result>(evaluate: () => readonly Result[]): readonly Result[]
   try {
     return evaluate();
   } catch (error) {
-    // Not the data's fault.
+    // Not an error caused by the data.
     if (error instanceof FhirError && error.code === 'internal') throw error;
     return [];
   }

@@ -3,7 +3,7 @@ import type { QuantityValue } from './index-entry.js';
 import type { ValueIndexer } from './value-indexer.js';
 import type { IndexWriter } from './index-writer.js';
 
-/** Stands for an open end. */
+/** Represents an open end. */
 const UNBOUNDED = 1e300;
 
 const CURRENCIES = 'urn:iso:std:iso:4217';
@@ -16,8 +16,8 @@ export function indexNumber(type: string): ValueIndexer | undefined {
 /**
  * Quantity values. See https://hl7.org/fhir/R4/search.html#quantity.
  *
- * A comparator widens: `< 5` is everything up to 5. Money has its currency as code; a Range the unit of its ends; of
- * SampledData the origin counts.
+ * A comparator widens the value: `< 5` is everything up to 5. Money uses its currency as code, a Range the unit of its
+ * ends, SampledData its origin.
  */
 export function indexQuantity(type: string): ValueIndexer | undefined {
   return QUANTITY_INDEXERS.get(type);
@@ -65,7 +65,7 @@ function indexQuantityRange(range: unknown, writer: IndexWriter): void {
   writer.add(quantityValue(low, high, text(unit.system), text(unit.code), text(unit.unit)));
 }
 
-/** A Range with at least one end, in order; `unit` is the end that tells the unit. */
+/** A Range with at least one end, in order; `unit` is the end with the unit. */
 function rangeEnds(range: unknown): { low: number; high: number; unit: JsonObject } | undefined {
   if (!isJsonObject(range)) return undefined;
   const low = isJsonObject(range.low) && isNumber(range.low.value) ? range.low : undefined;
@@ -94,7 +94,7 @@ function quantityValue(
   };
 }
 
-/** JSON writes numbers without end (1e999) as Infinity; those and NaN are no values. */
+/** JSON.parse reads 1e999 as Infinity; Infinity and NaN are not values. */
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }

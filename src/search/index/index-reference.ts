@@ -7,8 +7,8 @@ import type { IndexWriter } from './index-writer.js';
 
 /**
  * Reference values: `Type/id` of local references, the URL of others and of canonicals, the identifier of logical ones
- * (under `code:identifier`), the number of a resource inside (under `code#Type`), and that there is a reference at all
- * where none of these tells (under `code:present`).
+ * (under `code:identifier`), the number of a resource inside (under `code#Type`), and a presence marker for references
+ * with none of these (under `code:present`).
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  */
@@ -36,14 +36,14 @@ function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
   }
 }
 
-/** What a Reference may hold that tells that something is referred to. */
+/** The members that make a Reference count as present. */
 const SIGNS = ['reference', 'identifier', 'display', 'type'] as const;
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** @returns true where the reference has become a value */
+/** @returns true if the reference was indexed */
 function indexLiteral(text: string, writer: IndexWriter): boolean {
   const inside = writer.inside(text);
   if (inside !== undefined) writer.link(inside);
@@ -55,7 +55,10 @@ function indexLiteral(text: string, writer: IndexWriter): boolean {
   return true;
 }
 
-/** A resource inside (`Bundle.entry.resource`): a reference to it. Its own contained resources are those it holds itself. */
+/**
+ * Indexes a resource inside (`Bundle.entry.resource`) as a reference to it. Its references `#id` resolve to its own
+ * contained resources.
+ */
 function indexResource(resource: unknown, writer: IndexWriter): void {
   if (!isJsonObject(resource) || typeof resource.resourceType !== 'string') return;
   const inside = writer.insides.add(resource, resource);
@@ -64,7 +67,7 @@ function indexResource(resource: unknown, writer: IndexWriter): void {
   else writer.markPresent();
 }
 
-/** A canonical points out of the store by its URL, unless it is written as a relative reference or a fragment. */
+/** A canonical is indexed by its URL, unless it is a relative reference or a fragment. */
 function indexUrl(value: unknown, writer: IndexWriter): void {
   if (typeof value !== 'string' || value === '') return;
   const parsed = parseReference(value);

@@ -13,14 +13,14 @@ import { compileExpression } from './index-expression.js';
 import { valueIndexer } from './index-values.js';
 import { IndexWriter } from './index-writer.js';
 
-/** What stores hold apart from the index. */
+/** Parameters that stores keep in the resource's row. */
 const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 
 /**
- * Everything a resource can be found by, parameter by parameter.
+ * Extracts all index entries of a resource.
  *
- * `_id` and `_lastUpdated` are left out: stores hold them beside the resource. Malformed elements are skipped, so this
- * never throws for data of any shape; a type that FHIR does not know has no entries.
+ * `_id` and `_lastUpdated` are excluded: stores keep them in the resource's row. Malformed elements are skipped, so
+ * this never throws for data of any shape; an unknown type has no entries.
  *
  * @example
  * indexEntries({ resourceType: 'Patient', active: true })
@@ -34,7 +34,7 @@ export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntr
   return writer.entries;
 }
 
-/** The entries of resources inside, and of those that they lead to in their turn. */
+/** Adds the entries of resources inside, recursively. */
 function addInside(model: FhirModel, { insides, entries }: IndexWriter): void {
   for (const { number, type, resource, holder } of insides.found) {
     const writer = new IndexWriter(model, resource, insides, holder);
@@ -82,7 +82,6 @@ interface ValueExpression {
   readonly path?: PathExpression;
 }
 
-/** Adds the values that an expression reaches from a position. */
 function compileValues(
   model: FhirModel,
   from: Position,
@@ -92,7 +91,10 @@ function compileValues(
   return compilePath(model, from.type, path, (position) => valueIndexer(model, type, position.type, position.element));
 }
 
-/** Adds one group per result of the expression: the values of its components, unless one of them has none. */
+/**
+ * Adds one group per result of the expression: the values of its components; a group with a missing component is
+ * dropped.
+ */
 function compileComposite(model: FhirModel, type: string, parameter: SearchParameterDefinition): Indexer | undefined {
   const components = parameter.components ?? [];
   const codes = components.map((_, index) => `${parameter.code}$${index}`);

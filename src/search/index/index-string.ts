@@ -7,8 +7,8 @@ const NAME_PARTS = ['family', 'given', 'prefix', 'suffix', 'text'];
 const ADDRESS_PARTS = ['line', 'city', 'district', 'state', 'postalCode', 'country', 'text'];
 
 /**
- * String values: a text itself, and each part of a HumanName or Address on its own, so that a search finds the
- * beginning of any. See https://hl7.org/fhir/R4/search.html#string.
+ * String values: the text itself, and each part of a HumanName or Address separately, so that a search matches the
+ * beginning of any part. See https://hl7.org/fhir/R4/search.html#string.
  */
 export function indexString(type: string): ValueIndexer | undefined {
   if (type === 'HumanName') return partsIndexer(NAME_PARTS);

@@ -15,12 +15,12 @@ import type { IndexWriter } from './index-writer.js';
  * | ContactPoint | none | `value` | |
  * | string, markdown | none | the value in lower case: searches ignore the case of strings | |
  * | boolean, uri, id … | none | the value | |
- * | code | none, and once more with the system of its binding | the value | |
+ * | code | none, and a second entry with the system of its binding | the value | |
  *
  * A `code` element has no system of its own; its value set has. Both `|male` and
- * `http://hl7.org/fhir/administrative-gender|male` are right ways to ask for it, hence two entries.
+ * `http://hl7.org/fhir/administrative-gender|male` are valid searches for it, hence two entries.
  *
- * @param codeSystem the one system of a `code` element's required binding, if it has one.
+ * @param codeSystem the one system of a `code` element's required binding, if there is exactly one.
  */
 export function indexToken(type: string, codeSystem?: string): ValueIndexer | undefined {
   if (type === 'code' && codeSystem !== undefined) return boundCodeIndexer(codeSystem);
@@ -37,12 +37,12 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
   ...[...STRING_TYPES].map((type): [string, ValueIndexer] => [type, indexString]),
 ]);
 
-/** The form of a string under a token parameter. */
+/** Folds a string value of a token parameter. */
 export function foldToken(text: string): string {
   return text.toLowerCase();
 }
 
-/** The token of an Identifier: also what `:identifier` of a reference searches. */
+/** The token of an Identifier, also searched by `:identifier` on references. */
 export function identifierToken(identifier: unknown): TokenValue | undefined {
   if (!isJsonObject(identifier)) return undefined;
   const label = isJsonObject(identifier.type) ? text(identifier.type.text) : undefined;
@@ -83,7 +83,7 @@ function indexIdentifier(identifier: unknown, writer: IndexWriter): void {
   }
 }
 
-/** The code of an Identifier's type together with its value: what `:of-type` searches. */
+/** The code of an Identifier's type joined with its value, as searched by `:of-type`. */
 export function typedCode(code: string, value: string): string {
   return `${code.replace(/[\\|]/g, '\\$&')}|${value}`;
 }
@@ -119,7 +119,7 @@ function add(value: TokenValue | undefined, writer: IndexWriter): void {
   if (value !== undefined) writer.add(value);
 }
 
-// PERF: literal objects of four fixed shapes, as this makes most of all index values.
+// PERF: literal objects of four fixed shapes; this function creates most index values.
 function token(
   system: string | undefined,
   code: string | undefined,

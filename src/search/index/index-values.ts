@@ -9,13 +9,13 @@ import type { IndexWriter } from './index-writer.js';
 import type { ValueIndexer } from './value-indexer.js';
 
 /**
- * How values of a FHIR type are indexed for a type of search parameter.
+ * Chooses the indexer for values of a FHIR type under a type of search parameter.
  *
  * See the tables of https://hl7.org/fhir/R4/search.html#ptypes.
  *
  * @param type name of the FHIR type: `CodeableConcept`, `dateTime`.
- * @param element where it stands, when known: its binding tells the system of a `code`.
- * @returns undefined where the parameter type has no use for such values.
+ * @param element the element, if known: its binding gives the system of a `code`.
+ * @returns undefined if the parameter type cannot index such values.
  */
 export function valueIndexer(
   model: FhirModel,

@@ -1,5 +1,5 @@
 /**
- * What is extracted from resources into the index of a store that keeps one. Raised when the rows made for the same resource
- * change, which a test over fixed resources finds out; a store with a lower number is indexed again.
+ * The version of the extraction of index rows from resources. It is raised whenever the rows of the same resource
+ * change, which a test over fixed resources detects; stores with a lower version are re-indexed.
  */
 export const INDEX_VERSION = 4;

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../fhir/resource.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue } from './index-entry.js';
 
-/** From here on a set finds duplicates faster than a scan. */
+/** Above this number of entries a set finds duplicates faster than a scan. */
 const SCAN_LIMIT = 24;
 
-/** Collects the entries of one resource, each value of a parameter once. */
+/** Collects the entries of one resource without duplicates. */
 export class IndexWriter {
   readonly entries: IndexEntry[] = [];
   readonly resource: JsonObject;
@@ -14,12 +14,12 @@ export class IndexWriter {
   #parameter = '';
   #group = 0;
   #lastGroup = 0;
-  /** Where the entries begin that a new one may repeat. */
+  /** The first entry that a new one may duplicate. */
   #start = 0;
   #seen: Set<string> | undefined;
 
   /**
-   * @param insides the resources inside the one that is indexed as a whole
+   * @param insides the resources inside the indexed one
    * @param holder the resource whose contained resources a reference `#id` names
    */
   constructor(
@@ -32,23 +32,23 @@ export class IndexWriter {
     this.#holder = holder;
   }
 
-  /** What a reference `#id`, or in an entry of a Bundle the `fullUrl` of another, leads to. */
+  /** Resolves a reference `#id` or, in a Bundle entry, the `fullUrl` of another entry. */
   inside(text: string): InsideResource | undefined {
     if (text.startsWith('#')) return this.insides.contained(text.slice(1), this.#holder);
     return this.insides.found.length === 0 ? undefined : this.insides.entry(text);
   }
 
-  /** There is a reference that leads nowhere. */
+  /** Marks a reference without any other entry. */
   markPresent(): void {
     if (this.#group === 0) this.addBeside(':present', { kind: 'token' });
   }
 
-  /** The current reference leads to a resource inside. References in groups cannot be followed. */
+  /** Links the current reference to a resource inside. References in groups cannot be followed. */
   link({ type, number }: InsideResource): void {
     if (this.#group === 0) this.addBeside(`#${type}`, { kind: 'number', low: number, high: number });
   }
 
-  /** The values that follow belong to this parameter and group. */
+  /** Sets the parameter and group of the values that follow. */
   begin(parameter: string, group: number): void {
     this.#parameter = parameter;
     this.#group = group;
@@ -62,13 +62,13 @@ export class IndexWriter {
     }
   }
 
-  /** Adds a value of a parameter that goes with the current one: `subject:identifier` beside `subject`. */
+  /** Adds a value of a parameter derived from the current one: `subject:identifier` for `subject`. */
   addBeside(suffix: string, value: IndexValue): void {
     const parameter = this.#parameter + suffix;
     if (!this.#isRepeated(parameter, value)) this.entries.push({ parameter, group: this.#group, value });
   }
 
-  /** Groups of the next composite parameter count from 1 again. */
+  /** Restarts group numbers at 1 for the next composite parameter. */
   resetGroups(): void {
     this.#lastGroup = 0;
   }
@@ -77,7 +77,7 @@ export class IndexWriter {
     return ++this.#lastGroup;
   }
 
-  /** Takes back the entries of the last group, which begin at `start`. */
+  /** Removes the entries of the last group, which begin at `start`. */
   dropGroup(start: number): void {
     this.entries.length = start;
     this.#lastGroup -= 1;

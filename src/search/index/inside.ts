@@ -1,22 +1,22 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
-/** A resource inside the one that is indexed, with the number that its index entries have as their group. */
+/** A resource inside the one that is indexed, with the number that serves as the group of its index entries. */
 export interface InsideResource {
   readonly number: number;
   readonly type: string;
   readonly resource: JsonObject;
-  /** The resource whose contained resources its references `#id` name. */
+  /** The resource in which its references `#id` are resolved. */
   readonly holder: JsonObject;
 }
 
-/** Resources inside one resource that are indexed. More could only stand there to fill an index. */
+/** Maximum number of indexed resources inside one. Only a hostile resource has more. */
 const MAX_INSIDE = 0xffff;
-/** Groups of composite values in one of them. */
+/** Maximum number of composite groups in one of them. */
 const MAX_GROUPS = 0x7fff;
 
 /**
- * The resources inside a resource that its references lead to, numbered from 1 in the order in which they are found.
+ * The referenced resources inside a resource, numbered from 1 in the order of discovery.
  *
  * See `inside` in index-entry.ts for the form of their entries.
  */
@@ -33,7 +33,7 @@ export class InsideResources {
     this.#root = root;
   }
 
-  /** Grows while the resources in it are indexed, as these may lead to others. */
+  /** Grows during indexing, since the resources found may reference others. */
   get found(): readonly InsideResource[] {
     return this.#found;
   }
@@ -53,7 +53,7 @@ export class InsideResources {
     return resource === undefined ? undefined : this.add(resource, resource);
   }
 
-  /** @returns undefined for what is no resource, and for one too many */
+  /** @returns undefined for non-resources, and beyond the maximum */
   add(resource: JsonObject, holder: JsonObject): InsideResource | undefined {
     const known = this.#byObject.get(resource);
     if (known !== undefined) return known;
@@ -67,22 +67,22 @@ export class InsideResources {
   }
 }
 
-/** The group of entries of a resource inside; undefined for one too many. */
+/** The group for entries of a resource inside; undefined beyond the maximum. */
 export function insideGroup(number: number, group: number): number | undefined {
   return group > MAX_GROUPS ? undefined : group * (MAX_INSIDE + 1) + number;
 }
 
-/** The number of the resource inside that a group belongs to, and the group in that resource. */
+/** Splits a group into the number of the resource inside and the group within it. */
 export function splitGroup(group: number): { readonly number: number; readonly group: number } {
   return { number: group & MAX_INSIDE, group: Math.floor(group / (MAX_INSIDE + 1)) };
 }
 
-/** The name under which a parameter of a resource inside is indexed. */
+/** The index name of a parameter of a resource inside. */
 export function insideParameter(type: string, parameter: string): string {
   return `#${type}.${parameter}`;
 }
 
-/** The name of the links that a reference parameter has to resources inside, of one type. */
+/** The index name of the links of a reference parameter to resources inside of one type. */
 export function linkParameter(parameter: string, type: string): string {
   return `${parameter}#${type}`;
 }

@@ -9,15 +9,14 @@ import { orList, quote } from '../../fhir/messages/quote.js';
 import { requireParameter, requireResourceType } from './require-parameter.js';
 
 /**
- * Follows a reference parameter forwards: the resource points to one for which `of` holds.
+ * Follows a reference parameter forwards: the resource references one that meets the criteria of `of`.
  *
- * Without `target` every type the parameter allows is tried; types for which `of` makes no sense (they lack the
- * parameter it names) are left out, unless it makes sense for none.
- * See https://hl7.org/fhir/R4/search.html#chaining.
+ * Without `target` every type the parameter allows is tried; types for which `of` fails (they lack the parameter) are
+ * skipped, unless it fails for all. See https://hl7.org/fhir/R4/search.html#chaining.
  *
  * @param of makes the criteria for one target type.
- * @throws FhirError `invalid` - no reference parameter, a type it cannot point to, or an error of `of`: rather one about
- * a value than about a parameter that a type lacks.
+ * @throws FhirError `invalid` - not a reference parameter, an impossible target type, or an error of `of`, with value
+ * errors taking precedence over unknown parameters.
  */
 export function followReference(
   type: string,
@@ -45,7 +44,7 @@ export function followReference(
   return or(branches);
 }
 
-/** The refusal of a value before that of a name, and of a name farther along the chain before that of the next one. */
+/** Value errors take precedence over unknown names, and names further along the chain over earlier ones. */
 function closestRefusal(
   model: FhirModel,
   refusals: readonly FhirError[],
@@ -63,11 +62,11 @@ function closestRefusal(
 }
 
 /**
- * Follows a reference parameter backwards: a `source` resource for which `of` holds points here with it.
+ * Follows a reference parameter backwards: a `source` resource that meets the criteria of `of` references this one.
  *
  * See https://hl7.org/fhir/R4/search.html#has.
  *
- * @throws FhirError `invalid` - unknown source type, no reference parameter, or one that cannot point to `type`.
+ * @throws FhirError `invalid` - unknown source type, not a reference parameter, or it cannot point to `type`.
  */
 export function followReverse(
   type: string,
@@ -88,9 +87,9 @@ export function followReverse(
 }
 
 /**
- * The types that a reference parameter is narrowed to by naming one of them.
+ * The target types of a reference parameter, narrowed to `target` if given.
  *
- * @throws FhirError `invalid` - the parameter cannot point to `target`, or could point to anything and none is named.
+ * @throws FhirError `invalid` - the parameter cannot point to `target`, or it can point to any type and none is given.
  */
 export function targetTypes(
   model: FhirModel,

@@ -2,13 +2,13 @@ import { parseDate, type DateInterval } from '../../fhir/date.js';
 import type { Prefix } from '../criteria/criteria.js';
 
 /**
- * The interval that a search for a date compares with, see `DateTest` in criteria.ts.
+ * The searched interval of a date search; see `DateTest` in criteria.ts.
  *
- * For `ap` it reaches on both sides a tenth of the gap between it and now farther; a date that now lies in stays as it is.
+ * `ap` widens the interval on both sides by 10 % of its distance from now; an interval that contains now is unchanged.
  * See https://hl7.org/fhir/R4/search.html#date.
  *
  * @param now milliseconds since 1970.
- * @returns undefined for a text that is no date.
+ * @returns undefined for text that is not a date.
  */
 export function dateInterval(prefix: Prefix, text: string, now: number): DateInterval | undefined {
   const interval = parseDate(text);

@@ -1,16 +1,16 @@
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages/quote.js';
 
-/** Separators of search values; `\` before one of them, or before itself, takes its meaning away. */
+/** Separators of search values; a preceding `\` escapes them, and itself. */
 type Separator = ',' | '|' | '$';
 
 /**
- * Cuts a text at each separator that is not escaped. The parts keep their escapes, for further cuts.
+ * Splits text at each unescaped separator. The parts keep their escapes, for further splits.
  *
  * `splitEscaped('a\\,b,c', ',')` is `['a\\,b', 'c']`. See https://hl7.org/fhir/R4/search.html#escaping.
  */
 export function splitEscaped(text: string, separator: Separator): string[] {
-  // PERF: nearly all values hold no backslash.
+  // PERF: most values contain no backslash.
   if (!text.includes('\\')) return text.split(separator);
   const parts: string[] = [];
   let start = 0;
@@ -25,7 +25,7 @@ export function splitEscaped(text: string, separator: Separator): string[] {
   return parts;
 }
 
-/** How many parts {@link splitEscaped} would give, without making them. */
+/** The number of parts {@link splitEscaped} would return, without creating them. */
 export function countEscaped(text: string, separator: Separator): number {
   let parts = 1;
   for (let position = 0; position < text.length; position++) {
@@ -36,9 +36,9 @@ export function countEscaped(text: string, separator: Separator): number {
 }
 
 /**
- * Takes the escapes out of a part that needs no further cut.
+ * Removes the escapes from a fully split part.
  *
- * @throws FhirError `invalid` - a backslash stands before anything but `,`, `|`, `$` or a backslash.
+ * @throws FhirError `invalid` - a backslash precedes anything but `,`, `|`, `$` or a backslash.
  */
 export function unescape(text: string): string {
   if (!text.includes('\\')) return text;
@@ -48,7 +48,7 @@ export function unescape(text: string): string {
   });
 }
 
-/** The text in a form that search syntax takes as a literal: `escapeValue('a,b')` is `'a\\,b'`. */
+/** Escapes text as a literal of the search syntax: `escapeValue('a,b')` is `'a\\,b'`. */
 export function escapeValue(text: string): string {
   return text.replace(/[\\,|$]/g, '\\$&');
 }

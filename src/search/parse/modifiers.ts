@@ -4,14 +4,14 @@ import { FhirError } from '../../fhir/error.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 import type { ValueTraits } from '../index/value-traits.js';
 
-/** A modifier that is carried out; `type` stands for the name of a resource type. */
+/** A supported modifier; `type` represents the name of a resource type. */
 export type Modifier =
   'missing' | 'not' | 'text' | 'exact' | 'contains' | 'identifier' | 'of-type' | 'above' | 'below' | 'type';
 
 /**
- * What each parameter type allows. See https://hl7.org/fhir/R4/search.html#modifiers.
+ * The modifiers of each parameter type. See https://hl7.org/fhir/R4/search.html#modifiers.
  *
- * R4 defines `:not` for tokens; that it also serves references and uris is R5's rule, harmless to R4 callers.
+ * R4 defines `:not` for tokens only; references and uris follow R5, which does not affect R4 callers.
  */
 const ALLOWED: Readonly<Record<SearchParameterType, readonly Modifier[]>> = {
   string: ['missing', 'exact', 'contains'],
@@ -25,10 +25,10 @@ const ALLOWED: Readonly<Record<SearchParameterType, readonly Modifier[]>> = {
   special: [],
 };
 
-/** A resource's own id has no text beside it. */
+/** `_id` has no text. */
 const ALLOWED_ON_ID: readonly Modifier[] = ['missing', 'not'];
 
-/** Modifiers of the specification that need what this library has not, and the reason. */
+/** Modifiers of the specification that are not supported, with the reason. */
 const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<string, string>>>> = {
   string: new Map([['text', 'a text search engine']]),
   token: new Map([
@@ -44,11 +44,11 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<stri
 };
 
 /**
- * The modifier that a text after the colon names.
+ * Reads the modifier after the colon of a parameter name.
  *
  * @param traits of the parameter: Identifiers take `:of-type`, MIME types `:below`
- * @throws FhirError `unsupported` - the specification has it for this type, this library does not.
- * @throws FhirError `invalid` - it does not fit the parameter's type; the message names those that do.
+ * @throws FhirError `unsupported` - defined for this type, but not supported.
+ * @throws FhirError `invalid` - not defined for this type; the message lists the valid ones.
  */
 export function requireModifier(
   model: FhirModel,

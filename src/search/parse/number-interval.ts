@@ -1,32 +1,32 @@
 import type { Prefix } from '../criteria/criteria.js';
 
-/** Two bounds; what they enclose depends on the prefix, see `NumberTest`. */
+/** Two bounds. Whether they are inclusive depends on the prefix; see `NumberTest`. */
 export interface NumberInterval {
   readonly low: number;
   readonly high: number;
 }
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
-/** Far more digits than a double can hold; longer ones are refused. */
+/** In characters; far more digits than a double can represent. */
 const MAX_NUMBER_LENGTH = 100;
 
 /**
- * The bounds that a search for a number compares with, see `NumberTest` in criteria.ts.
+ * The searched bounds of a number search; see `NumberTest` in criteria.ts.
  *
  * The precision is half a unit of the last digit: `100` is 99.5 up to 100.5, `5.40` is 5.395 up to 5.405, `1.00e2` is
- * 99.5 up to 100.5. The specification's example `1e2` is 95 up to 105, so with an exponent a single significant digit
- * counts as two: `1e2` as `1.0e2`. See https://hl7.org/fhir/R4/search.html#number.
+ * 99.5 up to 100.5. The specification's example `1e2` is 95 up to 105, so a single significant digit with an exponent
+ * counts as two: `1e2` equals `1.0e2`. See https://hl7.org/fhir/R4/search.html#number.
  *
- * All bounds are worked out in decimal, so that 5.395 is exactly the double that JSON's `5.395` is.
+ * All bounds are computed in decimal, so that 5.395 is the same double as JSON's `5.395`.
  *
- * @returns undefined for anything but a finite decimal number.
+ * @returns undefined unless the text is a finite decimal number.
  */
 export function numberInterval(prefix: Prefix, text: string): NumberInterval | undefined {
   const match = text.length > MAX_NUMBER_LENGTH ? null : DECIMAL.exec(text);
   if (match === null) return undefined;
   const [, sign, whole, fraction = '', exponent] = match as unknown as [string, string, string, string?, string?];
   const digits = BigInt(`${sign}${whole}${fraction}`);
-  /** Power of ten of the last digit. */
+  /** Decimal exponent of the last digit. */
   const power = Number(exponent ?? 0) - fraction.length;
   const exact = decimal(digits, power);
   if (!Number.isFinite(exact)) return undefined;
@@ -48,7 +48,7 @@ export function numberInterval(prefix: Prefix, text: string): NumberInterval | u
   }
 }
 
-/** Zeros before the first other digit are not significant; of a zero all but the first are. */
+/** Leading zeros are not significant; in a zero all digits but the first are. */
 function hasOneDigit(mantissa: string): boolean {
   const significant = mantissa.replace(/^0+/, '');
   return significant === '' ? mantissa.length === 1 : significant.length === 1;
@@ -56,6 +56,6 @@ function hasOneDigit(mantissa: string): boolean {
 
 /** The double nearest to `digits × 10^power`. */
 function decimal(digits: bigint, power: number): number {
-  // A negative zero would be a second way to write zero.
+  // Avoids negative zero, a second representation of zero.
   return Number(`${digits}e${power}`) + 0;
 }

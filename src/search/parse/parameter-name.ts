@@ -4,11 +4,11 @@ import type { Criteria } from '../criteria/criteria.js';
 import { MAX_CHAIN, tooCostly, type ParseContext } from './parse-context.js';
 import { quote } from '../../fhir/messages/quote.js';
 
-/** Makes the criteria of the parameter at the end of a name. */
+/** Creates the criteria of the last parameter of a name. */
 export type LastParameter = (type: string, code: string, modifier: string | undefined) => Criteria;
 
 /**
- * Walks a parameter's name from the type searched to the parameter that holds the value.
+ * Walks a parameter's name from the searched type to the parameter with the value.
  *
  * | name | walk |
  * |---|---|
@@ -16,7 +16,7 @@ export type LastParameter = (type: string, code: string, modifier: string | unde
  * | `subject.name`, `subject:Patient.name:exact` | forwards over `subject`, then as above on the target |
  * | `_has:Observation:patient:code` | backwards over `Observation.patient`, then as above on the Observation |
  *
- * @param last makes the criteria at the end, once per type that the walk arrives at.
+ * @param last creates the criteria at the end, once per type reached.
  * @throws FhirError `too-costly` - more than {@link MAX_CHAIN} steps.
  */
 export function walkName(type: string, name: string, context: ParseContext, last: LastParameter): Criteria {
@@ -39,7 +39,7 @@ function walk(type: string, name: string, context: ParseContext, last: LastParam
   return followReference(type, code, afterColon, context, (next) => walk(next, rest, context, last));
 }
 
-/** The text before and after the first separator. */
+/** Splits at the first separator. */
 function cut(text: string, separator: string): readonly [string, string | undefined] {
   const position = text.indexOf(separator);
   return position === -1 ? [text, undefined] : [text.slice(0, position), text.slice(position + 1)];

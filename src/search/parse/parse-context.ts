@@ -1,42 +1,42 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 
-/** What the reading of search text depends on besides the text. */
+/** Options of search parsing. */
 export interface SearchOptions {
   /**
-   * True: REST style, names may carry modifiers, chains and `_has`. False: plain parameter names only, as GraphQL
-   * arguments demand. Default true.
+   * True: REST style, names may carry modifiers, chains and `_has`. False: plain parameter names only, as in GraphQL
+   * arguments. Default true.
    */
   readonly modifiers?: boolean | undefined;
   /** The service's own base: absolute references below it count as local. Default: none do. */
   readonly baseUrl?: string | undefined;
-  /** What prefix `ap` measures dates from. Default: the time of the call. */
+  /** The reference time of prefix `ap`. Default: the time of the call. */
   readonly now?: Date | undefined;
 }
 
-/** Most values that one parameter may be compared to (`code=a,b,…`). */
+/** Maximum number of values of one parameter (`code=a,b,…`). */
 export const MAX_VALUES = 1_000;
-/** Longest single value, in UTF-16 code units. */
+/** Maximum length of a single value, in UTF-16 code units. */
 export const MAX_VALUE_LENGTH = 10_000;
-/** Most steps of one chain, `_has` included. */
+/** Maximum number of steps of one chain, including `_has`. */
 export const MAX_CHAIN = 8;
-/** Most comparisons that one search may consist of, over all target types that its chains reach. */
+/** Maximum number of comparisons of one search, over all target types of its chains. */
 export const MAX_COMPARISONS = 10_000;
 
-/** The options of one search with their defaults, and the work it may still cause. */
+/** The options of one search with defaults, and its remaining budget. */
 export interface ParseContext {
   readonly model: FhirModel;
   readonly modifiers: boolean;
   readonly baseUrl: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** True where `loinc`, `snomed`, `rxnorm` and `ucum` stand for their systems: in `_filter`. */
+  /** Whether `loinc`, `snomed`, `rxnorm` and `ucum` are aliases of their systems, as in `_filter`. */
   readonly systemAliases: boolean;
-  /** Counted down by every comparison; shared by all parts of one search. */
+  /** Decremented by every comparison; shared by all parts of one search. */
   readonly budget: { comparisons: number };
 }
 
-/** @returns a fresh context; one search uses one. */
+/** @returns a new context, for one search only */
 export function createParseContext(model: FhirModel, options: SearchOptions = {}): ParseContext {
   return {
     model,
@@ -65,7 +65,7 @@ export function spend(context: ParseContext, comparisons: number): void {
   );
 }
 
-/** The error of a limit: it names what is limited, both numbers and the way out. */
+/** Creates the error of an exceeded limit; the message has the limit, the value and a remedy. */
 export function tooCostly(what: string, limit: number, value: number, wayOut: string): FhirError {
   return new FhirError('too-costly', `At most ${limit} ${what} are allowed, this has ${value}: ${wayOut}`, {
     details: { max: limit, value },

@@ -25,14 +25,15 @@ import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
 
 /**
- * One search parameter with its values, as criteria on resources of the type.
+ * Parses one search parameter with its values into criteria for a resource type.
  *
- * Commas within a value and several values both mean "or"; no value at all matches nothing. Parameters repeated to mean
- * "and" are the caller's to join. See https://hl7.org/fhir/R4/search.html#parameters.
+ * Commas within a value and several values both mean "or"; an empty list matches nothing. The caller joins repeated
+ * parameters, which mean "and". See https://hl7.org/fhir/R4/search.html#parameters.
  *
- * @param name `code`; with `options.modifiers` also `code:not`, `subject:Patient.name`, `_has:Observation:patient:code`.
+ * @param name `code`; with `options.modifiers` also `code:not`, `subject:Patient.name`,
+ * `_has:Observation:patient:code`.
  * @throws FhirError `invalid` - unknown name, unfitting modifier, malformed value.
- * @throws FhirError `unsupported` - defined by FHIR, but not evaluated here.
+ * @throws FhirError `unsupported` - defined by FHIR, but not supported.
  * @throws FhirError `too-costly` - more values, longer values or longer chains than allowed.
  * @example
  * parseParameter('Patient', 'family', ['Kulas,Smith']);
@@ -47,7 +48,7 @@ export function parseParameter(
   return parseParameterIn(createParseContext(model, options), type, name, values);
 }
 
-/** {@link parseParameter} as a part of a larger search. */
+/** {@link parseParameter} within a larger search. */
 export function parseParameterIn(
   context: ParseContext,
   type: string,
@@ -67,7 +68,7 @@ export function parseParameterIn(
   });
 }
 
-/** The alternatives that commas and several values give, still escaped. */
+/** The alternatives given by commas and several values, still escaped. */
 function splitValues(name: string, values: readonly string[]): readonly string[] {
   const count = values.reduce((sum, value) => sum + countEscaped(value, ','), 0);
   if (count > MAX_VALUES) {
@@ -100,7 +101,7 @@ function criteriaOf(
         return criteriaFor(value);
       }),
     );
-  /** All alternatives; ids make one criterion together, as a store reads them at once. */
+  /** All alternatives; ids form one criterion, since a store reads them at once. */
   const any = (): Criteria => {
     const criteria = each((value) => plainCriteria(type, parameter, value, context));
     return code === '_id' ? { kind: 'id', ids: values.map(unescape) } : criteria;
@@ -126,7 +127,7 @@ function criteriaOf(
       }));
     case 'below':
       if (traits.mimeTypes) return each((value) => match(code, mimeTypeTest(parameter.code, value, context)));
-      // A canonical is below itself whatever its version.
+      // A canonical is below itself, whatever its version.
       return each((value) =>
         or([
           match(code, modifiedTest(code, modifier, unescape(value))),
@@ -149,7 +150,7 @@ function criteriaOf(
 /**
  * One value, still escaped, of a parameter without modifier.
  *
- * `_id` and `_lastUpdated` have criteria of their own, composites too.
+ * `_id`, `_lastUpdated` and composites have their own criteria.
  */
 export function plainCriteria(
   type: string,
@@ -172,7 +173,7 @@ export function missingCriteria(parameter: SearchParameterDefinition, missing: b
   if (code === '_id' || code === '_lastUpdated') return missing ? NONE : ALL;
   const own: Criteria = { kind: 'missing', parameter: code, missing };
   if (type !== 'reference') return own;
-  // A reference by identifier alone, to a contained resource or with a display alone is there too, under names of its own.
+  // References by identifier alone, to a contained resource or with only a display have index names of their own.
   const others = [`${code}:identifier`, `${code}:present`].map((parameter): Criteria => ({
     kind: 'missing',
     parameter,
@@ -192,7 +193,7 @@ export function parseBoolean(parameter: string, text: string): boolean {
   );
 }
 
-/** The url of a conformance resource may carry its version. See https://hl7.org/fhir/R4/search.html#uri. */
+/** The url of a conformance resource may include its version. See https://hl7.org/fhir/R4/search.html#uri. */
 function canonicalCriteria(type: string, value: string, context: ParseContext): Criteria {
   const parts = splitEscaped(value, '|').map(unescape);
   const [url, version] = parts as [string, string?];
@@ -225,7 +226,7 @@ function typedReference(
   throw new FhirError('invalid', `A value of "${code}:${targets.join()}" names a resource of type ${named}`);
 }
 
-/** Tests that only modifiers give, from a value without escapes. */
+/** Tests that only modifiers create, from an unescaped value. */
 function modifiedTest(
   code: string,
   modifier: Extract<Modifier, 'text' | 'exact' | 'contains' | 'above' | 'below'>,

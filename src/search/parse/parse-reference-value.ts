@@ -9,13 +9,13 @@ import type { ParseContext } from './parse-context.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 
 /**
- * One value of a reference parameter.
+ * Parses one value of a reference parameter.
  *
  * | text | matches |
  * |---|---|
  * | `123` | that id in any type the parameter can point to |
- * | `Patient/123`, `Patient/123/_history/2`, the same below the own base | that resource, whatever version is named |
- * | `http://…`, `http://…\|1.0`, `urn:…` | that URL; a canonical without version matches every version, another URL whatever version its end names |
+ * | `Patient/123`, `Patient/123/_history/2`, the same below the own base | that resource; the version is ignored |
+ * | `http://…`, `http://…\|1.0`, `urn:…` | that URL; a canonical without version matches every version; the version of another URL is ignored |
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  *
@@ -31,7 +31,7 @@ export function parseReferenceValue(
   if (isResourceId(text)) {
     return targets === undefined ? { kind: 'reference', id: text } : { kind: 'reference', types: targets, id: text };
   }
-  // A canonical is compared as it is written, wherever it lies.
+  // A canonical is compared literally, whatever its base.
   const reference = parseReference(text, parameter.canonicals === true ? undefined : context.baseUrl);
   switch (reference?.kind) {
     case 'local':

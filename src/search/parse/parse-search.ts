@@ -8,36 +8,36 @@ import { parseSort } from './parse-sort.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 import { requireResourceType } from './require-parameter.js';
 
-/** A search request taken apart: what to find, and how to hand it out. What was not asked for is left out. */
+/** A parsed search request: criteria and result options. Options not given are absent. */
 export interface SearchRequest {
   readonly criteria: Criteria;
   readonly sort?: readonly SortKey[] | undefined;
-  /** Longest page. */
+  /** Maximum page size. */
   readonly count?: number | undefined;
-  /** Matches to leave out before the page. */
+  /** Number of matches to skip before the page. */
   readonly offset?: number | undefined;
   readonly total?: TotalMode | undefined;
-  /** True for `_summary=count`: only the number of matches is wanted. */
+  /** True for `_summary=count`: return only the number of matches. */
   readonly summaryCount?: boolean | undefined;
 }
 
 export type TotalMode = 'none' | 'estimate' | 'accurate';
 
 /**
- * A search as a query string (`name=Ann&birthdate=ge2010`, percent-encoded, a leading `?` allowed), as parsed
- * parameters, or as an object. Repetition, and an array in an object, mean "and"; commas mean "or".
+ * A search: a query string (`name=Ann&birthdate=ge2010`, percent-encoded, a leading `?` allowed), parsed parameters, or
+ * an object. Repetition, and an array in an object, mean "and"; commas mean "or".
  */
 export type SearchInput =
   string | URLSearchParams | { readonly [name: string]: string | readonly string[] | undefined };
 
 /**
- * A REST-style search: parameters with modifiers and chains, `_filter`, `_sort`, `_count`, `_offset`, `_total`,
+ * Parses a REST-style search: parameters with modifiers and chains, `_filter`, `_sort`, `_count`, `_offset`, `_total`,
  * `_summary=count`.
  *
  * See https://hl7.org/fhir/R4/search.html.
  *
  * @throws FhirError `invalid` - unknown name or malformed value.
- * @throws FhirError `unsupported` - a parameter of FHIR that this library does not carry out, such as `_include`.
+ * @throws FhirError `unsupported` - a FHIR parameter that is not supported, such as `_include`.
  * @throws FhirError `too-costly` - more comparisons than allowed.
  * @example
  * parseSearch('Patient', 'name=Ann&birthdate=ge2010&_sort=-birthdate&_count=20');
@@ -90,10 +90,10 @@ export function parseSearch(
 
 const RESULT_PARAMETERS: ReadonlySet<string> = new Set(['_count', '_offset', '_total', '_summary']);
 
-/** Say how the host writes its answer, which has nothing to do with what is found: they are ignored. */
+/** Parameters that choose the response format. They do not affect the result and are ignored. */
 export const FORMAT_PARAMETERS: ReadonlySet<string> = new Set(['_format', '_pretty']);
 
-/** Parameters of FHIR and its HTTP interface that steer results in ways this library does not know. */
+/** FHIR parameters that change the result in unsupported ways. */
 const UNSUPPORTED: ReadonlySet<string> = new Set([
   '_include',
   '_revinclude',
@@ -131,7 +131,7 @@ function parseTotal(text: string): TotalMode {
   throw new FhirError('invalid', `"_total" takes ${orList(['none', 'estimate', 'accurate'])}, not ${quote(text)}`);
 }
 
-/** True for `count`; `false` asks for whole resources, as without `_summary`. */
+/** True for `count`; `false` returns whole resources, the default. */
 function parseSummary(text: string): boolean {
   if (text === 'count') return true;
   if (text === 'false') return false;

@@ -5,11 +5,11 @@ import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
 
 /**
- * The keys of `_sort`: parameter codes joined by commas, a minus before those that descend.
+ * Parses `_sort`: parameter codes separated by commas, with a minus for descending order.
  *
- * A parameter named twice counts where it stands first. See https://hl7.org/fhir/R4/search.html#sort.
+ * The first occurrence of a repeated parameter counts. See https://hl7.org/fhir/R4/search.html#sort.
  *
- * @param texts one or more `_sort` values; later ones follow the earlier.
+ * @param texts one or more `_sort` values; in order.
  * @throws FhirError `invalid` - an unknown parameter, an empty key, a composite parameter.
  * @throws FhirError `unsupported` - `_score`, or a parameter of type special.
  * @example
@@ -28,7 +28,7 @@ export function parseSort(model: FhirModel, type: string, texts: readonly string
   return [...keys.values()];
 }
 
-/** No type has as many parameters, so that further keys could only repeat earlier ones. */
+/** No type has this many parameters, so further keys would be repetitions. */
 const MAX_KEYS = 200;
 
 function assertSortable(model: FhirModel, type: string, parameter: string, text: string): void {

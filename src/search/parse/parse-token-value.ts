@@ -14,7 +14,7 @@ const SYSTEM_ALIASES: ReadonlyMap<string, string> = new Map([
   ['ucum', 'http://unitsofmeasure.org'],
 ]);
 
-/** What the reading of a token has to know of its parameter. */
+/** The facts about a parameter needed to parse its tokens. */
 export interface TokenParameter {
   readonly code: string;
   /** Default `none`. */
@@ -22,11 +22,11 @@ export interface TokenParameter {
 }
 
 /**
- * One value of a token parameter: `code`, `system|code`, `|code` or `system|`, still escaped.
+ * Parses one value of a token parameter: `code`, `system|code`, `|code` or `system|`, still escaped.
  *
  * See https://hl7.org/fhir/R4/search.html#token.
  *
- * @throws FhirError `invalid` - nothing on either side of the bar, or more than one bar.
+ * @throws FhirError `invalid` - empty on both sides of the bar, or more than one bar.
  */
 export function parseTokenValue(
   { code: parameter, strings = 'none' }: TokenParameter,
@@ -44,12 +44,12 @@ export function parseTokenValue(
   if (second === undefined) return { kind: 'token', ...codeFor(first, strings) };
   if (first === '') return { kind: 'token', noSystem: true, ...codeFor(second, strings) };
   const system = systemNamed(first, context);
-  // What has a system is no string.
+  // String values have no system.
   return second === '' ? { kind: 'token', system } : { kind: 'token', system, code: second };
 }
 
 /**
- * A value of `:of-type`: `system|code|value`, where system and code are those of the Identifier's type.
+ * Parses a value of `:of-type`: `system|code|value`, where system and code are those of the Identifier's type.
  *
  * See https://hl7.org/fhir/R4/search.html#token.
  *
@@ -67,14 +67,14 @@ export function parseTypedIdentifier(parameter: string, text: string): TokenTest
   return { kind: 'token', system, code: typedCode(code, value) };
 }
 
-/** A code as written, and where strings are values too, in the form in which these are kept. */
+/** The literal code and, if the parameter also has string values, the folded one. */
 function codeFor(code: string, strings: ValueTraits['strings']): { readonly code: string; readonly folded?: string } {
   const folded = foldToken(code);
   if (strings === 'none' || folded === code) return { code };
   return strings === 'all' ? { code: folded } : { code, folded };
 }
 
-/** The system itself, or the one it is a predefined name of. */
+/** Resolves a predefined alias of a system; other names are returned unchanged. */
 export function systemNamed(text: string, context: ParseContext): string {
   return (context.systemAliases ? SYSTEM_ALIASES.get(text) : undefined) ?? text;
 }

@@ -11,16 +11,16 @@ import { parseReferenceValue } from './parse-reference-value.js';
 import { parseTokenValue, systemNamed } from './parse-token-value.js';
 import { quote } from '../../fhir/messages/quote.js';
 
-/** What the reading of a value has to know of its parameter. */
+/** The facts about a parameter needed to parse its values. */
 export type ValueParameter = Pick<SearchParameterDefinition, 'code' | 'type' | 'targets'> &
   Partial<Pick<ValueTraits, 'strings' | 'canonicals'>>;
 
 /**
- * One value of a search parameter, still escaped, as the test its index values must pass.
+ * Parses one value of a search parameter, still escaped, into a test on index values.
  *
- * See https://hl7.org/fhir/R4/search.html#ptypes. Composite values are read by {@link parseCompositeValue}.
+ * See https://hl7.org/fhir/R4/search.html#ptypes. For composite values use {@link parseCompositeValue}.
  *
- * @throws FhirError `invalid` - the text is no value of the parameter's type.
+ * @throws FhirError `invalid` - not a value of the parameter's type.
  * @throws FhirError `unsupported` - the parameter is of type `special`.
  */
 export function parseValue(parameter: ValueParameter, text: string, context: ParseContext): ValueTest {
@@ -103,7 +103,7 @@ export function parseQuantityValue(
 }
 
 /**
- * One value of a composite parameter, still escaped: a value per component, joined by `$`.
+ * Parses one value of a composite parameter, still escaped: one value per component, joined by `$`.
  *
  * See https://hl7.org/fhir/R4/search.html#composite.
  *
@@ -135,7 +135,7 @@ export function parseCompositeValue(
   return { kind: 'composite', parameter: parameter.code, tests };
 }
 
-/** The error of a parameter that no value can be given for here. */
+/** Creates the error for a parameter of a type without values. */
 function notSearchable(code: string, type: SearchParameterType): FhirError {
   return new FhirError('unsupported', `Search parameter "${code}" of type ${type} is not supported`);
 }

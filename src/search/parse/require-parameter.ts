@@ -4,15 +4,15 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 
-/** Parameters of the specification that name no elements and that this library does not evaluate. */
+/** Parameters of the specification that are not based on elements and are not supported. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(['_text', '_content', '_query', '_list', '_type', '_score']);
 
 /**
- * The definition of a search parameter, or a helpful error.
+ * Looks up the definition of a search parameter.
  *
  * @throws FhirError `invalid` - unknown type or unknown parameter (then with `details.unknownParameter`); the message
- * suggests near names.
- * @throws FhirError `unsupported` - known to FHIR, but not evaluated here (`_text`, type `special`).
+ * suggests similar names.
+ * @throws FhirError `unsupported` - defined by FHIR, but not supported (`_text`, type `special`).
  */
 export function requireParameter(model: FhirModel, type: string, code: string): SearchParameterDefinition {
   const definition = model.searchParameter(requireResourceType(model, type), code);
@@ -33,9 +33,9 @@ export function requireParameter(model: FhirModel, type: string, code: string): 
 }
 
 /**
- * The name itself, once it is known to be a resource type.
+ * Asserts that a name is a resource type and returns it.
  *
- * @throws FhirError `invalid` - it is none; the message suggests near names.
+ * @throws FhirError `invalid` - unknown; the message suggests similar names.
  */
 export function requireResourceType(model: FhirModel, name: unknown): string {
   if (typeof name !== 'string') throw new FhirError('invalid', 'The name of a resource type must be a string');

@@ -2,18 +2,19 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
 
-/** A parameter of a search as it was stated, with modifiers and chains in its name. */
+/** A search parameter as given, with modifiers and chains in its name. */
 export type SearchPair = readonly [name: string, value: string];
 
 /**
- * The parameters of a search stated by hosts: a query string, URLSearchParams, or an object of texts and lists of texts.
+ * Reads the parameters of a host's search: a query string, URLSearchParams, or an object of strings and lists of
+ * strings.
  *
- * @param hint ends the message about a value that is no text, for parameters that have a form of their own
+ * @param hint completes the message about a non-string value, for parameters with their own form
  * @throws FhirError `invalid` - anything else
  */
 export function searchPairs(query: unknown, hint: (name: string) => string = () => ''): SearchPair[] {
   if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
-  // A Map has no properties: it would state no parameter at all, and find everything.
+  // A Map has no properties: it would be read as a search without parameters and match everything.
   if (!isJsonObject(query) || Symbol.iterator in query) {
     throw new FhirError('invalid', `A search is a query string, parameters or an object of these${hint('')}`);
   }
@@ -29,8 +30,8 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
 }
 
 /**
- * The names of parameters without modifiers and chains, each once, for audit records. A name that is no parameter of the
- * type is left out: somebody who types a value in the place of a name would leave it in the audit trail.
+ * The distinct parameter names without modifiers and chains, for audit records. Unknown names are left out: a value
+ * typed in place of a name must not enter the audit trail.
  */
 export function parameterNames(
   model: FhirModel,

@@ -6,7 +6,7 @@ import type { ParseContext } from '../parse-context.js';
 import { orList, quote } from '../../../fhir/messages/quote.js';
 import { requireParameter } from '../require-parameter.js';
 
-/** Names that `_filter` gives to repeating elements, so that tests apply to one repetition. */
+/** A repeating element that `_filter` can name, so that tests apply to one repetition. */
 export interface FilterGroup {
   /** The composite parameter whose components are the element's parts. */
   readonly composite: string;
@@ -38,20 +38,20 @@ const GROUPS: ReadonlyMap<string, FilterGroup> = new Map([
 ]);
 
 /**
- * The additional parameter of `_filter` that a step with a filter names, if it names one.
+ * The additional `_filter` parameter named by a step with a filter, if any.
  *
- * Of the specification's table only these have search parameters behind them in R4.
- * See https://hl7.org/fhir/R4/search_filter.html#params.
+ * Of the specification's table only these have search parameters behind them in R4. See
+ * https://hl7.org/fhir/R4/search_filter.html#params.
  */
 export function filterGroup(type: string, name: string): FilterGroup | undefined {
   return GROUPS.get(`${type}.${name}`);
 }
 
 /**
- * `characteristic[code eq gender].value eq mixed`: every part compared once, all within one repetition.
+ * `characteristic[code eq gender].value eq mixed`: each part is compared once, all within the same repetition.
  *
  * @throws FhirError `invalid` - a part is missing, unknown or compared twice.
- * @throws FhirError `unsupported` - the filter in brackets is more than comparisons joined by `and`.
+ * @throws FhirError `unsupported` - the filter in brackets is not a conjunction of comparisons.
  */
 export function groupCriteria(
   type: string,

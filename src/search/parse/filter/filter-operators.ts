@@ -22,7 +22,10 @@ type Operator = (typeof OPERATORS)[number];
 const ORDERED = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const;
 const TEXTUAL = ['eq', 'ne', 'co', 'sw', 'ew'] as const;
 
-/** What each parameter type takes besides `pr`; for references `eq` is taken as `re`, for R4 gives it no other meaning. */
+/**
+ * The operators of each parameter type, in addition to `pr`; `eq` on references means `re`, since R4 gives it no other
+ * meaning.
+ */
 const ALLOWED = {
   string: TEXTUAL,
   uri: TEXTUAL,
@@ -35,7 +38,7 @@ const ALLOWED = {
   special: [],
 } as const satisfies Readonly<Record<SearchParameterType, readonly Operator[]>>;
 
-/** Operators that R4 defines for a type, but that need what this library has not, and the reason. */
+/** Operators that R4 defines for a type but that are not supported, with the reason. */
 const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, Readonly<Partial<Record<Operator, string>>>>>> = {
   string: before(['gt', 'lt', 'ge', 'le'], 'an order of strings in the index'),
   number: before(['co'], 'the precision of stored numbers in the index'),
@@ -46,12 +49,12 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, Readonly<Partial
 const COMPARATORS = { eq: 'equals', ne: 'not-equals', co: 'contains', sw: 'starts-with', ew: 'ends-with' } as const;
 
 /**
- * What an operator and its value ask of a parameter.
+ * The criteria of one comparison.
  *
  * Strings and uris are taken literally, all other values are in the form of plain search parameters, escapes included.
  *
  * @throws FhirError `invalid` - an unknown operator, one that does not fit the type, a malformed value.
- * @throws FhirError `unsupported` - an operator that needs a terminology server or more than the index holds.
+ * @throws FhirError `unsupported` - an operator that needs a terminology server or data that the index lacks.
  */
 export function comparisonCriteria(
   type: string,
@@ -97,7 +100,7 @@ function requireOperator(parameter: SearchParameterDefinition, text: string): Op
   );
 }
 
-/** The operator has been checked to fit the parameter's type. */
+/** Requires an operator that fits the parameter's type. */
 function testOf(
   parameter: SearchParameterDefinition & ValueTraits,
   operator: Exclude<Operator, 'pr'>,

@@ -2,13 +2,13 @@ import { FhirError } from '../../../fhir/error.js';
 import { MAX_CHAIN, tooCostly } from '../parse-context.js';
 import { quote } from '../../../fhir/messages/quote.js';
 
-/** Longest `_filter`, in UTF-16 code units. */
+/** Maximum length of a `_filter`, in UTF-16 code units. */
 export const MAX_FILTER_LENGTH = 100_000;
-/** Most levels of parentheses, brackets and changes between `and` and `or`. */
+/** Maximum number of nested parentheses, brackets and switches between `and` and `or`. */
 export const MAX_FILTER_DEPTH = 50;
 
 /**
- * A `_filter` as it is written, before its names mean anything.
+ * The syntax tree of a `_filter`, before its names are resolved.
  *
  * ```text
  * subject[gender eq male].name co "pet" and date ge 2020
@@ -21,7 +21,7 @@ export type FilterExpression = FilterJunction | FilterNegation | FilterCompariso
 export interface FilterJunction {
   readonly kind: 'and' | 'or';
   readonly of: readonly FilterExpression[];
-  /** Levels of this and what is inside; a comparison has 1. */
+  /** Nesting including the inner levels; a comparison has 1. */
   readonly depth: number;
 }
 export interface FilterNegation {
@@ -43,16 +43,16 @@ export interface FilterComparison {
 export interface FilterStep {
   /** `name`, `subject:Patient`, `_has:Observation:patient:code`. */
   readonly name: string;
-  /** What the resources reached by this step must fulfil besides. */
+  /** A condition on the resources that this step reaches. */
   readonly filter?: FilterExpression;
 }
 
 /**
- * Reads the grammar of `_filter`: left to right, `and` and `or` of equal rank.
+ * Parses a `_filter`: left to right, with `and` and `or` of equal precedence.
  *
  * See https://hl7.org/fhir/R4/search_filter.html.
  *
- * @throws FhirError `invalid` - not a filter; message and `details.offset` say where.
+ * @throws FhirError `invalid` - not a filter; message and `details.offset` give the location.
  * @throws FhirError `too-costly` - longer than {@link MAX_FILTER_LENGTH} or deeper than {@link MAX_FILTER_DEPTH}.
  */
 export function parseFilterSyntax(text: string): FilterExpression {
@@ -65,7 +65,7 @@ export function parseFilterSyntax(text: string): FilterExpression {
   return expression;
 }
 
-/** The error of a filter, with the place it was found at. */
+/** Creates the error of a filter at an offset. */
 export function filterError(message: string, offset: number): FhirError {
   return new FhirError('invalid', `${message} (at offset ${offset} of "_filter")`, { details: { offset } });
 }
@@ -75,7 +75,7 @@ class FilterReader {
 
   constructor(readonly text: string) {}
 
-  /** @param nesting parentheses and brackets around it. */
+  /** @param nesting depth of the enclosing parentheses and brackets. */
   expression(nesting: number): FilterExpression {
     let left = this.#operand(nesting);
     for (;;) {
@@ -159,7 +159,7 @@ class FilterReader {
     }
   }
 
-  /** Moves over what the sticky pattern matches here. */
+  /** Consumes a match of the sticky pattern at the current position. */
   #take(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.#position;
     const match = pattern.exec(this.text);
@@ -179,7 +179,7 @@ class FilterReader {
   }
 }
 
-/** A string in single quotes, in which `\\'` may stand and `"` need no escape, as JSON writes it. */
+/** Converts a single-quoted string, in which `\\'` is an escape and `"` needs none, to a JSON string. */
 function doubleQuoted(string: string): string {
   const inner = string
     .slice(1, -1)
@@ -189,12 +189,12 @@ function doubleQuoted(string: string): string {
 
 function join(kind: 'and' | 'or', left: FilterExpression, right: FilterExpression): FilterJunction {
   if (left.kind !== kind) return { kind, of: [left, right], depth: bounded(Math.max(left.depth, right.depth) + 1) };
-  // `a and b and c` is one junction: `of` grows in place, as the array belongs to nobody else yet.
+  // `a and b and c` is one junction: `of` grows in place, since nothing else references the array yet.
   (left.of as FilterExpression[]).push(right);
   return { kind, of: left.of, depth: bounded(Math.max(left.depth, right.depth + 1)) };
 }
 
-/** Parameters along the path, those that `_has` follows included. */
+/** The number of parameters along the path, including those of `_has`. */
 function stepCount(path: readonly FilterStep[]): number {
   return path.reduce((sum, { name }) => sum + name.split('_has:').length, 0);
 }

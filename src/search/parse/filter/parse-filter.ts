@@ -11,14 +11,14 @@ import { quote } from '../../../fhir/messages/quote.js';
 import { requireParameter } from '../require-parameter.js';
 
 /**
- * A `_filter` expression as criteria on resources of the type.
+ * Parses a `_filter` expression into criteria for a resource type.
  *
- * It is read left to right, `and` and `or` of equal rank. `eq` on strings compares the whole folded text; `ne` asks for
- * some value that differs. Chains may name their target type (`subject:Patient.name`) and filter on the way
- * (`subject[gender eq male].name`). Options of `modifiers` do not matter here.
- * See https://hl7.org/fhir/R4/search_filter.html.
+ * It is evaluated left to right, with `and` and `or` of equal precedence. `eq` on strings compares the whole folded
+ * text; `ne` requires some value that differs. Chains may name their target type (`subject:Patient.name`) and filter
+ * along the way (`subject[gender eq male].name`). `options.modifiers` is ignored. See
+ * https://hl7.org/fhir/R4/search_filter.html.
  *
- * @throws FhirError `invalid` - bad syntax, an unknown name or a malformed value; `details.offset` says where.
+ * @throws FhirError `invalid` - bad syntax, an unknown name or a malformed value; `details.offset` gives the location.
  * @throws FhirError `unsupported` - an operator that needs a terminology server, such as `in` and `ss`.
  * @throws FhirError `too-costly` - too long, too deep, or too many comparisons.
  * @example
@@ -28,7 +28,7 @@ export function parseFilter(model: FhirModel, type: string, text: string, option
   return parseFilterIn(createParseContext(model, options), type, text);
 }
 
-/** {@link parseFilter} as a part of a larger search. */
+/** {@link parseFilter} within a larger search. */
 export function parseFilterIn(context: ParseContext, type: string, text: string): Criteria {
   return criteriaOf(type, parseFilterSyntax(text), { ...context, systemAliases: true });
 }
@@ -46,7 +46,7 @@ function criteriaOf(type: string, expression: FilterExpression, context: ParseCo
   }
 }
 
-/** The comparison seen from the resource that its path has reached after `index` steps. */
+/** The criteria of a comparison for the resource reached after `index` steps of its path. */
 function comparisonFrom(type: string, comparison: FilterComparison, index: number, context: ParseContext): Criteria {
   const { path, operator, value } = comparison;
   const { name, filter } = path[index]!;
@@ -75,7 +75,7 @@ function comparisonFrom(type: string, comparison: FilterComparison, index: numbe
   });
 }
 
-/** Errors of names and values learn where they stand; those of a filter inside keep their own place. */
+/** Adds the offset to errors about names and values; errors of a nested filter keep their own. */
 function withOffset(offset: number, make: () => Criteria): Criteria {
   try {
     return make();
