@@ -236,7 +236,7 @@ describe('a chain into a resource inside another', () => {
   ])('leads on to what stands by itself, through %s', async (_, criteria, expected) => {
     const north = { resourceType: 'Organization', id: 'north', partOf: { reference: 'Organization/parent' } };
     const overlay = writing(
-      ['Organization', 'north', north as AnyResource, false],
+      ['Organization', 'north', north, false],
       ['Organization', 'parent', { resourceType: 'Organization', id: 'parent', name: 'Parent' } as AnyResource, false],
     );
     const ofOrganization: Criteria = { kind: 'chain', parameter: 'organization', type: 'Organization', of: criteria };
