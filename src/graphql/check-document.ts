@@ -4,11 +4,11 @@ import { LimitError, tooDeep, type Limits } from './limits.js';
 import { measureDocument } from './measure-document.js';
 
 /**
- * Refuses an object that is not a document as a parser makes it, and one that holds more text than a query may. A host may
- * pass on what a client sent, and JSON can claim any shape: values of the wrong type would reach the work of a query, and
- * nodes that no grammar nests would exhaust the stack.
+ * Rejects objects that are not well-formed documents, and documents with more text than a query may have. Hosts may
+ * pass on client input, and JSON can have any shape: values of the wrong type would reach execution, and impossible
+ * nesting would exhaust the stack.
  *
- * What a document holds besides its executable definitions is looked at by validation, which refuses it.
+ * Validation rejects non-executable definitions.
  *
  * @throws FhirError `invalid` - names the kind of the first node that is malformed
  * @throws LimitError `queryLength` - its names and values are longer than the text of a query may be; `tokens`, `depth`
@@ -17,7 +17,7 @@ export function assertDocument(document: DocumentNode, limits: Limits): void {
   const { queryLength } = limits;
   let characters = CHARACTERS.get(document);
   if (characters === undefined) {
-    // Nodes may be shared, so that a few of them unfold to billions.
+    // Nodes may be shared, so a few of them can unfold to billions.
     assertDocumentSize(document, limits);
     CHARACTERS.set(document, (characters = charactersOf(document)));
   }
@@ -30,9 +30,9 @@ export function assertDocument(document: DocumentNode, limits: Limits): void {
 }
 
 /**
- * Refuses a document that nests too deep or has too many tokens, before anything recursive looks at it.
+ * Rejects a document that nests too deep or has too many tokens, before any recursive code visits it.
  *
- * @returns its tokens
+ * @returns the number of its tokens
  * @throws LimitError `tokens`, `depth`
  */
 export function assertDocumentSize(document: DocumentNode, limits: Limits): number {
@@ -50,12 +50,12 @@ export function tooManyTokens({ tokens }: Limits): LimitError {
   return new LimitError('tokens', tokens, `The query has more than ${tokens} tokens; ask for less, or split it`);
 }
 
-/** Documents that were found well formed. A host keeps its documents and hands them in again and again. */
+/** Well-formed documents. Hosts keep their documents and pass them in repeatedly. */
 const CHARACTERS = new WeakMap<DocumentNode, number>();
 
 type Node = { readonly [name: string]: unknown };
 
-/** Which kinds of nodes an element holds: `one`, `optional`, or a `list` of them, which may be left out. */
+/** The kinds of an element's child nodes: `one`, `optional`, or a `list`, which may be absent. */
 type Children = { readonly [name: string]: readonly ['one' | 'optional' | 'list', ReadonlySet<string>] };
 
 const NAME = new Set<string>([Kind.NAME]);
@@ -132,7 +132,7 @@ const CHILDREN: ReadonlyMap<string, Children> = new Map<string, Children>([
   [Kind.NON_NULL_TYPE, { type: ['one', NULLABLE] }],
 ]);
 
-/** How the text of a node reads, by its kind. See https://spec.graphql.org/October2021/#sec-Appendix-Grammar-Summary. */
+/** The syntax of a node's text by kind. See https://spec.graphql.org/October2021/#sec-Appendix-Grammar-Summary. */
 const TEXTS: ReadonlyMap<string, RegExp> = new Map<string, RegExp>([
   [Kind.NAME, /^[_A-Za-z][_0-9A-Za-z]*$/],
   [Kind.ENUM, /^[_A-Za-z][_0-9A-Za-z]*$/],
@@ -141,7 +141,7 @@ const TEXTS: ReadonlyMap<string, RegExp> = new Map<string, RegExp>([
   [Kind.STRING, /^/],
 ]);
 
-/** The characters of all names and values. Walks with a stack of its own, as hostile nodes may nest to any depth. */
+/** Counts the characters of all names and values. Iterative, since hostile nodes may nest to any depth. */
 function charactersOf(document: DocumentNode): number {
   const definitions: unknown = document.definitions;
   if (!Array.isArray(definitions)) throw malformed(Kind.DOCUMENT);

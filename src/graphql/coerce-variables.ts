@@ -7,8 +7,8 @@ import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
 import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputPlace } from './schema/input-fields.js';
 
 /**
- * Coerces the variables of a request: scalars and search values by graphql-js, resources and patches by ourselves, whose
- * errors tell the place of what is wrong and never the value, which may be clinical.
+ * Coerces the variables of a request: scalars and search values by graphql-js, resources and patches by our own code,
+ * since its errors give the location but never the value, which may be clinical.
  */
 export function coerceRequestVariables(
   schema: FhirSchema,
@@ -34,7 +34,7 @@ export function coerceRequestVariables(
   return errors.length === 0 ? { values } : { errors };
 }
 
-/** What a variable is for, where its values are ours to read. */
+/** The input position of a variable that our own code reads. */
 function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | undefined {
   let array = false;
   let node = type;

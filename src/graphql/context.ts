@@ -7,42 +7,44 @@ import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
 
-/** What a service is: the same for all of its requests. */
+/** The configuration of a service, shared by all its requests. */
 export interface FhirGraphqlConfig {
   readonly store: ResourceStore;
-  /** How absent values, repeated keys and failures look in the answer. Default `standard`. */
+  /** How absent values, repeated keys and failures appear in the answer. Default `standard`. */
   readonly dialect?: Dialect | undefined;
-  /** The service's own base URL; absolute references below it are local. Without it every absolute one is foreign. */
+  /**
+   * The service's own base URL; absolute references below it are local. Without it every absolute reference is foreign.
+   */
   readonly baseUrl?: string | undefined;
   /** Follow references that have no `reference` but an identifier and a type. Default false. */
   readonly resolveIdentifiers?: boolean | undefined;
   /** Follows references that lead outside this service, and URNs; without it they are errors. */
   readonly resolveReference?: ReferenceResolver | undefined;
   /**
-   * The documents that are known by id. A closed list (`createAllowList`) lets nothing else be executed; one that learns
-   * (`createAutomaticDocuments`) serves automatic persisted queries. Left out, requests bring their text.
+   * The documents known by id. A closed list (`createAllowList`) executes only its documents; a learning list
+   * (`createAutomaticDocuments`) serves automatic persisted queries. If omitted, requests must contain their text.
    */
   readonly documents?: PersistedDocuments | undefined;
   readonly limits?: LimitOptions | undefined;
   /**
-   * Whether `__schema` and `__type` are answered, and of which resource types: `false` for none, `{ types }` for tools
-   * that choke on all of them. Default true.
+   * Enables `__schema` and `__type`, optionally for some resource types: `false` for none, `{ types }` for tools that
+   * cannot handle all of them. Default true.
    */
   readonly introspection?: IntrospectionOption | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
-  /** Receives a record when the query has ended: types and number of store calls, never content. */
+  /** Receives a record when the query ends: types and number of store calls, never content. */
   readonly audit?: AuditHook | undefined;
 }
 
-/** On whose behalf a query is executed, and with what. */
+/** The request: the caller, the operation and its variables. */
 export interface FhirGraphqlRequest {
-  /** From `signIn`, or `systemCaller(project)` for trusted code. Without one nothing is answered. */
+  /** From `signIn`, or `systemCaller(project)` for trusted code. Required. */
   readonly caller: Caller;
   readonly variables?: { readonly [name: string]: unknown } | null | undefined;
-  /** Which operation of a document with several is meant. */
+  /** The operation to execute, if the document has several. */
   readonly operationName?: string | null | undefined;
-  /** `Patient/123`: the query is about this instance, whose fields are then the root's. */
+  /** `Patient/123`: the query is executed on this instance, and its fields are the root fields. */
   readonly focus?: string | undefined;
   /** Refuse mutations with `forbidden`: for requests by GET, which must not write. Default false. */
   readonly readonly?: boolean | undefined;
@@ -50,5 +52,5 @@ export interface FhirGraphqlRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a query is executed against, and on whose behalf: the service and the request in one. */
+/** The service configuration and the request in one object. */
 export interface FhirGraphqlContext extends FhirGraphqlConfig, FhirGraphqlRequest {}

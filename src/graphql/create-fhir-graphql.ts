@@ -9,18 +9,18 @@ import { printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.
 import type { QueryDocument, TypedRequest } from './typed-document.js';
 
 /**
- * A FHIR GraphQL service: a store and how it answers, made once by {@link createFhirGraphql}.
+ * A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}.
  *
  * @experimental until hosts can add fields of their own
  */
 export interface FhirGraphql {
-  /** Answers a query or carries out a mutation, as `executeFhirGraphql` does. It rejects only for a mistake of the host. */
+  /** Executes a query or mutation like `executeFhirGraphql`. It rejects only for host errors. */
   execute<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
     query: QueryDocument<Data, Variables>,
     request: TypedRequest<NoInfer<Variables>>,
   ): Promise<FhirGraphqlResult<Data>>;
 
-  /** Tells what a query would do, as `explainFhirGraphql` does, with the same errors. */
+  /** Explains a query like `explainFhirGraphql`, with the same errors. */
   explain<Variables = { [name: string]: unknown }>(
     query: QueryDocument<unknown, Variables>,
     request: TypedRequest<NoInfer<Variables>>,
@@ -35,8 +35,8 @@ export interface FhirGraphql {
 }
 
 /**
- * Makes a FHIR GraphQL service. What is the same for all requests is said and checked once; each request brings its caller.
- * {@link executeFhirGraphql} is the short way: one context for both, checked with every request.
+ * Creates a FHIR GraphQL service. The configuration is checked once; each request has its caller. {@link
+ * executeFhirGraphql} takes both in one context and checks them with every request.
  *
  * @experimental until hosts can add fields of their own
  *
@@ -50,7 +50,7 @@ export interface FhirGraphql {
 export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
   const settings = checked(config);
   return Object.freeze<FhirGraphql>({
-    // As async functions, so that a request that is missing rejects.
+    // Async functions, so that a missing request rejects instead of throwing.
     execute: async (query, request) => executeFhirGraphql(query, contextOf(settings, request) as never),
     explain: async (query, request) => explainFhirGraphql(query, contextOf(settings, request) as never),
     printSchema: (options = schemaOptionsOf(settings)) =>
@@ -58,7 +58,7 @@ export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
   });
 }
 
-/** What of a request counts is named one by one: it may come from a client and hold anything else. */
+/** Copies the known members only: the request may come from a client and contain anything else. */
 function contextOf(settings: FhirGraphqlConfig, request: object): FhirGraphqlContext {
   const { caller, variables, operationName, focus, readonly, signal } = request as FhirGraphqlRequest;
   return { ...settings, caller, variables, operationName, focus, readonly, signal };
@@ -68,7 +68,7 @@ function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Pick<SchemaOptio
   return typeof introspection === 'object' ? introspection : {};
 }
 
-/** Each option with its check; an option that is missing here does not compile. */
+/** Each option with its check; a missing option does not compile. */
 const CHECKS: {
   readonly [Name in keyof Required<FhirGraphqlConfig>]: (value: unknown, config: FhirGraphqlConfig) => void;
 } = {

@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 
 /**
- * Which of two readings of FHIR GraphQL an answer follows. The input is accepted liberally in both.
+ * The interpretation of FHIR GraphQL that answers follow. Both accept the same liberal input.
  *
  * | question | `standard` | `hl7` |
  * |---|---|---|
@@ -19,7 +19,7 @@ import { FhirError } from '../fhir/error.js';
  */
 export type Dialect = 'standard' | 'hl7';
 
-/** The dialect of a request that names none. */
+/** The default dialect. */
 export const DEFAULT_DIALECT: Dialect = 'standard';
 
 /** @throws FhirError `invalid` */

@@ -20,22 +20,22 @@ import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-re
 import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
 import type { QueryDocument, TypedContext } from './typed-document.js';
 
-/** What goes to the client. `data` is missing when the request failed before or while it was executed as a whole. */
+/** The GraphQL response. `data` is missing if the request failed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly data?: Data | null;
   readonly errors?: readonly ResponseError[];
-  /** What the host asked to be facts beside the answer. */
+  /** Additional facts requested by the host. */
   readonly extensions?: { readonly cost?: RequestCost };
 }
 
 /**
- * Answers a FHIR GraphQL query, or carries out a mutation, all of it or nothing. See https://hl7.org/fhir/R4/graphql.html.
+ * Executes a FHIR GraphQL query, or a mutation, which is atomic. See https://hl7.org/fhir/R4/graphql.html.
  *
- * Whatever is wrong with the request or the data comes back in `errors`, each with a code and an OperationOutcome in its
- * `extensions`; a field that fails is null and leaves the others alone.
+ * All errors of the request or the data are returned in `errors`, each with a code and an OperationOutcome in its
+ * `extensions`; a failed field is null and does not affect other fields.
  *
  * @param query the text, a parsed document, a typed document node, or the id of a document among `context.documents`
- * @throws TypeError only for mistakes of the host: no store in the context
+ * @throws TypeError only for host errors: no store in the context
  *
  * @example
  * const { data } = await executeFhirGraphql('{ Patient(id: "1") { name { family } } }', { store, caller });
@@ -63,7 +63,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   });
 }
 
-/** What audit and telemetry learn of a request, even when it fails. */
+/** Facts about a request for audit and telemetry, available even if it fails. */
 interface RequestFacts {
   readonly tally: Tally;
   written: readonly AuditTarget[];
@@ -118,7 +118,7 @@ async function answer(
   };
 }
 
-/** Names of operations are text of clients, and are facts only where the host has chosen all documents itself. */
+/** Operation names are client text, so they are recorded only if the host chose all documents itself. */
 function operationAttributes({ operation }: PreparedRequest, plan: OperationPlan, closed: boolean): Attributes {
   const name = closed ? operation.name?.value : undefined;
   return {
@@ -137,7 +137,6 @@ function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attribu
   };
 }
 
-/** The answers about the schema, by response key. */
 function introspections(
   plan: OperationPlan,
   { document, variables }: PreparedRequest,

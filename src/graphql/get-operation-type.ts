@@ -2,11 +2,11 @@ import { GraphQLError, Kind, parse, type DocumentNode } from './graphql-js.js';
 import { DEFAULT_LIMITS } from './limits.js';
 
 /**
- * What a request would do, before it is executed: for hosts that answer GET, which must not write. Where documents come by
- * id, `readonly` in the context of `executeFhirGraphql` says the same without the text.
+ * Determines the operation type of a request before execution, for hosts that answer GET, which must not write. For
+ * documents by id use `readonly` in the context of `executeFhirGraphql`.
  *
  * @param query the text or a parsed document
- * @returns undefined where that cannot be told: the text is malformed or too long, or names no single operation
+ * @returns undefined if it is unknown: the text is malformed or too long, or has no single operation
  *
  * @example
  * if (method === 'GET' && getOperationType(query) === 'mutation') return { status: 405 };

@@ -76,7 +76,7 @@ import type { GraphQLError } from 'graphql/error/GraphQLError.js';
 import type { VariableDefinitionNode } from 'graphql/language/ast.js';
 import type { GraphQLSchema } from 'graphql/type/schema.js';
 
-/** Variables coerced to their declared types, or what is wrong with them. */
+/** Variables coerced to their declared types, or the errors. */
 export type CoercedVariables =
   | { readonly values: { readonly [name: string]: unknown }; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[] };
@@ -100,7 +100,7 @@ export function coerceVariables(
   return { values: result.variableValues?.coerced ?? result.coerced ?? {} };
 }
 
-/** The inputs that the operation declares; a request may bring any number of others. */
+/** The declared inputs; a request may have any number of others. */
 function declared(
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },

@@ -1,41 +1,50 @@
 import { FhirError } from '../fhir/error.js';
 
 /**
- * What one request may cost. Every limit refuses with `too-costly`, naming the limit, the number and the way out; none
- * cuts silently. Real dashboards (depth 15, a dozen searches) pass the defaults.
+ * The limits of one request. Exceeding one is an error `too-costly` with the limit, the value and a remedy; nothing is
+ * truncated silently. Real dashboards (depth 15, a dozen searches) stay within the defaults.
  */
 export interface Limits {
-  /** Longest query text, in UTF-16 code units. Default 200,000. */
+  /** Maximum length of the query text, in UTF-16 code units. Default 200,000. */
   readonly queryLength: number;
-  /** Most tokens of a document; of one that was parsed elsewhere, names and values where it does not tell. Default 10,000. */
+  /**
+   * Maximum number of tokens of a document; for documents parsed elsewhere without token counts, of names and values.
+   * Default 10,000.
+   */
   readonly tokens: number;
-  /** Deepest nesting of selections, fragments opened. Default 30. */
+  /** Maximum nesting of selections, fragments expanded. Default 30. */
   readonly depth: number;
-  /** Most selections of a plan: fields, and fragments as often as they are opened. Default 20,000. */
+  /** Maximum number of selections of a plan, fragments counted per expansion. Default 20,000. */
   readonly fields: number;
-  /** Most calls to the store. Default 200. */
+  /** Maximum number of store calls. Default 200. */
   readonly storeCalls: number;
-  /** Most resources that one list may hold. Default 10,000. */
+  /** Maximum number of resources in one list. Default 10,000. */
   readonly listSize: number;
-  /** Most resources read for a request, counted as often as they appear in the answer. Default 100,000. */
+  /** Maximum number of resources read, counted as often as they appear in the answer. Default 100,000. */
   readonly rows: number;
-  /** Most values of an answer: its objects and their fields, absent ones included. Default 1,000,000. */
+  /** Maximum number of values of an answer: its objects and their fields, including absent ones. Default 1,000,000. */
   readonly values: number;
-  /** Highest estimated cost, in resources: told from the plan before the first store call, see `estimateCost`. Default 100,000. */
+  /**
+   * Maximum estimated cost, in resources: computed from the plan before the first store call, see `estimateCost`.
+   * Default 100,000.
+   */
   readonly cost: number;
-  /** Most steps of all FHIRPath evaluations together, of which one may take 250,000; an expression itself counts 20,000 and more. Default 2,000,000. */
+  /**
+   * Maximum number of steps of all FHIRPath evaluations; a single one may take 250,000. Each distinct expression counts
+   * at least 20,000. Default 2,000,000.
+   */
   readonly fhirpathSteps: number;
-  /** Most characters and values in the variables together. Default 5,000,000. */
+  /** Maximum number of characters and values in all variables. Default 5,000,000. */
   readonly variablesSize: number;
-  /** Most fields that may fail, each with an error of its own. Default 10,000. */
+  /** Maximum number of failed fields, each with its own error. Default 10,000. */
   readonly errors: number;
-  /** Most fields of a mutation. Default 100. */
+  /** Maximum number of fields of a mutation. Default 100. */
   readonly writes: number;
-  /** Longest run time, in milliseconds, whether or not the store answers by then. Default 30,000. */
+  /** Maximum run time in milliseconds, even if the store does not answer. Default 30,000. */
   readonly timeout: number;
 }
 
-/** {@link Limits} of which each may be left out. */
+/** {@link Limits}, all optional. */
 export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
@@ -56,7 +65,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
 });
 
 /**
- * The limits of a request: the defaults, with what the host changed.
+ * Completes the host's limits with the defaults.
  *
  * @throws FhirError `invalid` - a limit is unknown or not a positive number
  */
@@ -75,10 +84,10 @@ export function withDefaults(limits: LimitOptions | undefined): Limits {
   return complete;
 }
 
-/** Limits that were checked, which a service hands in with every request. */
+/** Checked limits, which a service passes in with every request. */
 const COMPLETE = new WeakSet<object>([DEFAULT_LIMITS]);
 
-/** The error of a limit that was passed. It ends the request: what is left of it would be as costly. */
+/** The error of an exceeded limit. It ends the request, since the rest would be as costly. */
 export class LimitError extends FhirError {
   constructor(limit: keyof Limits, max: number, message: string, value?: number) {
     super('too-costly', message, { details: { limit, max, ...(value === undefined ? {} : { value }) } });

@@ -1,14 +1,14 @@
 import { Kind, type ASTNode, type DocumentNode } from './graphql-js.js';
 
-/** How large a document is, before anything recursive looks at it. */
+/** The size of a document, measured before any recursive code visits it. */
 export interface DocumentSize {
-  /** Tokens as the parser counted them; names and values where it did not, of which each is one token at least. */
+  /** Tokens counted by the parser; otherwise names and values, a lower bound. */
   readonly tokens: number;
   /** Deepest nesting of selection sets, list values, object values or list types. */
   readonly nesting: number;
 }
 
-/** Measures a document; walks with a stack of its own and gives up beyond either of the bounds. What is no node is passed over. */
+/** Measures a document iteratively and stops beyond either of the bounds. Values other than nodes are skipped. */
 export function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
   let leaves = 0;
   let nesting = 0;
@@ -23,7 +23,7 @@ export function measureDocument(document: DocumentNode, bounds: DocumentSize): D
     const known = open.length;
     pushChildren(node, depth, open);
     if (open.length === known) leaves += 1;
-    // Each of those that wait has a leaf at least.
+    // Each pending node has at least one leaf.
     if (nesting > bounds.nesting || leaves + open.length > bounds.tokens) {
       leaves += open.length;
       break;
@@ -33,14 +33,14 @@ export function measureDocument(document: DocumentNode, bounds: DocumentSize): D
   return { tokens: Number.isSafeInteger(tokenCount) ? Math.max(leaves, tokenCount as number) : leaves, nesting };
 }
 
-/** A parser makes about two nodes of a token. Nodes that lead back to themselves would never end. */
+/** A parser creates about two nodes per token. Cyclic nodes would never end. */
 const NODES_PER_TOKEN = 8;
 
 const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);
 
 function pushChildren(node: ASTNode, depth: number, open: [ASTNode, number][]): void {
   for (const [key, value] of Object.entries(node)) {
-    // Locations lead to the tokens, which lead to one another.
+    // Locations reference the tokens, which are linked to one another.
     if (key === 'loc' || typeof value !== 'object' || value === null) continue;
     for (const child of (Array.isArray(value) ? value : [value]) as readonly (ASTNode | null | undefined)[]) {
       if (typeof child === 'object' && child !== null) open.push([child, depth]);

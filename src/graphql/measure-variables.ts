@@ -2,7 +2,7 @@ import { MAX_RESOURCE_DEPTH } from '../fhir/resource.js';
 import { LimitError, type Limits } from './limits.js';
 
 /**
- * Refuses variables that are too large or nest too deep, before anything walks them.
+ * Rejects variables that are too large or nest too deep, before other code walks them.
  *
  * @throws LimitError `variablesSize` - characters of texts and names, and values, together
  */
@@ -23,7 +23,7 @@ export function assertVariablesSize(variables: object, limits: Limits): void {
     }
     if (left < 0) throw tooLarge(limits, `hold more than ${limits.variablesSize} characters and values`);
   };
-  // The object of the variables is neither a value nor a level.
+  // The variables object itself counts neither as a value nor as a level.
   left += 1;
   visit(variables, MAX_RESOURCE_DEPTH + 1);
 }

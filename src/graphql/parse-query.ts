@@ -11,12 +11,12 @@ import { DocumentErrors } from './prepared-document.js';
  */
 export function parseQuery(query: string, limits: Limits): DocumentNode {
   try {
-    // graphql 17 would let empty selections pass, which GraphQL's grammar and graphql 16 do not.
+    // graphql 17 accepts empty selections, which GraphQL's grammar and graphql 16 reject.
     return parse(query, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof GraphQLError)) throw error;
-    // "more that" is how graphql 16 spells it.
+    // "more that" is the spelling of graphql 16.
     const isTooLong = ['than', 'that'].some((word) => error.message.includes(`more ${word} ${limits.tokens} tokens`));
     if (isTooLong) throw tooManyTokens(limits);
     throw new DocumentErrors([error]);

@@ -10,15 +10,15 @@ import { planOperation, type LateSelection } from './plan/plan-operation.js';
 import type { OperationPlan } from './plan/plan.js';
 import { TypedSelections } from './plan/typed-selections.js';
 
-/** A plan, and the selections of its places that hold resources of any type. */
+/** A plan, and its selections on resources of any type. */
 export interface PlannedOperation {
   readonly plan: OperationPlan;
   readonly selections: TypedSelections;
 }
 
 /**
- * Plans by document, operation, truth of conditions and limits, weighed by the selections they opened. With its projector a
- * selection takes about 300 bytes, so all plans take at most 15 MB.
+ * Plans by document, operation, truth of conditions and limits, weighed by their number of selections. With its
+ * projector a selection takes about 300 bytes, so all plans take at most 15 MB.
  */
 const PLANS = new LRUCache<string, OperationPlan>({
   max: 1000,
@@ -26,7 +26,7 @@ const PLANS = new LRUCache<string, OperationPlan>({
   sizeCalculation: ({ size }) => size + 1,
 });
 
-/** Selections that were planned late, weighed likewise: at most 6 MB. */
+/** Selections planned at run time, weighed the same way: at most 6 MB. */
 const LATE_SELECTIONS = new LRUCache<string, LateSelection>({
   max: 5000,
   maxSize: 20_000,
@@ -46,7 +46,7 @@ export function planFor(
   observer?: Observer,
 ): PlannedOperation {
   const parts = partsOf(document, variables);
-  // Plans hold what their limits allowed, so other limits have plans of their own.
+  // Plans depend on their limits, so other limits have other plans.
   const key = [
     document.number,
     operation.name?.value,
@@ -80,7 +80,7 @@ export function makePlan(
   return { plan, selections: new TypedSelections(plan, parts, limits, '') };
 }
 
-/** What planning and introspection read of a document. */
+/** The parts of a document needed for planning and introspection. */
 export function partsOf(
   { model, dialect, fragments, conditions }: PreparedDocument,
   variables: { readonly [name: string]: unknown },

@@ -23,15 +23,15 @@ const BY_TEXT = perModel(
     }),
 );
 
-/** Documents that hosts keep and hand in as objects, by root type. */
+/** Documents that hosts pass in repeatedly as objects, by root type. */
 const BY_DOCUMENT = perModel(() => new WeakMap<DocumentNode, Map<string, PreparedDocument>>());
 
 /**
  * Parses and validates a query, or finds it in the cache.
  *
- * @param root `Query`, or the type of the instance the query is about
- * @throws DocumentErrors - it is malformed or does not fit the schema
- * @throws FhirError `invalid` - an object that is no document
+ * @param root `Query`, or the type of the instance the query is executed on
+ * @throws DocumentErrors - the document is malformed or does not fit the schema
+ * @throws FhirError `invalid` - an object that is not a document
  * @throws LimitError `queryLength`, `tokens`, `depth`
  */
 export function prepareDocument(
@@ -57,7 +57,7 @@ export function prepareDocument(
     }
     cache.set(key, prepared);
   }
-  // Another caller may have been allowed more.
+  // The cached document may have been accepted under other limits.
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
 }
@@ -69,7 +69,7 @@ function cacheOf(model: FhirModel, document: DocumentNode): Map<string, Prepared
   return cache;
 }
 
-/** Checks a document that somebody else has made, be it of the nodes that a parser makes or not. */
+/** Validates a document from another parser, which may have arbitrary nodes. */
 function validateForeign(
   ...[model, document, limits, dialect, root]: Parameters<typeof validateDocument>
 ): PreparedDocument {

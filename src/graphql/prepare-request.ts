@@ -21,7 +21,7 @@ import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { schemaFor } from './schema/schema-for.js';
 import { QUERY } from './schema/fields.js';
 
-/** A request that was found valid: what can be planned. */
+/** A valid request, ready for planning. */
 export interface PreparedRequest {
   readonly document: PreparedDocument;
   readonly operation: OperationDefinitionNode;
@@ -29,7 +29,7 @@ export interface PreparedRequest {
   readonly variables: Variables;
   readonly limits: Limits;
   readonly dialect: Dialect;
-  /** The instance that the query is about; undefined for the whole service. */
+  /** The instance the query is executed on; undefined for the whole service. */
   readonly focus: ReferenceTarget | undefined;
 }
 
@@ -71,7 +71,6 @@ export async function prepareRequest(
   return { document, operation, variables: variables.values, limits, dialect, focus };
 }
 
-/** What its plan may draw on while it runs. */
 export function runOptionsOf(
   { variables, limits, dialect }: PreparedRequest,
   context: FhirGraphqlContext,

@@ -2,9 +2,9 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { Dialect } from './dialect.js';
 import type { FragmentDefinitionNode, GraphQLError, OperationDefinitionNode } from './graphql-js.js';
 
-/** A document that was parsed and found valid. */
+/** A parsed and valid document. */
 export interface PreparedDocument {
-  /** Tells it from all others; its plans are kept by it. */
+  /** A unique number, part of the cache key of its plans. */
   readonly number: number;
   readonly model: FhirModel;
   readonly tokens: number;
@@ -12,13 +12,13 @@ export interface PreparedDocument {
   readonly dialect: Dialect;
   readonly operations: readonly OperationDefinitionNode[];
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Variables that `@skip` and `@include` ask about; each combination of their truth has a plan of its own. */
+  /** Variables in `@skip` and `@include`; each combination of their values has its own plan. */
   readonly conditions: readonly string[];
-  /** The FHIRPath library must be loaded before a plan of it is executed. */
+  /** Whether the FHIRPath library must be loaded before execution. */
   readonly usesFhirPath: boolean;
 }
 
-/** A document that cannot be executed: what is wrong with it. */
+/** The errors of a document that cannot be executed. */
 export class DocumentErrors extends Error {
   readonly code = 'invalid';
 

@@ -1,11 +1,11 @@
 import type { Outcome } from './execute/execute-plan.js';
 import { LimitError, type Limits } from './limits.js';
 
-/** What a request was expected to cost, and what it did. The unit is one resource fetched, with few fields. */
+/** The estimated and actual cost of a request. The unit is one resource fetched, with few fields. */
 export interface RequestCost {
-  /** Told from the plan and the variables before the first store call; this is what `limits.cost` bounds. */
+  /** Computed from the plan and the variables before the first store call; bounded by `limits.cost`. */
   readonly estimated: number;
-  /** The same sum over what happened. */
+  /** The same sum over the actual calls. */
   readonly actual: number;
   readonly storeCalls: number;
   /** Resources read, counted as often as they appear in the answer. */
@@ -24,7 +24,7 @@ export function assertAffordable(estimated: number, { cost }: Limits): void {
   );
 }
 
-/** For the client: whole numbers, since nobody knows it more exactly. */
+/** Rounded to whole numbers, the precision of the estimate. */
 export function requestCost(estimated: number, outcome: Outcome): RequestCost {
   const { cost, storeCalls, rows, fhirpathSteps } = outcome;
   return {

@@ -18,7 +18,7 @@ import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
 import { withTypedReferences } from './validation/typed-references.js';
 
-/** How many documents were found valid, which numbers them. */
+/** The number of valid documents so far, the source of their numbers. */
 let documents = 0;
 
 /**
@@ -40,7 +40,7 @@ export function validateDocument(
   const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
   if (errors.length > 0) throw new DocumentErrors(errors);
   const fragments = fragmentsOf(document);
-  // In dialect `hl7` equal keys are collated, so nothing has to merge.
+  // In dialect `hl7` equal keys are collated, so fields need not merge.
   const conflicts = dialect === 'hl7' ? [] : findMergeErrors(schema, document, fragments);
   if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);

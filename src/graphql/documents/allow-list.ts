@@ -4,9 +4,9 @@ import { documentIdOf } from './document-id.js';
 /**
  * A closed list of documents: only these are executed.
  *
- * @param documents texts or parsed documents by id: what a client's build writes as its manifest, as an object, a Map or
+ * @param documents texts or parsed documents by id, such as the manifest of a client's build, as an object, a Map or
  * pairs. A text is also accepted in place of its id where the id is its SHA-256.
- * @throws FhirError `invalid` - an id that cannot be one
+ * @throws FhirError `invalid` - a malformed id
  *
  * @example
  * const documents = createAllowList(JSON.parse(await readFile('persisted-documents.json', 'utf8')));

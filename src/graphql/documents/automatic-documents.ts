@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { PersistedDocuments } from './documents.js';
 
-/** How much automatic persisted queries may keep; what was used longest ago makes room. */
+/** Limits of automatic persisted queries; the least recently used documents are evicted. */
 export interface AutomaticDocumentsOptions {
-  /** Most documents. Default 1,000. */
+  /** Maximum number of documents. Default 1,000. */
   readonly documents?: number | undefined;
-  /** Most characters of all their texts together. Default 10,000,000. */
+  /** Maximum total length of their texts, in characters. Default 10,000,000. */
   readonly characters?: number | undefined;
 }
 

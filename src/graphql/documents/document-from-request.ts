@@ -4,13 +4,13 @@ import { documentIdOf } from './document-id.js';
 import type { PersistedDocument } from './documents.js';
 
 /**
- * The document that the parameters of a GraphQL request name, in any of the spellings that clients use:
+ * Reads the document from the parameters of a GraphQL request, in any of the forms that clients use:
  *
  * ```text
  * { "query": "{ … }" }
  * { "documentId": "sha256:5cb2…" }                                                    GraphQL over HTTP, appendix A
  * { "id": "…" }, { "doc_id": "…" }                                                    Relay
- * { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } }     Apollo; "query" beside it registers
+ * { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } } Apollo; "query" beside it registers
  * ```
  *
  * @returns undefined where neither a text nor an id is given
@@ -41,7 +41,7 @@ function hashOfExtension(extensions: unknown): unknown {
   return ownValue(extension, 'sha256Hash') ?? '';
 }
 
-/** The value of a member of its own; undefined where it is missing or null. */
+/** An own property; undefined if it is missing or null. */
 function ownValue(object: { readonly [name: string]: unknown }, name: string): unknown {
   return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined;
 }

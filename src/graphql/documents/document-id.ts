@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { FhirError } from '../../fhir/error.js';
 
-/** Longest id, in UTF-16 code units. Relay's are 32, a SHA-256 with its prefix 71. */
+/** In UTF-16 code units. Relay's ids have 32, a SHA-256 with its prefix 71. */
 const MAX_ID_LENGTH = 256;
 
 /**
- * The one spelling of a document's id: a SHA-256 in lower case without its prefix, anything else as it is.
+ * Normalizes a document id: a SHA-256 becomes lower case without prefix, other ids are unchanged.
  *
- * @throws FhirError `invalid` - empty, too long, or no text
+ * @throws FhirError `invalid` - empty, too long, or not a string
  */
 export function documentIdOf(id: unknown): string {
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {

@@ -12,17 +12,17 @@ import {
   PersistedQueryError,
 } from './documents.js';
 
-/** What a request may bring as its document. */
+/** The forms of a document in a request. */
 export type RequestedDocument = DocumentText | PersistedDocument;
 
 export interface FoundDocument {
   readonly document: DocumentText;
-  /** Keeps the document for requests to come; to be called once it is known to be valid. */
+  /** Stores the document for later requests; called once it is known to be valid. */
   readonly keep?: () => void | Promise<void>;
 }
 
 /**
- * The document of a request, from its text or its id.
+ * Finds the document of a request by its text or id.
  *
  * | `documents` | text | id | text and id |
  * |---|---|---|---|
@@ -30,7 +30,7 @@ export interface FoundDocument {
  * | learns (`add`) | is executed | found, or `PERSISTED_QUERY_NOT_FOUND` | text is executed and kept if the id is its hash |
  * | closed | found by its hash, or `forbidden` | found, or `not-found` | found by the id, if the text is the same or hashes to the id |
  *
- * @throws FhirError `invalid` - neither text nor id, a malformed id, or a text whose hash the id is not
+ * @throws FhirError `invalid` - neither text nor id, a malformed id, or an id that is not the hash of the text
  */
 export async function findDocument(
   requested: RequestedDocument,
@@ -85,7 +85,9 @@ async function findId(
   throw new FhirError('not-found', 'No document of this id is known here');
 }
 
-/** A document in place of its id. What the list holds is executed: a parsed document may say otherwise than it prints. */
+/**
+ * Looks a document up by its text. The listed document is executed: a parsed document may differ from its printed form.
+ */
 async function findText(
   document: DocumentText,
   documents: PersistedDocuments,
@@ -99,10 +101,10 @@ async function findText(
   throw new FhirError('forbidden', 'Only documents that are known here are executed; ask with the id of one of them');
 }
 
-/** Printing recurses and indents, so the size is known first. */
+/** Printing recurses and indents, so the size is checked first. */
 function printed(document: DocumentNode, limits: Limits): string {
   assertDocument(document, limits);
-  // Another caller may have been allowed more.
+  // The cached document may have been allowed by other limits.
   assertDocumentSize(document, limits);
   return print(document);
 }

@@ -2,7 +2,7 @@ import type { GuardedStore } from '../../access/contract.js';
 import { call } from './call.js';
 import type { Run } from './run.js';
 
-/** The store under the limits of a request, for work that makes its calls itself. */
+/** Wraps the store with the limits of a request, for code that calls the store itself. */
 export function boundedStore(run: Run): GuardedStore {
   const { store } = run.options;
   const bounded = <Result>(work: () => Promise<Result>): Promise<Result> => run.deadline.wait(call(run, work));

@@ -3,20 +3,21 @@ import { containedIn } from './contained.js';
 import type { Run } from './run.js';
 
 /**
- * The key under which a client's cache may keep a resource. Two answers with the same key are about the same thing.
+ * The key under which a client's cache may keep a resource. Equal keys identify the same resource.
  *
  * | resource | key |
  * |---|---|
  * | stored | `Patient/1` |
  * | stored, behind a reference to a version | `Patient/1/_history/2` |
  * | contained | `MedicationRequest/1/_history/3#med` |
- * | contained without an id of its own; inside a Bundle | `Bundle/1/_history/3#entry[0].resource` |
+ * | contained without an id; inside a Bundle | `Bundle/1/_history/3#entry[0].resource` |
  * | resolved by the host from outside | its URL |
  *
- * What stands inside a resource has its identity within one version only: the next version may give the id `med` to another
- * medication, and a cache would put the name of one beside the dose of the other.
+ * Resources inside another are identified within one version only: the next version may reuse the id `med` for another
+ * medication, and a cache would combine the name of one with the dose of the other.
  *
- * @returns null where what makes the key is missing or hidden from the caller: such a resource stays inside the one around it
+ * @returns null if a part of the key is missing or hidden from the caller; clients then cache the resource as part of
+ * its container
  */
 export function cacheKeyOf(source: JsonObject, container: AnyResource, run: Run): string | null {
   const key = keyOf(container, run);
@@ -41,13 +42,13 @@ function withVersion(key: string, version: string): string {
   return `${key}/_history/${version}`;
 }
 
-/** How a place inside a resource is named: by the id of a contained resource, or by the path to it. */
+/** Names a resource inside another by its id if contained, otherwise by its path. */
 function fragmentOf(source: JsonObject, container: AnyResource): string | undefined {
   const { id } = source;
   return isResourceId(id) && containedIn(container, id) === source ? id : pathsIn(container).get(source);
 }
 
-/** The paths of the resources inside one, which execution never changes. */
+/** The paths of resources inside a resource, which execution never changes. */
 function pathsIn(container: AnyResource): ReadonlyMap<object, string> {
   let paths = PATHS.get(container);
   if (paths === undefined) PATHS.set(container, (paths = findResources(container)));
@@ -62,7 +63,7 @@ function findResources(container: AnyResource): ReadonlyMap<object, string> {
   const open: [value: object, path: string][] = [[container, '']];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [value, path] = next;
-    // What a host has resolved may lead back to itself.
+    // Resources resolved by the host may contain cycles.
     if (seen.has(value)) continue;
     seen.add(value);
     if (path !== '' && 'resourceType' in value) paths.set(value, path);

@@ -1,16 +1,16 @@
-/** Measures how long a request runs, and ends it in time. Tests have one of their own. */
+/** Measures how long a request runs, and ends it in time. Tests use their own. */
 export interface Clock {
   /** Milliseconds from any start; never goes back. */
   now(): number;
   /**
    * Calls once after this many milliseconds.
    *
-   * @returns what calls it off
+   * @returns a function that cancels the call
    */
   after(milliseconds: number, call: () => void): () => void;
 }
 
-/** The longest delay that timers know; what is longer fires at once. */
+/** The maximum delay of timers; longer ones fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const SYSTEM_CLOCK: Clock = {

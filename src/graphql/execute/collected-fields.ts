@@ -3,26 +3,25 @@ import type { Dialect } from '../dialect.js';
 import { putUnderKey } from '../plan/collect-fields.js';
 import type { Output } from './run.js';
 
-/** What an object has under a name. */
 type Entry =
-  /** The name belongs here, whether or not there is a value. */
+  /** The name is present, with or without a value. */
   | { readonly kind: 'expected' }
-  /** Null, whatever else is collected under the name. */
+  /** Null, regardless of other values collected under the name. */
   | { readonly kind: 'failed' }
   | { readonly kind: 'collected'; readonly source: FieldSource; readonly values: unknown[]; list: boolean };
 
 const EXPECTED: Entry = Object.freeze({ kind: 'expected' });
 const FAILED: Entry = Object.freeze({ kind: 'failed' });
 
-/** The field that values come from. */
+/** The field that values were selected by. */
 export interface FieldSource {
-  /** FHIR type of the values; all that one name collects must share it. */
+  /** FHIR type of the values; all values under one name must share it. */
   readonly type: string;
   /** Marked `@singleton`: one value at most. */
   readonly singleton: boolean;
 }
 
-/** An object of the response in the making: several fields may put values under one name, which then is a list. */
+/** A response object under construction: several fields may add values under one name, which then becomes a list. */
 export class CollectedFields {
   readonly #entries = new Map<string, Entry>();
 
@@ -42,9 +41,9 @@ export class CollectedFields {
   }
 
   /**
-   * Puts values under a name.
+   * Adds values under a name.
    *
-   * @param list whether they are a list, even of one
+   * @param list whether the result is a list, even with a single value
    * @throws FhirError `invalid` - several values where one is allowed, or of differing types
    */
   collect(name: string, source: FieldSource, values: readonly unknown[], list: boolean): void {
@@ -60,7 +59,7 @@ export class CollectedFields {
     this.#entries.set(name, { kind: 'collected', source, values: [...values], list });
   }
 
-  /** The object; in dialect `hl7` what is not there leaves no trace. */
+  /** In dialect `hl7`, absent values are omitted. */
   toObject(): Output {
     const out: Output = {};
     for (const [name, entry] of this.#entries) {

@@ -3,12 +3,11 @@ import { GraphQLBoolean, GraphQLFloat, GraphQLInt } from '../graphql-js.js';
 import { scalarOf } from '../schema/scalars.js';
 
 /**
- * How a stored value becomes one of the scalar that a FHIR primitive has in GraphQL. Stored data may be older than its
- * checks, or written past them.
+ * Converts stored values of a FHIR primitive to its GraphQL scalar. Stored data may predate its checks or bypass them.
  *
- * A decimal that is written as a text counts, as in HL7's own examples; nothing else is converted.
+ * A decimal written as a string is accepted, as in HL7's own examples; nothing else is converted.
  *
- * @returns undefined for a value that is none of the scalar, be it a missing one
+ * @returns undefined for values that do not fit the scalar, including missing ones
  */
 export function completeLeaf(primitive: string): (value: unknown) => unknown {
   const scalar = scalarOf(primitive);

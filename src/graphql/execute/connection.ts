@@ -10,17 +10,17 @@ import { projectResource } from './project.js';
 import type { Output, Run } from './run.js';
 import type { SearchRequest } from './search-request.js';
 
-/** One page of a connection, and the search that it is of. */
+/** One page of a connection and its search. */
 export interface ConnectionPage extends WindowedPage<StoredResource> {
   readonly request: SearchRequest;
-  /** What a reverse connection points to; undefined at the root. */
+  /** The target of a reverse connection; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
 }
 
 /**
  * The fields of a connection. See https://hl7.org/fhir/R4/graphql.html#paging.
  *
- * @param kept the matches that the `fhirpath` argument leaves of the page
+ * @param kept the matches of the page that pass the `fhirpath` argument
  */
 export function answerConnection(
   shape: ConnectionShape,
@@ -54,7 +54,10 @@ export function answerConnection(
   return out;
 }
 
-/** Without `_count` all matches are one page. Dialect `hl7` says how many it may hold, since pagesize is a number there. */
+/**
+ * Without `_count` all matches are one page. Dialect `hl7` returns the maximum page size, since its pagesize is not
+ * nullable.
+ */
 function defaultPageSize({ options: { dialect, limits } }: Run): number | null {
   return dialect === 'hl7' ? limits.listSize : null;
 }
@@ -69,7 +72,7 @@ function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResourc
   return out;
 }
 
-/** A cursor to another page; null where there is none. */
+/** The cursor of another page; null if there is none. */
 function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }: Run): string | null {
   const { request, target } = page;
   const { type, sort } = request.query;
@@ -81,8 +84,8 @@ function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }
 }
 
 /**
- * Where a match stands, as far as its caller can see: under a sort by what is hidden it has no value, and the guard leaves
- * out that sort together with its value.
+ * The position of a match as visible to the caller: hidden sort values are absent, and the guard removes that sort key
+ * and its value.
  */
 function positionAt(model: FhirModel, { resource }: StoredResource, { query, baseUrl }: SearchRequest): SearchPosition {
   const subject = localized(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), baseUrl);

@@ -1,6 +1,6 @@
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 
-/** What `#id` names inside a resource: of several contained ones with that id the first. */
+/** Resolves `#id` inside a resource: the first contained resource with that id. */
 export function containedIn(container: AnyResource, id: string): JsonObject | undefined {
   const contained = elementsOf(container)['contained'];
   if (!Array.isArray(contained)) return undefined;

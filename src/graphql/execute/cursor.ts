@@ -7,29 +7,29 @@ import type { ReferenceTarget } from '../../store/store.js';
 import type { PageWindow } from './page-window.js';
 import type { SearchArguments } from './search-arguments.js';
 
-/** A page of a search, as a cursor names it. */
+/** The page of a search that a cursor represents. */
 export interface Cursor {
   readonly type: string;
   /** The whole search. */
   readonly search: SearchArguments;
-  /** What a reverse connection points to; undefined at the root. */
+  /** The target of a reverse connection; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
-  /** Where the page begins or ends; how many it holds is part of the search. */
+  /** The start or end of the page; its size is part of the search. */
   readonly bounds: Omit<PageWindow, 'count'>;
 }
 
-/** Longest cursor that is made or looked at, in characters: a search may be long, its cursor repeats it. */
+/** Maximum length in characters, written or read: a search may be long, and its cursor contains it. */
 const MAX_CURSOR_LENGTH = 100_000;
-/** Changes with the meaning of what is inside. */
+/** Increases when the meaning of the content changes. */
 const VERSION = 1;
 
 /**
- * Writes a cursor: the search and the position as JSON in base64url, with a check that binds both to the caller.
+ * Writes a cursor: the search and the position as JSON in base64url, with a checksum that binds both to the caller.
  *
- * The check finds what was damaged, cut or handed to somebody else. It is no signature and nothing rests on it: what a
- * cursor asks for is searched with the rights of who sends it, as if that search had been written out.
+ * The checksum detects damaged, truncated and shared cursors. It is not a signature, and security does not depend on
+ * it: the search runs with the rights of the sender, as if written out in the query.
  *
- * @throws FhirError `too-costly` - the search, or a text that it is ordered by, does not fit
+ * @throws FhirError `too-costly` - the search, or a sort value, is too long
  */
 export function encodeCursor({ type, search, target, bounds }: Cursor, caller: Caller): string {
   const { after, before, offset } = bounds;
@@ -45,7 +45,7 @@ export function encodeCursor({ type, search, target, bounds }: Cursor, caller: C
 /**
  * Reads a cursor.
  *
- * @throws FhirError `invalid` - it is none, was changed, or belongs to another connection or caller
+ * @throws FhirError `invalid` - malformed, modified, or of another connection or caller
  */
 export function decodeCursor(text: string, type: string, caller: Caller): Cursor {
   const cursor = parse(text, caller);
@@ -63,7 +63,7 @@ function parse(text: string, caller: Caller): Cursor | undefined {
   if (match === null) return undefined;
   const content = Buffer.from(match[1]!, 'base64url').toString();
   if (check(content, caller) !== match[2]) return undefined;
-  // Whoever knows the recipe can write a check that fits, so what is inside is as untrusted as any argument.
+  // Anyone who knows the algorithm can compute a valid checksum, so the content is as untrusted as any argument.
   return cursorOf(parseJson(content));
 }
 
@@ -124,7 +124,7 @@ function isTarget(value: unknown): value is ReferenceTarget {
   );
 }
 
-/** Whether its values fit the sort is for the store to say. */
+/** The store checks whether its values fit the sort. */
 function isPosition(value: unknown): value is SearchPosition {
   return (
     isJsonObject(value) &&

@@ -4,13 +4,13 @@ import type { CallOptions } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 
-/** How long a write may take to tell how it ended once the request is over, in milliseconds. */
+/** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
 
 /**
- * The end of a request that takes too long or is aborted by the host: felt even while a store does not answer.
+ * Ends a request that takes too long or is aborted by the host, even while a store does not answer.
  *
- * Close it when the request is over, whatever its outcome.
+ * Close it when the request is over, regardless of its outcome.
  */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -22,7 +22,7 @@ export class Deadline {
 
   /**
    * @param timeout in milliseconds
-   * @param host the signal of whoever made the request
+   * @param host the host's signal
    */
   constructor(
     private readonly timeout: number,
@@ -33,13 +33,13 @@ export class Deadline {
     this.#expired = new Promise<never>((_, reject) => {
       this.#reject = reject;
     });
-    // Whoever waits sees it; when nobody does, it is no unhandled rejection.
+    // Waiting code receives the rejection; without waiting code it must not be reported as unhandled.
     this.#expired.catch(() => undefined);
     this.#stopTimer = clock.after(timeout, () => this.#end(this.#tooLong()));
     host?.addEventListener('abort', this.#abort);
   }
 
-  /** For the store, so that it can stop too. A clock of its own has no time that a store could tell. */
+  /** Passed to the store, so that it can stop too. A custom clock has no deadline meaningful to the store. */
   get options(): CallOptions {
     const deadline = this.clock === SYSTEM_CLOCK ? this.#started + this.timeout : undefined;
     return { signal: this.#controller.signal, deadline };
@@ -58,11 +58,11 @@ export class Deadline {
   }
 
   /**
-   * Waits for a write, which is told to stop when the request ends and then has a moment to say whether it took place. One
-   * that did is no failure.
+   * Waits for a write. When the request ends, the write is asked to stop and has {@link WRITE_GRACE_MS} to report its
+   * outcome. A committed write is not a failure.
    *
-   * @param hasBegun whether the store was asked to write yet; once the request is over it is not asked any more
-   * @throws as {@link wait}, and with `details.unknown` where nobody can tell
+   * @param hasBegun whether the store was already asked to write; after the end of the request it no longer is
+   * @throws as {@link wait}, and with `details.unknown` if the outcome is unknown
    */
   async finish<Result>(work: Promise<Result>, hasBegun: () => boolean): Promise<Result> {
     try {
@@ -86,8 +86,7 @@ export class Deadline {
   }
 
   /**
-   * For work that leaves timers no turn.
-   *
+   * For code that runs too long for timers to fire.
    * @throws as {@link wait}
    */
   check(): void {
@@ -95,7 +94,7 @@ export class Deadline {
     if (this.clock.now() - this.#started > this.timeout) throw this.#tooLong();
   }
 
-  /** What the failure of a store call is to the request: a store that stopped at the deadline says so in its own words. */
+  /** Maps the failure of a store call to that of the request: a store reports an expired deadline in its own words. */
   faultOf(error: unknown): unknown {
     return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
   }

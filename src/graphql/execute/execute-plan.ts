@@ -8,9 +8,9 @@ import { Run, type Output, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
 import { writeFields } from './write-fields.js';
 
-/** What a plan gave: the data, and an error for each field that is null in it because it failed. */
+/** The result of a plan: the data, and an error for each failed field. */
 export interface Outcome {
-  /** Null where the request failed as a whole. */
+  /** Null if the request failed as a whole. */
   readonly data: Output | null;
   readonly errors: readonly ResponseError[];
   readonly storeCalls: number;
@@ -21,11 +21,11 @@ export interface Outcome {
 }
 
 /**
- * Runs a plan breadth first: all holes of one edge are filled by one store call, which edges of the same level share where
- * they ask the same question. The number of store calls is at most the number of edges, whatever the data.
+ * Runs a plan breadth first: one store call fills all holes of an edge, and edges of a level with the same question
+ * share a call. The number of store calls is at most the number of edges, regardless of the data.
  *
- * @param focus the instance the query is about, whose fields are then the root's; undefined for the whole service
- * @throws LimitError - the request costs more than it may
+ * @param focus the instance the query is executed on; undefined for the whole service
+ * @throws LimitError - a limit was exceeded
  * @throws FhirError `aborted` - by the host's signal
  */
 export async function executePlan(
@@ -50,16 +50,16 @@ export async function executePlan(
   }
 }
 
-/** Key under which the outcome's data stands, so that the root object too has an object around it. */
+/** The key of the data in its holder, so that the root object has a parent too. */
 export const ROOT = 'data';
 
-/** The data in its final shape, and the errors by where the fields stood before it was given. */
+/** The final data, and the errors with paths from before reshaping. */
 function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
   const faults = run.written ? run.faults.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : run.faults;
   const errors = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
-  // HL7's dialect knows no partial answers: whatever fails, fails the request.
+  // HL7's dialect has no partial answers: any failure fails the request.
   return { data: run.options.dialect === 'hl7' && errors.length > 0 ? null : shaped, errors };
 }
 
@@ -67,7 +67,7 @@ function isFlattened(selection: Selection | undefined, key: string): boolean {
   return selection?.fields.some((field) => field.key === key && field.shaping?.flatten === true) === true;
 }
 
-/** The error of a mutation that took place: `details.written` keeps its sender from sending it again. */
+/** The error of a mutation that was committed: `details.written` tells the client not to retry. */
 function afterWriting(error: FhirError): FhirError {
   return error.with({ details: { written: true } });
 }
@@ -85,7 +85,7 @@ function startRoot(root: Selection, run: Run): Output {
   run.selections?.set(out, root);
   for (const field of fields) {
     if (field.kind === 'typename') out[field.key] = field.value;
-    // Keeps the place; the answer needs no store and is never reshaped.
+    // Reserves the key; the answer needs no store and is never reshaped.
     else if (field.kind === 'introspection') out[field.key] = null;
     else if (field.kind === 'read') run.defer(field, { out });
     else if (field.kind === 'search') run.defer(field, { out, target: undefined });
@@ -94,7 +94,7 @@ function startRoot(root: Selection, run: Run): Output {
   return out;
 }
 
-/** A query about one instance is a read of it whose result is the root. */
+/** Reads the instance a query is executed on; the result is the root. */
 export function readFocus(plan: OperationPlan, focus: ReferenceTarget): ReadEdge {
   return {
     kind: 'read',

@@ -7,9 +7,9 @@ import { tooManyCalls, type Hole, type ReadHole, type ReferenceHole, type Run, t
 import type { Waiting } from './waiting.js';
 
 /**
- * Fills the holes of one level of the response, the calls side by side. Edges with the same question share a call.
+ * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
  *
- * @throws LimitError `storeCalls` - known before the first of the calls is made
+ * @throws LimitError `storeCalls` - checked before the first call
  */
 export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): readonly Promise<void>[] {
   const groups = groupByQuestion(level, run);
@@ -26,7 +26,7 @@ type Group = readonly [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]];
 function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): readonly Group[] {
   const groups = new Map<unknown, [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]]>();
   for (const [edge, holes] of level) {
-    // PERF: most levels have one edge, which need not be compared with any other.
+    // PERF: most levels have one edge, which needs no comparison.
     const question = (level.size === 1 ? undefined : questionOf(edge, run.options.variables)) ?? edge;
     const group = groups.get(question);
     if (group === undefined) groups.set(question, [{ edge, holes }]);

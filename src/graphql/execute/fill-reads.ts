@@ -8,7 +8,7 @@ import { projectResource } from './project.js';
 import type { ReadHole, Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
-/** Fills reads of one type by one store call, which names each resource once. */
+/** Fills reads of one type with one store call for the distinct ids. */
 export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): Promise<void> {
   const results = await readAll(waiting, run);
   for (const { edge, holes } of waiting) {
@@ -26,7 +26,7 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
   }
 }
 
-/** What the store has under the ids; texts that cannot be ids are not asked for. */
+/** Texts that cannot be ids are never requested. */
 async function readAll(
   waiting: readonly Waiting<ReadEdge, ReadHole>[],
   run: Run,

@@ -15,19 +15,19 @@ import type { ReferenceHole, Run } from './run.js';
 import { shapeItems } from './shape-items.js';
 import type { Waiting } from './waiting.js';
 
-/** What a reference resolves to: a resource inside `container`, or the container itself. */
+/** The target of a reference: a resource inside `container`, or the container itself. */
 interface Resolved {
   readonly type: string;
   readonly source: JsonObject;
   readonly container: AnyResource;
 }
 
-/** Null: nothing to follow, or not what was asked for, which is no error. */
+/** Null: nothing to follow, or a resource of another type, which is not an error. */
 type Found = Resolved | FhirError | null;
 
 /**
- * Fills `resource` fields that ask for the same type: one read for all local references, and for the other kinds what they
- * need. See https://hl7.org/fhir/R4/graphql.html#references.
+ * Fills `resource` fields of the same type: one read for all local references, and separate lookups for the other
+ * kinds. See https://hl7.org/fhir/R4/graphql.html#references.
  */
 export async function fillReferences(
   waiting: readonly Waiting<ReferenceEdge, ReferenceHole>[],
@@ -65,7 +65,7 @@ function fillReference(
   { type, source, container }: Resolved,
   run: Run,
 ): void {
-  // Contained resources cost no store call, but they can refer to one another and multiply without end.
+  // Contained resources cost no store call, but they can reference one another and multiply without end.
   const selection = run.options.selections.forType(edge.selections, type);
   run.spendRows(1, selection);
   shapeItems(edge, type, [source], out, container, run);
@@ -75,7 +75,7 @@ function fillReference(
       : projectContained(selection, source, container, run);
 }
 
-/** Asks for all that the holes refer to, one call per kind of reference, side by side. */
+/** Loads all targets, with one parallel call per kind of reference. */
 async function findAll(
   edge: ReferenceEdge,
   holes: readonly ReferenceHole[],
@@ -118,7 +118,7 @@ const UNRESOLVED = {
   foreign: 'The reference leads outside this service',
 } as const;
 
-/** One read for all; a reference to another type than asked for is null, whether or not it leads anywhere. */
+/** One read for all; a reference to a type other than the requested one is null, whether or not it resolves. */
 async function readLocal(
   references: readonly ResolvableReference[],
   type: string | undefined,
@@ -137,7 +137,7 @@ async function readLocal(
   return new Map(Array.from(keys.keys(), (key, index) => [key, found[index]!]));
 }
 
-/** References that lead outside are the host's to follow, if it wants to; they are never read as local ones. */
+/** External references are only resolved by the host; they are never read as local ones. */
 async function resolveForeign(
   references: readonly ResolvableReference[],
   run: Run,
@@ -155,7 +155,8 @@ async function resolveForeign(
       run.spendCall();
       const resource: AnyResource | null | undefined = await resolve(text);
       if (!isJsonObject(resource) || !run.options.store.model.isResourceType(resource.resourceType)) return;
-      // What comes from elsewhere has no identity here: nothing stored refers to it, and its references lead there.
+      // External resources have no identity here: stored resources do not reference them, and their relative references
+      // point elsewhere.
       run.foreign.set(resource, text);
       found.set(text, resource);
     }),
@@ -166,7 +167,10 @@ async function resolveForeign(
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** What `#id`, `#`, or inside a Bundle an entry's `fullUrl`, names; contained resources stand in the outermost one. */
+/**
+ * Resolves `#id`, `#` or, inside a Bundle, an entry's `fullUrl`; contained resources are looked up in the outermost
+ * resource.
+ */
 function inside(model: FhirModel, reference: ResolvableReference, container: AnyResource): Found | undefined {
   if (reference.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
   const source =
@@ -182,7 +186,7 @@ function entryOf(container: AnyResource, fullUrl: string): JsonObject | undefine
   return isJsonObject(entry?.['resource']) ? entry['resource'] : undefined;
 }
 
-/** A version as an object of its own: the store may give the same object for the current resource. */
+/** Copies a version: the store may return the same object for the current resource. */
 function versionOf(resource: AnyResource, run: Run): AnyResource {
   const version = { ...resource };
   run.versions.add(version);

@@ -14,9 +14,9 @@ import { loadForCursor, searchRequest, type SearchRequest } from './search-reque
 import type { Waiting } from './waiting.js';
 
 /**
- * Fills searches that ask the same: at the root one search, in reverse one search by reference for all parents together.
+ * Fills equal searches: one search at the root, or one search by reference for all parents of a reverse list.
  *
- * What they select may differ, so each field projects the matches for itself.
+ * Their selections may differ, so each field projects the matches separately.
  */
 export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchHole>[], run: Run): Promise<void> {
   const { store } = run.options;
@@ -73,7 +73,6 @@ function nameOf({ type, id }: ReferenceTarget): string {
 
 const EMPTY: SearchPage = Object.freeze({ matches: Object.freeze([]), total: 0 });
 
-/** What a search asked for and what the store gave. */
 interface Found {
   readonly request: SearchRequest;
   readonly page: SearchPage;
@@ -100,7 +99,6 @@ function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: O
   return shaped.map((resource) => projectResource(selection, resource, run));
 }
 
-/** The matches for which the `fhirpath` argument is true. */
 function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {
   if (keep === undefined) return matches;
   return matches.filter(({ resource }) => keep(resource, run));

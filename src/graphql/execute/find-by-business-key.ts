@@ -10,8 +10,8 @@ type CanonicalReference = ResolvableReference & { readonly kind: 'canonical' };
 type IdentifierReference = ResolvableReference & { readonly kind: 'identifier' };
 
 /**
- * The resources that canonicals name, by `url` or `url|version`: one search per type that they may lead to. Where several
- * have the URL and no version is asked for, the one changed last.
+ * Finds the targets of canonicals by `url` or `url|version`: one search per possible type. If several resources have
+ * the URL and no version is given, the most recently changed one.
  *
  * See https://hl7.org/fhir/R4/references.html#canonical.
  */
@@ -47,8 +47,8 @@ export async function findByCanonical(
 }
 
 /**
- * The resources that logical references name by `identifier`, where the type is known from the reference or the query and
- * exactly one resource has it; one search per type.
+ * Finds the targets of logical references by `identifier`, if the reference or the query gives the type and exactly one
+ * resource matches; one search per type.
  *
  * See https://hl7.org/fhir/R4/references.html#logical.
  */

@@ -13,7 +13,7 @@ type Predicate = (item: unknown, resource: AnyResource) => boolean;
  * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then
  * `_offset` and `_count`. See https://hl7.org/fhir/R4/graphql.html#filtering.
  *
- * @param meter takes note of the work of FHIRPath expressions; it may throw to end the request
+ * @param meter meters the work of FHIRPath expressions; it may throw to end the request
  * @throws FhirError `invalid` - a malformed FHIRPath expression, a negative page
  */
 export function compileItemFilter(
@@ -52,7 +52,7 @@ export function pageNumber(name: string, argument: Argument | undefined, variabl
   throw new FhirError('invalid', `Argument "${name}" must be a whole number from 0 up`);
 }
 
-/** Keeps items whose sub-element equals the value, type included; a repeating one matches if it contains the value. */
+/** Keeps items whose sub-element has the same type and value; a repeating one matches if it contains the value. */
 function equality(name: string, wanted: unknown): Predicate {
   const values = new Set(Array.isArray(wanted) ? wanted : [wanted]);
   return (item) => {

@@ -2,7 +2,7 @@ import type { SearchPosition } from '../../search/evaluate/sort.js';
 import type { CursorPart } from '../plan/plan.js';
 
 /**
- * The part of all matches that a page holds: so many, from an offset, after a position or before one.
+ * The part of all matches on a page: a number of matches from an offset, after a position or before one.
  *
  * ```text
  * matches   a b c d e f g      pages of 2
@@ -12,9 +12,9 @@ import type { CursorPart } from '../plan/plan.js';
  * ```
  */
 export interface PageWindow {
-  /** Most matches of a page; undefined: all matches are one page. */
+  /** Maximum number of matches; undefined: all matches are one page. */
   readonly count: number | undefined;
-  /** Matches before the page; null where nobody counted. */
+  /** Number of matches before the page; null if unknown. */
   readonly offset: number | null;
   /** The page begins after this position. */
   readonly after: SearchPosition | undefined;
@@ -22,21 +22,21 @@ export interface PageWindow {
   readonly before: SearchPosition | undefined;
 }
 
-/** A page as a search gave it. */
+/** A page as returned by a search. */
 export interface WindowedPage<Match> {
   readonly window: PageWindow;
-  /** Without the match that only tells whether something follows. */
+  /** Without the extra match that shows whether another page follows. */
   readonly matches: readonly Match[];
-  /** Whether there was one more match, on the far side as seen from where the page was bound. */
+  /** Whether there was one more match, on the side away from the bounding position. */
   readonly more: boolean;
-  /** The number of all matches; undefined where nobody counted. */
+  /** The number of all matches; undefined if not counted. */
   readonly total: number | undefined;
 }
 
-/** How positions are made. */
+/** Creates positions. */
 export interface MatchOrder<Match> {
   position(match: Match): SearchPosition;
-  /** Behind all matches. */
+  /** The position after all matches. */
   readonly end: SearchPosition;
 }
 
@@ -45,7 +45,7 @@ export function openingWindow(count: number | undefined, offset: number): PageWi
   return { count, offset, after: undefined, before: undefined };
 }
 
-/** What a store is asked for. A position says where the page is, so nothing is left out before it. */
+/** The bounds passed to the store. A position determines the page, so no offset is applied. */
 export function boundsOf({
   offset,
   after,
@@ -55,7 +55,7 @@ export function boundsOf({
   return { offset: isPositioned ? 0 : (offset ?? 0), after, before };
 }
 
-/** The page that a search for a window gave, one match more than the page holds at most. */
+/** Creates the page from the result of a search for up to one extra match. */
 export function cutPage<Match>(
   window: PageWindow,
   found: { readonly matches: readonly Match[]; readonly total?: number | undefined },
@@ -66,7 +66,7 @@ export function cutPage<Match>(
   return { window, matches: before === undefined ? matches.slice(0, count) : matches.slice(-count), more: true, total };
 }
 
-/** The window of another page; undefined where there is none: without `_count`, all matches are one page. */
+/** The window of another page; undefined if there is none: without `_count`, all matches are one page. */
 export function neighbourOf<Match>(
   part: CursorPart,
   page: WindowedPage<Match>,
@@ -84,7 +84,7 @@ const NEIGHBOURS: { readonly [Part in CursorPart]: Neighbour } = {
   next({ window, matches, more }, count, order) {
     const { before, offset } = window;
     const last = matches.at(-1);
-    // A page that ends before a position was come to from the other side; one without matches stands before all of them.
+    // A page that ends before a position was reached backwards; if it has no matches, it precedes all of them.
     if (before !== undefined && last === undefined) return openingWindow(count, 0);
     const follows = before === undefined ? more : before.id !== order.end.id;
     if (!follows) return undefined;
@@ -101,12 +101,11 @@ const NEIGHBOURS: { readonly [Part in CursorPart]: Neighbour } = {
   },
 };
 
-/** Nothing to page through, as far as this page can tell. */
+/** True if there is no other page, as far as this page shows. */
 function isEmpty({ window: { after, before, offset }, matches }: WindowedPage<never>): boolean {
   return matches.length === 0 && after === undefined && before === undefined && offset === 0;
 }
 
-/** The last matches, as many as a page holds. */
 function lastWindow({ total }: WindowedPage<never>, count: number, { end }: MatchOrder<never>): PageWindow {
   const offset = total === undefined ? null : Math.max(0, total - count);
   return { count, offset, after: undefined, before: end };

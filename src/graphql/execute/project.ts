@@ -25,36 +25,36 @@ import { shapeItems } from './shape-items.js';
 import { type ItemFilter, type Output, type Run } from './run.js';
 
 /**
- * Copies what a selection asks for out of one object, leaving holes where a store call is needed.
+ * Copies the selected fields of one object, leaving holes for store calls.
  *
- * `container` is the resource of the store that the object belongs to, also for what stands inside its contained ones.
+ * `container` is the stored resource that the object belongs to, also for objects inside its contained resources.
  */
 export type Projector = (source: JsonObject, container: AnyResource, run: Run) => Output;
 
 /** Writes one field of the response. */
 type Writer = (source: JsonObject, out: Output, container: AnyResource, run: Run) => void;
 
-/** @returns the selection compiled to functions; the same ones each time. */
+/** @returns the selection compiled to functions, cached */
 export function projectorOf(selection: Selection): Projector {
   let projector = PROJECTORS.get(selection);
   if (projector === undefined) PROJECTORS.set(selection, (projector = compileSelection(selection)));
   return projector;
 }
 
-/** Kept as long as the plan that holds the selection. */
+/** Cached as long as the plan that has the selection. */
 const PROJECTORS = new WeakMap<Selection, Projector>();
 
-/** A stored resource as source of a projection, standing in itself. */
+/** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
   return projectorOf(selection)(elementsOf(resource), resource, run);
 }
 
-/** A resource inside `container`, which is the one that its own references to contained resources mean. */
+/** Projects a resource inside `container`, in which its references to contained resources are resolved. */
 export function projectContained(selection: Selection, resource: JsonObject, container: AnyResource, run: Run): Output {
   return projectorOf(selection)(resource, container, run);
 }
 
-/** The type of a resource inside a resource; undefined where stored data holds something else. */
+/** The type of a resource inside a resource; undefined for malformed stored data. */
 export function knownTypeOf(model: FhirModel, resource: JsonObject): string | undefined {
   const type = resource['resourceType'];
   return typeof type === 'string' && model.isResourceType(type) ? type : undefined;
@@ -121,7 +121,7 @@ function primitive(field: PrimitiveField): Writer {
   };
 }
 
-/** Arrays keep their null placeholders, which hold the place of values that have extensions only. */
+/** Arrays keep their null placeholders, which represent values with extensions only. */
 function primitives(field: PrimitiveField): Writer {
   const { key, name, type } = field;
   const complete = completeLeaf(type);
@@ -138,7 +138,7 @@ function primitives(field: PrimitiveField): Writer {
   };
 }
 
-/** Writes null for a value that is not of its type: an error, but for what is missing. */
+/** Writes null for a value of the wrong type, with an error unless it is missing. */
 function writeOther(field: PlannedField, type: string, value: unknown, out: Output, run: Run): void {
   out[field.key] = null;
   failOther(field, type, value, out, run);
@@ -224,7 +224,7 @@ function compileReference(edge: ReferenceEdge): Writer {
   };
 }
 
-/** Inside a resource that stands elsewhere a relative reference leads to its neighbours there, never to ours. */
+/** A relative reference inside an external resource is relative to that resource's server, never to ours. */
 function fromOutside(reference: ResolvableReference, url: string | undefined): ResolvableReference {
   if (url === undefined || reference.kind !== 'local') return reference;
   const base = url.replace(/\/[A-Za-z]+\/[^/]+(\/_history\/[^/]+)?$/, '');
@@ -233,14 +233,14 @@ function fromOutside(reference: ResolvableReference, url: string | undefined): R
 
 function compileReverse(edge: SearchEdge): Writer {
   return (source, out, container, run) => {
-    // Contained and foreign resources have no identity here: nothing can refer to them, whatever their id looks like.
+    // Contained and external resources have no identity here: nothing can reference them, whatever their id.
     const { resourceType: type, id } = container;
     const stored = source === elementsOf(container) && id !== undefined && !run.foreign.has(container);
     run.defer(edge, { out, target: stored ? { type, id } : undefined });
   };
 }
 
-/** A canonical as an object: its id and extensions, and its text for `resource` to follow. */
+/** A canonical as an object: its id and extensions, and its text, which `resource` follows. */
 function compileCanonical(field: ObjectField): Writer {
   const { key, name } = field;
   const project = projectorOf(field.selection);
@@ -263,7 +263,7 @@ function compileCanonical(field: ObjectField): Writer {
   };
 }
 
-/** The items of a repeating element that its filter keeps; null (and `out` is written) where there is no list. */
+/** The items that pass the filter; null (and `out` is written) if there is no list. */
 function keptItems(
   field: ObjectField | InlineResourceField,
   value: unknown,
@@ -282,7 +282,7 @@ function keptItems(
   }
 }
 
-/** What `@first` and `@slice` leave of the items; null (and `out` is written) where there is no list. */
+/** The items left by `@first` and `@slice`; null (and `out` is written) if there is no list. */
 function shapedItems(
   field: PlannedField,
   type: string,
@@ -304,7 +304,7 @@ function shapedItems(
   }
 }
 
-/** The field's filter with this request's variables, compiled once. */
+/** Compiled once per field and request. */
 function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilter {
   const filter = field.filter!;
   let compiled = run.filters.get(filter);
@@ -321,7 +321,7 @@ function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilte
   return compiled;
 }
 
-/** Stored data may hold a single value where a list belongs; it counts as a list of one. */
+/** Malformed stored data may have a single value in place of a list; it counts as a list of one. */
 function itemsOf(value: unknown): readonly unknown[] | null {
   if (value === undefined || value === null) return null;
   return Array.isArray(value) ? value : [value];

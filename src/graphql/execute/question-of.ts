@@ -2,8 +2,8 @@ import { evaluate, evaluateTexts, type Argument, type Variables } from '../plan/
 import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
 
 /**
- * Names what an edge asks the store, apart from the resources it asks for. Edges of one level with the same question share
- * one call, such as the aliases `_v1: Patient(id: …)` that gateways send by the hundred.
+ * The key of an edge's store call, without the resources requested. Edges of one level with the same question share one
+ * call, such as the hundreds of aliases `_v1: Patient(id: …)` that gateways send.
  *
  * | edge | same question |
  * |---|---|
@@ -11,7 +11,7 @@ import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
  * | reference | same kind, possible targets and `type:` |
  * | reverse search | same search, page and shape |
  *
- * @returns undefined for an edge that shares no call: a search at the root, and a read that names no single resource
+ * @returns undefined for edges that cannot share a call: a search at the root, and a read without a single id
  */
 export function questionOf(edge: Edge, variables: Variables): string | undefined {
   switch (edge.kind) {

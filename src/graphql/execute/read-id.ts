@@ -3,9 +3,9 @@ import { evaluateSingleText, type Variables } from '../plan/arguments.js';
 import type { ReadEdge } from '../plan/plan.js';
 
 /**
- * The id that a read asks for, which need not look like one.
+ * The id argument of a read, not validated.
  *
- * @throws FhirError `invalid` - there is none, or more than one
+ * @throws FhirError `invalid` - none or several
  */
 export function readId({ id }: ReadEdge, variables: Variables): string {
   const text = evaluateSingleText('id', id, variables);

@@ -4,18 +4,18 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';
 
-/** What is wrong with a value that was sent: where (`.name[0].family`), and why, without the value itself. */
+/** A fault of an input value: its location (`.name[0].family`) and the reason, without the value. */
 export interface InputFault {
   readonly path: string;
   readonly reason: string;
 }
 
-/** Most faults reported at once. */
+/** Maximum number of faults reported at once. */
 const MAX_FAULTS = 20;
 
 /**
- * Reads a value that a client sent for an input type into the JSON that FHIR knows: single values become lists where lists
- * are declared, and what is null is left out, but for the items of lists, where it holds a place.
+ * Converts a client's input value to FHIR JSON: single values become lists where lists are declared, and nulls are
+ * removed, except for list items, where they are placeholders.
  */
 export function readInput(
   model: FhirModel,

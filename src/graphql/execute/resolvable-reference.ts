@@ -2,12 +2,12 @@ import { parseReference, type ParsedReference } from '../../fhir/reference.js';
 import { asObject, type JsonObject } from '../../fhir/resource.js';
 
 /**
- * What a `resource` field has to follow.
+ * The reference that a `resource` field follows.
  *
- * | stands in | kind |
+ * | element | kind |
  * |---|---|
  * | `Reference.reference` | local, contained, container, urn, foreign: see `parseReference` |
- * | `Reference.identifier`, where there is no `reference` | identifier |
+ * | `Reference.identifier` without `reference` | identifier |
  * | a canonical element | canonical, or contained for `#id` |
  */
 export type ResolvableReference =
@@ -20,13 +20,13 @@ export type ResolvableReference =
     }
   | { readonly kind: 'canonical'; readonly url: string; readonly version: string | undefined };
 
-/** The key under which a canonical's own text stands in the object that carries its id and extensions. */
+/** The key of a canonical's text in the object with its id and extensions. */
 export const CANONICAL_TEXT = '#canonical';
 
 /**
- * What a Reference leads to.
+ * Classifies a Reference.
  *
- * @returns null where there is nothing to follow: only a display; undefined for a malformed reference
+ * @returns null for a reference with nothing to follow, such as only a display; undefined for a malformed one
  */
 export function resolvableReference(
   reference: JsonObject,
@@ -47,7 +47,7 @@ export function resolvableReference(
   };
 }
 
-/** What a canonical leads to; see https://hl7.org/fhir/R4/references.html#canonical. */
+/** Classifies a canonical. See https://hl7.org/fhir/R4/references.html#canonical. */
 export function resolvableCanonical(element: JsonObject): ResolvableReference | null {
   const text = element[CANONICAL_TEXT];
   if (typeof text !== 'string' || text === '') return null;
@@ -57,12 +57,12 @@ export function resolvableCanonical(element: JsonObject): ResolvableReference | 
   return { kind: 'canonical', url: text.slice(0, bar), version: text.slice(bar + 1) };
 }
 
-/** Tells canonicals apart: `url` or `url|version`. */
+/** The identity of a canonical: `url` or `url|version`. */
 export function canonicalKey({ url, version }: ResolvableReference & { kind: 'canonical' }): string {
   return version === undefined ? url : `${url}|${version}`;
 }
 
-/** Tells logical references apart. */
+/** The identity of a logical reference. */
 export function identifierKey({ type, system, value }: ResolvableReference & { kind: 'identifier' }): string {
   return JSON.stringify([type, system, value]);
 }

@@ -6,8 +6,8 @@ import { responseKey } from '../plan/collect-fields.js';
 import type { FieldFault, Output } from './run.js';
 
 /**
- * One entry of `errors`: what GraphQL says (message, locations, path) and what FHIR adds, an OperationOutcome in
- * `extensions.resource`. See https://hl7.org/fhir/R4/graphql.html#errors.
+ * One entry of `errors`: GraphQL's message, locations and path, and FHIR's OperationOutcome in `extensions.resource`.
+ * See https://hl7.org/fhir/R4/graphql.html#errors.
  */
 export interface ResponseError {
   readonly message: string;
@@ -25,7 +25,7 @@ export function requestError(error: FhirError): ResponseError {
   return { message: error.message, extensions: extensionsOf(error) };
 }
 
-/** A syntax, validation or variable error found by graphql-js; always the caller's mistake. */
+/** A syntax, validation or variable error found by graphql-js; always caused by the request. */
 export function documentError(error: GraphQLError): ResponseError {
   const locations =
     error.locations ??
@@ -41,11 +41,11 @@ export function documentError(error: GraphQLError): ResponseError {
 }
 
 /**
- * The errors of single fields, in the order of the fields in the data, each with its path. The order in which they came up
- * would tell which of them took a look into the store, and so what exists there unseen.
+ * The errors of single fields, in the order of the fields in the data, each with its path. The order of occurrence
+ * would reveal which of them needed a store call, and so the existence of hidden resources.
  *
- * @param holder the object around the data; a field of it that fails is the request, which has no path
- * @param isFlattened whether the fields of what stands under a key have moved up into the object around it
+ * @param holder the object around the data; a failure at its own key is a failure of the request, without a path
+ * @param isFlattened whether the fields under a key were flattened into the surrounding object
  */
 export function fieldErrors(
   holder: Output,
@@ -89,7 +89,6 @@ export function fieldErrors(
 
 type Path = readonly (string | number)[];
 
-/** @param place the path from the holder of the data */
 function fieldError({ location, error }: FieldFault, place: Path): ResponseError {
   const path = place.slice(1);
   return {
@@ -100,11 +99,11 @@ function fieldError({ location, error }: FieldFault, place: Path): ResponseError
   };
 }
 
-/** Longest message, and most places it names: both grow with what the caller sent. */
+/** Bounds of messages and locations: both grow with client input. */
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_LOCATIONS = 20;
 
-/** Begins and ends as the message does: at its end stand the suggestions. */
+/** Keeps the beginning and the end of the message: suggestions are at the end. */
 function shortened(message: string): string {
   if (message.length <= MAX_MESSAGE_LENGTH) return message;
   return `${message.slice(0, 300)} … ${message.slice(-(MAX_MESSAGE_LENGTH - 303))}`;

@@ -13,10 +13,10 @@ import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
 
-/** An object of the response, being filled. */
+/** A response object under construction. */
 export type Output = { [key: string]: unknown };
 
-/** A place of the response that waits for a store call: `out[edge.key]`. */
+/** A position of the response that awaits a store call: `out[edge.key]`. */
 export type Hole = ReadHole | SearchHole | ReferenceHole;
 
 export interface ReadHole {
@@ -24,30 +24,30 @@ export interface ReadHole {
 }
 export interface SearchHole {
   readonly out: Output;
-  /** The resource around a reverse list; undefined at the root and inside contained resources, which nothing refers to. */
+  /** The parent of a reverse list; undefined at the root and inside contained resources, which cannot be referenced. */
   readonly target: { readonly type: string; readonly id: string } | undefined;
 }
 export interface ReferenceHole {
   readonly out: Output;
   readonly reference: ResolvableReference;
-  /** The resource that the reference stands in, whose contained resources it may name. */
+  /** The resource with the reference, in which `#id` is resolved. */
   readonly container: AnyResource;
 }
 
-/** A field that failed, by the object it stands in: its path is looked up only when there is an error to report. */
+/** A failed field and its parent object; the path is computed only when errors are reported. */
 export interface FieldFault {
   readonly out: Output;
   readonly key: string;
-  /** The item of a list that failed; undefined for the field as a whole. */
+  /** The failed item of a list; undefined if the whole field failed. */
   readonly index: number | undefined;
   readonly location: Location | undefined;
   readonly error: FhirError;
 }
 
-/** Keeps, drops and cuts the items of a repeating element; made once per filter and request. */
+/** Filters and pages the items of a repeating element; created once per filter and request. */
 export type ItemFilter = (items: readonly unknown[], resource: AnyResource) => readonly unknown[];
 
-/** What a request may draw on while it runs. */
+/** The resources available to a request. */
 export interface RunOptions {
   readonly store: GuardedStore;
   readonly selections: TypedSelections;
@@ -56,35 +56,35 @@ export interface RunOptions {
   readonly baseUrl: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly now: Date;
-  /** Default: the clock of the system. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
   readonly dialect: Dialect;
-  /** Follow references that only have an identifier. */
+  /** Whether to follow references with only an identifier. */
   readonly resolveIdentifiers: boolean | undefined;
   readonly resolveReference: ReferenceResolver | undefined;
-  /** Told what a mutation is about to write, and again what that came to. */
+  /** Called before a mutation writes, and again with the outcome. */
   readonly onWrites: ((targets: readonly AuditTarget[]) => void) | undefined;
 }
 
 /**
  * Follows a reference that leads outside this service, or a URN.
  *
- * @param url as it stands in the reference; a relative one inside a resource that this function gave is made absolute
- * @returns null or undefined where it leads nowhere
+ * @param url as in the reference; relative references inside resources returned by this function are made absolute
+ * @returns null or undefined if the target does not exist
  */
 export type ReferenceResolver = (url: string) => Promise<AnyResource | null | undefined>;
 
-/** The state of one request while it runs: holes to fill, faults, what has been spent. */
+/** The state of one request while it runs: open holes, faults and the resources spent. */
 export class Run implements StepMeter {
   readonly faults: FieldFault[] = [];
   readonly filters = new Map<ElementFilter, ItemFilter | FhirError>();
-  /** For a response that is reshaped: what each object was made of. Undefined where nothing is. */
+  /** The selection of each object of a reshaped response; undefined if the response is not reshaped. */
   readonly selections: WeakMap<Output, Selection> | undefined;
-  /** What `@slice` gave for the items of a field, by object and key: `.official`, or nothing. */
+  /** The results of `@slice` for the items of a field, by object and key: `.official`, or empty. */
   readonly slices = new Map<Output, Map<string, readonly string[]>>();
-  /** Resources that the host resolved from outside, with their URLs. */
+  /** Resources resolved by the host, with their URLs. */
   readonly foreign = new WeakMap<AnyResource, string>();
-  /** Versions that references named, which are resources apart from the current ones. */
+  /** Versioned resources from references, distinct from the current resources. */
   readonly versions = new WeakSet<AnyResource>();
   readonly deadline: Deadline;
   storeCalls = 0;
@@ -107,7 +107,7 @@ export class Run implements StepMeter {
     this.deadline = new Deadline(options.limits.timeout, options.signal, options.clock);
   }
 
-  /** Puts off a field until its edge is called; the key keeps its place in the response. */
+  /** Defers a field until its edge is called; its key keeps its position in the response. */
   defer(edge: ReadEdge, hole: ReadHole): void;
   defer(edge: SearchEdge, hole: SearchHole): void;
   defer(edge: ReferenceEdge, hole: ReferenceHole): void;
@@ -126,9 +126,9 @@ export class Run implements StepMeter {
   }
 
   /**
-   * Makes a field null and remembers why. Limits and aborts end the request instead.
+   * Sets a field to null and records the error. Limits and aborts end the request instead.
    *
-   * @param index the item that failed, where the field holds a list, which its caller makes null
+   * @param index the failed item of a list, which the caller sets to null
    */
   fail(
     out: Output,
@@ -159,7 +159,8 @@ export class Run implements StepMeter {
   }
 
   /**
-   * Counts the steps of a FHIRPath evaluation, and looks at the clock: many evaluations leave timers no turn.
+   * Counts the steps of a FHIRPath evaluation, and checks the clock: synchronous evaluations prevent timers from
+   * firing.
    *
    * @throws LimitError `fhirpathSteps`, `timeout`
    * @throws FhirError `aborted`
@@ -178,7 +179,7 @@ export class Run implements StepMeter {
   }
 
   /**
-   * Counts an expression once, whether or not somebody has compiled it before: the answer must not depend on that.
+   * Counts an expression once, even if it is cached: the answer must not depend on the cache.
    *
    * @throws as {@link spend}
    */
@@ -199,9 +200,9 @@ export class Run implements StepMeter {
   }
 
   /**
-   * Counts resources that were read.
+   * Counts resources read.
    *
-   * @param selection what they are made to; undefined where only their number counts
+   * @param selection their selection; undefined if only the number counts
    * @throws LimitError `rows`
    */
   spendRows(count: number, selection: Selection | undefined): void {

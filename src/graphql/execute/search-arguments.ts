@@ -5,7 +5,7 @@ import type { SearchEdge } from '../plan/plan.js';
 import { argumentName } from '../schema/fields.js';
 import { pageNumber } from './item-filter.js';
 
-/** What the arguments of a search field say, with this request's variables: plain data, as a cursor carries it. */
+/** The arguments of a search field with this request's variables, as plain data for cursors. */
 export interface SearchArguments {
   /** Codes of search parameters with their values: any of these. */
   readonly parameters: readonly (readonly [code: string, values: readonly string[]])[];
@@ -15,13 +15,13 @@ export interface SearchArguments {
   /** `_count`. */
   readonly count?: number | undefined;
   readonly fhirpath?: string | undefined;
-  /** Code of the parameter that `_reference` names; undefined at the root. */
+  /** Code of the parameter in `_reference`; undefined at the root. */
   readonly reference?: string | undefined;
-  /** `_offset` of the first page, where it is not 0. */
+  /** `_offset` of the first page, unless 0. */
   readonly offset?: number | undefined;
 }
 
-/** @throws FhirError `invalid` - an argument that no search can have, whatever it says */
+/** @throws FhirError `invalid` - an argument that is invalid for every search */
 export function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
   const expression = evaluateSingle('fhirpath', edge.fhirpath, variables);
   return {
@@ -41,7 +41,7 @@ export function searchArguments(model: FhirModel, edge: SearchEdge, variables: V
   };
 }
 
-/** The text of `cursor`; undefined where there is none. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
+/** The text of `cursor`; undefined if there is none. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
 export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
   const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
   if (second === undefined || second === cursor) return cursor;
@@ -49,9 +49,9 @@ export function cursorArgument(edge: SearchEdge, variables: Variables): string |
 }
 
 /**
- * Clients may repeat the arguments of a search beside its cursor, which holds all of them.
+ * Clients may repeat the arguments of a search together with its cursor, which contains all of them.
  *
- * @throws FhirError `invalid` - one of them says something else than the cursor
+ * @throws FhirError `invalid` - an argument differs from the cursor
  */
 export function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
   const known = new Map(held.parameters);
@@ -71,7 +71,7 @@ export function assertSameSearch(given: SearchArguments, held: SearchArguments):
   );
 }
 
-/** The code that `_reference` names; validation has looked at literals, variables are known only now. */
+/** Validation has checked literals; variables are only known now. */
 function referenceCode(model: FhirModel, type: string, name: unknown): string {
   if (typeof name === 'string') {
     for (const parameter of model.searchParameters(type).values()) {

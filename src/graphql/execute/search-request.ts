@@ -18,25 +18,25 @@ import { boundsOf, openingWindow, type PageWindow } from './page-window.js';
 import type { RunOptions } from './run.js';
 import { assertSameSearch, cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
 
-/** What a search field asks for, by its arguments or by a cursor. */
+/** The search requested by a field's arguments or by a cursor. */
 export interface SearchRequest {
   readonly search: SearchArguments;
   readonly query: GuardedQuery;
-  /** Code of the parameter that points back; undefined at the root. */
+  /** Code of the reverse reference parameter; undefined at the root. */
   readonly reference: string | undefined;
-  /** What the cursor of a reverse connection points to; undefined without such a cursor. */
+  /** The target of a reverse connection's cursor; undefined without one. */
   readonly target: ReferenceTarget | undefined;
-  /** The service's own base, without a slash at its end. */
+  /** The service's own base, without a trailing slash. */
   readonly baseUrl: string | undefined;
   readonly window: PageWindow;
-  /** The `fhirpath` argument, to be asked of each match of the page. */
+  /** The `fhirpath` argument, applied to each match of the page. */
   readonly keep: ((resource: AnyResource, meter: StepMeter) => boolean) | undefined;
 }
 
 /**
- * What has to be awaited before {@link searchRequest}: a cursor may hold a `fhirpath` argument that the document does not.
+ * Loads what {@link searchRequest} needs: a cursor may have a `fhirpath` argument although the document does not.
  *
- * @returns undefined where nothing is to be awaited
+ * @returns undefined if there is nothing to await
  * @throws FhirError `invalid` - a malformed cursor
  */
 export function loadForCursor(edge: SearchEdge, options: RunOptions): Promise<void> | undefined {
@@ -49,9 +49,9 @@ export function loadForCursor(edge: SearchEdge, options: RunOptions): Promise<vo
 /**
  * Reads the arguments of a search field.
  *
- * @param meter takes note of the `fhirpath` argument; it may throw to end the request
+ * @param meter meters the `fhirpath` argument; it may throw to end the request
  * @throws FhirError `invalid` - a malformed search value, sort, filter or cursor
- * @throws LimitError `listSize` - a larger page is asked for than a list may hold
+ * @throws LimitError `listSize` - the requested page is larger than a list may be
  */
 export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: StepMeter): SearchRequest {
   const { variables } = options;
@@ -85,7 +85,7 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
   };
 }
 
-/** One more than the page may hold tells whether something follows, and a full list from one that is too long. */
+/** Requests one extra match, to detect a next page or a list that is too long. */
 function limitOf(shape: SearchEdge['shape'], count: number | undefined, { limits }: RunOptions): number {
   if (count === 0 || (shape.kind === 'connection' && !shape.matches)) return 0;
   if (count === undefined) return limits.listSize + 1;
@@ -93,7 +93,7 @@ function limitOf(shape: SearchEdge['shape'], count: number | undefined, { limits
 }
 
 function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
-  // All of them together have one budget of comparisons.
+  // All filters share one budget of comparisons.
   const context = createParseContext(options.store.model, {
     modifiers: false,
     baseUrl: options.baseUrl,
@@ -104,7 +104,7 @@ function criteriaOf(type: string, { parameters, filters }: SearchArguments, opti
   return and(criteria);
 }
 
-/** Arguments have been validated against the schema; what a cursor says has not. */
+/** Arguments were validated against the schema; the content of a cursor was not. */
 function assertSearchable(model: FhirModel, { type, search: { reference } }: Cursor): void {
   if (reference === undefined || model.searchParameters(type).get(reference)?.type === 'reference') return;
   throw new FhirError('invalid', `The cursor names no reference parameter of ${type}`);

@@ -6,8 +6,8 @@ import type { PlannedField } from '../plan/plan.js';
 import type { Output, Run } from './run.js';
 
 /**
- * What `@first` and `@slice` make of the items of a field, while their source is at hand: `@first` keeps one, `@slice`
- * notes for each what its name will get appended. See https://hl7.org/fhir/R4/graphql.html#flattening.
+ * Applies `@first` and `@slice` to the items of a field while their source is available: `@first` keeps one, `@slice`
+ * records the suffix of each item's name. See https://hl7.org/fhir/R4/graphql.html#flattening.
  *
  * @param type FHIR type of the items
  * @throws FhirError `invalid` - a malformed FHIRPath expression
@@ -35,7 +35,7 @@ export function shapeItems(
   return kept;
 }
 
-/** An item for which the expression gives nothing keeps the plain name; several results are joined with commas. */
+/** An item with an empty result keeps its plain name; several results are joined with commas. */
 function sliceSuffix(
   model: FhirModel,
   path: string,

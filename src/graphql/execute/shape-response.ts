@@ -5,22 +5,22 @@ import { CollectedFields, type FieldSource } from './collected-fields.js';
 import type { Output, Run } from './run.js';
 
 /**
- * Gives the answer its final shape: what `@flatten`, `@singleton` and `@slice` ask for and, in dialect `hl7`, without
- * absent values and with repeated keys collated into lists.
+ * Gives the answer its final shape: applies `@flatten`, `@singleton` and `@slice` and, in dialect `hl7`, removes absent
+ * values and collates repeated keys into lists.
  *
- * It walks the objects that the execution has filled; `@first` and the slices' expressions were applied there, where the
- * source is at hand. See https://hl7.org/fhir/R4/graphql.html#flattening.
+ * It walks the objects filled by execution, which has already evaluated `@first` and the expressions of `@slice`. See
+ * https://hl7.org/fhir/R4/graphql.html#flattening.
  */
 export function shapeResponse(root: Output, run: Run, dialect: Dialect): Output {
   return new Shaper(run, dialect).object(root);
 }
 
-/** Where the fields of an object go: flattened objects write into the one around them. */
+/** The destination of an object's fields: flattened objects write into their parent. */
 interface Scope {
   readonly into: CollectedFields;
-  /** Inside a flattened list, where each name collects the values of several items. */
+  /** Inside a flattened list, in which names collect the values of several items. */
   readonly collected: boolean;
-  /** Appended to the names: what the slices around have given. */
+  /** The suffix from the enclosing slices, appended to names. */
   readonly suffix: string;
 }
 
@@ -43,7 +43,7 @@ class Shaper {
     return Array.isArray(value) ? value.map((item) => this.#value(item)) : this.object(value as Output);
   }
 
-  /** Connections and their edges, which no directive reaches into. */
+  /** Connections and edges, which no directive affects. */
   #connection(out: Output, into: CollectedFields): void {
     for (const [key, value] of Object.entries(out)) {
       const items = itemsOf(value);
@@ -86,7 +86,7 @@ class Shaper {
       items.forEach((item, index) => this.#collect(`${name}${suffixes[index]!}`, field, [item], list, scope));
       return;
     }
-    // Where values are collected from several items, those that an item lacks leave no gap.
+    // Values collected from several items have no placeholders for missing values.
     if (items.length === 0 && (scope.collected || this.dialect === 'hl7')) return;
     const kept = scope.collected ? items.filter((item) => item !== null) : items;
     this.#collect(name, field, kept, list && value !== null, scope);
@@ -100,13 +100,12 @@ class Shaper {
     return items.map((item) => this.#value(item));
   }
 
-  /** What `@slice` gave for the items of a field. */
   #suffixesOf(out: Output, { key }: PlannedField): readonly string[] | undefined {
     return this.run.slices.get(out)?.get(key);
   }
 }
 
-/** In dialect `standard` the names of a flattened object are there, as null, even if it is not. */
+/** In dialect `standard` a missing flattened object still adds its names, as null. */
 function expectNames(field: PlannedField, scope: Scope): void {
   if (field.kind !== 'object' || field.shaping?.slice !== undefined) return;
   for (const inner of field.selection.fields) {

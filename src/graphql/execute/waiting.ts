@@ -1,4 +1,4 @@
-/** An edge with the places of the response that wait for it. */
+/** An edge and the holes it fills. */
 export interface Waiting<WaitingEdge, WaitingHole> {
   readonly edge: WaitingEdge;
   readonly holes: readonly WaitingHole[];

@@ -12,11 +12,11 @@ import type { Output, Run } from './run.js';
 import { writeRequest } from './write-requests.js';
 
 /**
- * Carries out the fields of a mutation in their order, all or none, and then selects from what each of them wrote. What
- * the selections lead to is as the mutation has left it.
+ * Executes the fields of a mutation in order and atomically, then selects from the resource that each of them wrote.
+ * Selections see the state after the whole mutation.
  *
- * One that fails keeps all others from writing: every field is null, and the error has its path. A resource that the
- * caller may write but not read is null without an error.
+ * If one field fails, nothing is written: every field is null, and the error has the path of that field. A resource
+ * that the caller may write but not read is null without an error.
  *
  * @throws LimitError `writes`
  */
@@ -40,7 +40,7 @@ export async function writeFields(root: Selection, run: Run): Promise<Output> {
   return out;
 }
 
-/** @returns undefined where a field failed and nothing was written */
+/** @returns undefined if a field failed and nothing was written */
 async function carryOut(
   fields: readonly WriteField[],
   out: Output,
@@ -99,7 +99,7 @@ function writtenTarget(outcome: WriteOutcome, { type, interaction }: WriteField)
   return {
     type,
     id,
-    // A conditional create that finds its resource gives it out and no more.
+    // A conditional create that finds a match only returns it.
     interaction: outcome.status === 'matched' ? 'read' : interaction,
     ...(typeof versionId === 'string' ? { versionId } : {}),
   };

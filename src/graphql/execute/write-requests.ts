@@ -8,9 +8,9 @@ import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input
 import { readInput } from './read-input.js';
 
 /**
- * What a field of a mutation asks for, with this request's variables.
+ * The write requested by a mutation field, with this request's variables.
  *
- * @throws FhirError `invalid` - an argument is missing, or not what it must be
+ * @throws FhirError `invalid` - an argument is missing or malformed
  */
 export function writeRequest(model: FhirModel, field: WriteField, variables: Variables): WriteRequest {
   const { interaction, type } = field;
@@ -33,7 +33,7 @@ export function writeRequest(model: FhirModel, field: WriteField, variables: Var
   }
 }
 
-/** The `res` argument. Its type is known; where it is named all the same, it must be that one. */
+/** The `res` argument. `resourceType` may be omitted; if present, it must match the field. */
 function resourceOf(model: FhirModel, field: WriteField, variables: Variables): JsonObject {
   const { type } = field;
   const resource = input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);

@@ -3,8 +3,9 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import type { SearchQuery } from '../../store/store.js';
 
 /**
- * What of a search takes a look at every match, however few are shown: it grows with the data. Pages of any other sort cost
- * their rows, and counts of one condition are read from its index; see docs/performance.md.
+ * Warnings for parts of a search that visit every match, however few are returned, so that their cost grows with the
+ * data. Pages of any other sort cost their rows, and counts of one condition are read from its index; see
+ * docs/performance.md.
  */
 export function broadWarnings(
   model: FhirModel,
@@ -22,7 +23,7 @@ export function broadWarnings(
   return warnings;
 }
 
-/** Some condition names what it is about: one patient, one identifier. */
+/** Some condition identifies its subject: one patient, one identifier. */
 function isNarrow(criteria: Criteria): boolean {
   switch (criteria.kind) {
     case 'and':

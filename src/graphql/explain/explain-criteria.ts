@@ -3,7 +3,7 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ExplainedCriteria } from './explained-plan.js';
 
-/** Criteria as a tree of texts, with the parts that rules brought in between brackets. */
+/** Criteria as a tree of texts; parts added by access rules are in brackets. */
 export function explainCriteria(
   criteria: Criteria,
   origins: ReadonlyMap<Criteria, readonly AccessRule[]>,
@@ -22,7 +22,7 @@ export function explainCriteria(
   };
 }
 
-/** Parts that rules brought in, without the parts of those. */
+/** Parts added by rules, without their own parts. */
 function outermost(
   criteria: Criteria,
   origins: ReadonlyMap<Criteria, unknown>,

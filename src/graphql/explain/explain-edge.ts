@@ -16,16 +16,19 @@ import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
 import { typesOf, type PlacedEdge } from './walk-plan.js';
 
-/** What is explained against: the store is asked for its plans only. */
+/** The context of an explanation; the store is only asked for its plans. */
 export interface Explaining {
   readonly store: ResourceStore;
   readonly options: RunOptions;
 }
 
-/** Edges of one level that share their call, the first of which speaks for all. */
+/** Edges of one level that share a call, represented by the first. */
 export type SharingEdges = readonly [PlacedEdge, ...PlacedEdge[]];
 
-/** The calls of such edges: one, but for canonicals and logical references, which are searched for type by type. */
+/**
+ * Explains the calls of such edges: one call, except for canonicals and logical references, which need one search per
+ * type.
+ */
 export async function explainEdges(edges: SharingEdges, explaining: Explaining): Promise<readonly ExplainedCall[]> {
   const [first, ...others] = edges;
   const calls = await explainFirst(first, edges, explaining);
@@ -97,7 +100,7 @@ async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: E
   return reference === undefined ? call : { ...call, parameter: reference };
 }
 
-/** One read for the references, and the searches for those that name no id. */
+/** One read for the references, and searches for those without an id. */
 async function explainReference(
   placed: PlacedEdge,
   edge: ReferenceEdge,
@@ -122,7 +125,7 @@ async function explainReference(
   return [read, ...(await explainKeyed(placed, 'identifier', types, explaining))];
 }
 
-/** A search per type by a business key, which only the data knows. */
+/** One search per type by a business key that only the data has. */
 function explainKeyed(
   placed: PlacedEdge,
   kind: 'canonical' | 'identifier',
@@ -155,7 +158,7 @@ const KEYED: { readonly [Kind in 'canonical' | 'identifier']: Criteria } = {
 };
 const KEY_TYPES = { canonical: 'uri', identifier: 'token' } as const;
 
-/** Stands for the parents, which only the data knows. */
+/** Represents the parents, whose ids only the data has. */
 const ANY_ID = '(each)';
 
 async function explainQueried(

@@ -16,21 +16,21 @@ import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
 import { edgesAtRoot, edgesBelow, type PlacedEdge } from './walk-plan.js';
 
-/** What a query would do. */
+/** The explanation of a query. */
 export interface GraphqlExplanation {
   readonly plan: ExplainedPlan;
-  /** The plan for people. */
+  /** The plan as human-readable text. */
   readonly text: string;
 }
 
 /**
- * Tells what a query would do for this caller, without doing it: which calls it makes to the store, what the caller's
- * rules make of them, and how the store would answer them. It needs no data and reads none.
+ * Explains what a query would do for this caller without executing it: its store calls, the caller's access rules and
+ * the store's plans. It reads no data.
  *
- * It shows access rules, search values and SQL: for those who run the service, not for its callers.
+ * The explanation shows access rules, search values and SQL: it is for operators of the service, not for its callers.
  *
- * @throws FhirError `invalid` - the document or a variable is wrong: one issue per finding; and whatever else
- * `executeFhirGraphql` would answer before it executes
+ * @throws FhirError `invalid` - the document or a variable is invalid, with one issue per finding; also all errors that
+ * `executeFhirGraphql` reports before execution
  * @throws TypeError - there is no store in the context
  *
  * @example
@@ -48,7 +48,7 @@ export async function explainFhirGraphql<Variables = { [name: string]: unknown }
   return { plan, text: planText(plan) };
 }
 
-/** Most calls that are told. */
+/** Maximum number of calls explained. */
 const MAX_CALLS = 1_000;
 
 async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
@@ -71,7 +71,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     const groups = sharingEdges(level, variables);
     const explained = await Promise.all(groups.map((edges) => explainEdges(edges, explaining)));
     calls.push(...explained.flat());
-    // What a call that is not made would have led to is not asked for either.
+    // A denied call has no calls below it.
     level = groups.flatMap((edges, index) =>
       explained[index]!.some(({ asked }) => asked)
         ? edges.flatMap((placed) => edgesBelow(placed, variables, selections))
@@ -87,7 +87,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
   };
 }
 
-/** The edges of a level by the call that they share. */
+/** Groups the edges of a level by shared call. */
 function sharingEdges(level: readonly PlacedEdge[], variables: Variables): readonly SharingEdges[] {
   const groups = Map.groupBy(level, ({ edge }) => questionOf(edge, variables) ?? edge);
   return [...groups.values()] as unknown as readonly SharingEdges[];

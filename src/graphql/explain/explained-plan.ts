@@ -2,27 +2,27 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import type { StatementPlan } from '../../store/store.js';
 import type { Location } from '../plan/plan.js';
 
-/** What a query would do, as plain data. */
+/** The explanation of a query as plain data. */
 export interface ExplainedPlan {
-  /** Name of the operation; undefined for one without. */
+  /** Name of the operation; undefined if it has none. */
   readonly operation: string | undefined;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** What `limits.cost` bounds: about so many resources. */
+  /** The cost bounded by `limits.cost`, in resources. */
   readonly estimatedCost: number;
   /**
-   * The calls to the store in their order, those of one level side by side. Below references of several types there is one
-   * for each type that the definitions and fragments allow, of which the data may need fewer.
+   * The store calls in order; those of one level run in parallel. Below references of several types there is one for
+   * each type that the definitions and fragments allow, although the data may need fewer.
    */
   readonly calls: readonly ExplainedCall[];
-  /** There are more calls than are listed here. */
+  /** True if there are more calls than listed. */
   readonly cut: boolean;
 }
 
 export interface ExplainedCall {
-  /** 1 for what begins at once; a call of level 2 waits for the answers of level 1. */
+  /** Calls of level 1 start immediately; calls of level 2 wait for the answers of level 1. */
   readonly level: number;
-  /** The keys of the response down to the field; `resource(Patient)` where what follows is for one type only. */
+  /** The keys of the response down to the field; `resource(Patient)` if the following keys apply to one type only. */
   readonly path: string;
   readonly location: Location | undefined;
   /**
@@ -35,42 +35,42 @@ export interface ExplainedCall {
    * | canonical, identifier | the resources that canonicals or logical references lead to, by a search |
    */
   readonly kind: 'read' | 'search' | 'reverse' | 'reference' | 'canonical' | 'identifier';
-  /** Resource types that are asked for; empty where a reference may lead to any. */
+  /** Requested resource types; empty if a reference may have any target type. */
   readonly types: readonly string[];
-  /** Of a read: the id. */
+  /** Read: the id. */
   readonly id?: string;
-  /** Other fields of the level that the same call fills, since they ask the same question. */
+  /** Other fields of the level filled by the same call. */
   readonly sharedWith?: readonly Pick<ExplainedCall, 'path' | 'location' | 'id'>[];
-  /** Of a reverse search: the parameter that points back. */
+  /** Reverse search: the reference parameter. */
   readonly parameter?: string;
-  /** Of a search: what must hold, the caller's rules included. */
+  /** Search: the criteria, including the caller's rules. */
   readonly criteria?: ExplainedCriteria;
-  /** Of a search: parameters by which it is sorted, those descending with a minus; ids decide ties. */
+  /** Search: the sort parameters, with a minus for descending; ties are ordered by id. */
   readonly sort?: readonly string[];
-  /** Parameters in `_sort` that the caller's rules hide, and that therefore sort nothing. */
+  /** Parameters in `_sort` hidden by the caller's rules, and therefore ignored. */
   readonly hiddenSort?: readonly string[];
-  /** Of a search: the part of the matches that is read; per parent where it is reverse. */
+  /** Search: the requested page, per parent if reverse. */
   readonly page?: ExplainedPage;
-  /** What of a search grows with the data, and what to do about it. Left out where nothing does. */
+  /** Search: costs that grow with the data, each with a remedy. Absent if there are none. */
   readonly warnings?: readonly string[];
-  /** The caller's rules that grant what is asked for; of references to any type they are left out. */
+  /** The caller's rules that grant access; empty for references to any type. */
   readonly rules: readonly ExplainedRule[];
-  /** Whether the store is asked: not for what no rule grants, nor where the field fails before. */
+  /** Whether the store is called: not without a grant, nor if the field fails earlier. */
   readonly asked: boolean;
-  /** Why the field fails before the store is asked. */
+  /** Why the field fails before the store call. */
   readonly fault?: string;
-  /** What the store would do, where it can tell. */
+  /** The store's plan, if the store can explain it. */
   readonly statements?: readonly StatementPlan[];
 }
 
 export interface ExplainedPage {
-  /** Longest page that is read, one more than asked for where that tells whether another follows. */
+  /** Maximum number of matches read, including the extra one that detects a next page. */
   readonly limit: number | undefined;
-  /** Matches left out before it. */
+  /** Matches skipped before the page. */
   readonly offset: number;
-  /** All matches are counted too. */
+  /** Whether all matches are counted too. */
   readonly total: boolean;
-  /** A cursor decides where it begins or ends. */
+  /** Whether a cursor bounds the page. */
   readonly cursor: boolean;
 }
 
@@ -80,18 +80,18 @@ export interface ExplainedCriteria {
   /** `gender = male and [AccessPolicy/1, rule 2: Patient?active=true: active = true]` */
   readonly text: string;
   readonly of?: readonly ExplainedCriteria[];
-  /** The rules that brought it in; left out for what the query asks for itself. */
+  /** The rules that added it; absent for criteria of the query itself. */
   readonly rules?: readonly string[];
 }
 
 /** One grant of the caller. */
 export interface ExplainedRule {
   readonly type: string;
-  /** Where it comes from: `AccessPolicy/1, rule 2: Patient?active=true`. */
+  /** Its origin: `AccessPolicy/1, rule 2: Patient?active=true`. */
   readonly origin: string;
-  /** What it grants. */
+  /** The resources it grants. */
   readonly criteria: string;
   readonly hidden: readonly string[];
-  /** It takes a search of its own to see which of the answers it grants. */
+  /** Whether a separate search is needed to find the resources it grants. */
   readonly asksStore: boolean;
 }

@@ -1,7 +1,7 @@
 import type { ExplainedCall, ExplainedPage, ExplainedPlan, ExplainedRule } from './explained-plan.js';
 
 /**
- * A plan for people, a paragraph per call:
+ * Formats a plan as text, a paragraph per call:
  *
  * ```text
  * 2 calls to the store on 2 levels; estimated cost 64
@@ -50,7 +50,7 @@ function details(call: ExplainedCall): string[] {
   return [...(sharedWith.length === 0 ? [] : [sharedText(call.types, sharedWith)]), ...outcome(call)];
 }
 
-/** Most fields that are named where a call is shared. */
+/** Maximum number of fields named for a shared call. */
 const MAX_NAMED = 5;
 
 function sharedText(types: readonly string[], fields: NonNullable<ExplainedCall['sharedWith']>): string {
@@ -84,7 +84,7 @@ function pageText({ limit, offset, total, cursor }: ExplainedPage): string {
   return `${size}${start}${total ? ', and their number' : ''}`;
 }
 
-/** A line per rule, for all the types that it is said of alike. */
+/** One line per rule, listing all types it applies to. */
 function ruleLines(rules: readonly ExplainedRule[]): string[] {
   const types = new Set(rules.map(({ type }) => type)).size;
   return [...Map.groupBy(rules, ruleText)].map(([text, alike]) =>

@@ -4,21 +4,21 @@ import { responseKey } from '../plan/collect-fields.js';
 import type { AnyTypeSelection, Edge, ReferenceEdge, Selection } from '../plan/plan.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
 
-/** An edge of a plan and where it stands. */
+/** An edge of a plan with its position. */
 export interface PlacedEdge {
   readonly edge: Edge;
   readonly level: number;
   readonly path: string;
-  /** The type of the resource around it; `Query` at the root. */
+  /** The type of the parent resource; `Query` at the root. */
   readonly parent: string;
 }
 
-/** The edges that are called at once, in the order of the response. */
+/** The root edges, in the order of the response. */
 export function edgesAtRoot(root: Selection, selections: TypedSelections): readonly PlacedEdge[] {
   return edgesOf(root, selections, { path: '', level: 1, parent: root.type });
 }
 
-/** The edges that are called with what an edge gave. */
+/** The edges below an edge. */
 export function edgesBelow(
   { edge, level, path }: PlacedEdge,
   variables: Variables,
@@ -53,13 +53,13 @@ export function edgesBelow(
   }
 }
 
-/** The types that a reference may lead to; empty for any. */
+/** The possible target types of a reference; empty for any. */
 export function typesOf(edge: ReferenceEdge, variables: Variables): readonly string[] {
   const type = evaluateSingle('type', edge.type, variables);
   return typeof type === 'string' ? [type] : (edge.targets ?? []);
 }
 
-/** Most types of one reference that are looked at where fragments do not say which are meant. */
+/** Maximum number of target types explained per reference without type fragments. */
 const MAX_TYPES = 10;
 
 function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): readonly string[] {
@@ -68,7 +68,7 @@ function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): re
   return possible.length === 0 ? named : named.filter((type) => possible.includes(type));
 }
 
-/** The selection for one type; without fields where the plan has grown to its limit. */
+/** The selection for one type; empty if the plan has reached its limit. */
 function selectionFor(place: AnyTypeSelection, type: string, selections: TypedSelections): Selection {
   try {
     return selections.forType(place, type);
@@ -87,7 +87,7 @@ function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeS
     const here = joined(path, field.key);
     switch (field.kind) {
       case 'search':
-        // Nothing points to a contained resource.
+        // Contained resources have no reverse references.
         return place.contained === true ? [] : [{ edge: field, level, path: here, parent }];
       case 'read':
       case 'reference':

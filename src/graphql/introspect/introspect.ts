@@ -24,19 +24,22 @@ import {
 import type { IntrospectionField } from '../plan/plan.js';
 import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
-/** Whether, and of which types, a host tells its schema. */
+/** Whether introspection is enabled, and for which types. */
 export type IntrospectionOption = boolean | Pick<SchemaOptions, 'types'>;
 
-/** Most objects of the answers to one request: the introspection that tools send has some 500,000 for all types. */
+/**
+ * Maximum number of objects in the answers of one request: the introspection query of tools has some 500,000 for all
+ * types.
+ */
 const MAX_OBJECTS = 1_000_000;
 
-/** Most objects that are made for one field: what is asked for in one place of one type is made once. */
+/** Maximum number of distinct objects per field; equal selections of one type are built once. */
 const MAX_MADE = 400_000;
 
-/** Most fields `__schema` and `__type` of one request: tools send one or two. */
+/** Maximum number of `__schema` and `__type` fields per request: tools send one or two. */
 const MAX_FIELDS = 20;
 
-/** Answers by schema and query. Tools send the same one again and again; it takes some 100 MB, so it does not stay long. */
+/** Answers by schema and query. Tools repeat the same query; an answer takes some 100 MB, so it expires soon. */
 const ANSWERS = perModel(
   () =>
     new LRUCache<string, Answer>({
@@ -49,19 +52,19 @@ const ANSWERS = perModel(
 
 interface Answer {
   readonly value: unknown;
-  /** The objects in it, counted as often as they appear. */
+  /** The number of objects, counted with repetition. */
   readonly size: number;
 }
 
 /**
  * Answers `__schema` and `__type`. See https://spec.graphql.org/October2021/#sec-Introspection.
  *
- * graphql-js knows what each field means. We walk them ourselves since types lead to fields and fields to types without an
- * end: what is selected of one thing in one place is made once, and counted before anybody writes it out.
+ * graphql-js defines the fields. The walk is our own since types and fields reference each other without end: equal
+ * selections of the same object are built once, and the size is counted before serialization.
  *
  * @returns the answers in order, deeply frozen and shared between requests
- * @throws FhirError `forbidden` - the host has switched it off
- * @throws FhirError `too-costly` - more than twenty questions, or answers of more than a million objects together
+ * @throws FhirError `forbidden` - the host has disabled introspection
+ * @throws FhirError `too-costly` - more than twenty fields, or answers of more than a million objects together
  */
 export function introspect(
   fields: readonly IntrospectionField[],
@@ -110,9 +113,9 @@ type Nodes = readonly [FieldNode, ...FieldNode[]];
 
 class Walk {
   readonly #parts: DocumentParts;
-  /** What is selected of objects of one type in one place, by the nodes that lead there. */
+  /** The selections on objects of one type, by the nodes that select them. */
   readonly #selections = new Map<Nodes, Map<string, ReadonlyMap<string, Nodes>>>();
-  /** What a place gives of one source. */
+  /** The answers by selection and source. */
   readonly #objects = new Map<Nodes, Map<unknown, Answer>>();
   #made = 0;
 
@@ -142,7 +145,7 @@ class Walk {
   }
 
   #object(source: unknown, type: GraphQLObjectType, nodes: Nodes): Answer {
-    // Only types are led to from several places.
+    // Only types are reached from several places.
     const known = type.name === '__Type' ? within(this.#objects, nodes) : undefined;
     const before = known?.get(source);
     if (before !== undefined) return before;
@@ -178,7 +181,6 @@ class Walk {
     return selected;
   }
 
-  /** What the resolvers of introspection look at: the source, arguments, and the schema. */
   #resolve(resolve: unknown, source: unknown, node: FieldNode): unknown {
     const args: { [name: string]: unknown } = {};
     for (const [name, value] of argumentsOfNode(node)) args[name] = evaluate(value, this.variables);
@@ -188,7 +190,7 @@ class Walk {
 }
 
 /**
- * A list of the schema that is asked for under several names in one place multiplies the answer, and has no use.
+ * Several aliases of the same schema list in one selection multiply the answer and have no use.
  *
  * @throws FhirError `too-costly`
  */

@@ -3,7 +3,7 @@ import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
 
 /** An argument's value before the variables are known. */
 export type Argument =
-  /** `text`: a number as written, whose digits tell its precision; left out otherwise. */
+  /** `text`: the literal of a number, since its digits give its precision; absent otherwise. */
   | { readonly kind: 'literal'; readonly value: Scalar; readonly text?: string }
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'list'; readonly items: readonly Argument[] }
@@ -22,7 +22,7 @@ export function argumentsOfNode(node: Pick<FieldNode, 'arguments'>): ReadonlyMap
 /**
  * The value of an argument: a scalar or a list of scalars.
  *
- * @returns undefined for an argument that is absent: not given, null, or a variable without value
+ * @returns undefined for an absent argument: not given, null, or a variable without value
  */
 export function evaluate(argument: Argument | undefined, variables: Variables): unknown {
   switch (argument?.kind) {
@@ -40,7 +40,7 @@ export function evaluate(argument: Argument | undefined, variables: Variables): 
 }
 
 /**
- * The value of an argument that takes one, of which a list of one will do.
+ * The value of a single-valued argument; a list of one is accepted.
  *
  * @throws FhirError `invalid` - a list of several
  */
@@ -67,7 +67,7 @@ function severalValues(name: string): FhirError {
 }
 
 /**
- * The value of an argument as the JSON that it stands for, nulls included: resources and patches.
+ * The value of an argument as JSON, including nulls: resources and patches.
  *
  * @returns undefined for an argument that is not given, or a variable without value
  */
@@ -83,7 +83,7 @@ export function evaluateJson(argument: Argument | undefined, variables: Variable
       return argument.items.map((item) => evaluateJson(item, variables) ?? null);
     case 'object': {
       const fields = argument.fields.map(([name, value]) => [name, evaluateJson(value, variables)] as const);
-      // Unlike assignment, this gives a field called __proto__ no power.
+      // Unlike assignment, this creates a plain property named __proto__.
       return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
     }
   }
@@ -98,12 +98,11 @@ export function evaluateTexts(argument: Argument | undefined, variables: Variabl
   return (Array.isArray(value) ? value : [value]).filter((item) => item != null).map(String);
 }
 
-/** Variables without a value must not be mistaken for what every object inherits. */
+/** Variables without a value must not be looked up on the prototype. */
 function valueOf(name: string, variables: Variables): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
-/** A value as it stands in a document. */
 export function argumentOf(node: ValueNode): Argument {
   switch (node.kind) {
     case Kind.VARIABLE:

@@ -9,10 +9,13 @@ import {
 import { RESOURCE } from '../schema/fields.js';
 import { isShaped, UNASSIGNABLE } from './shaping.js';
 
-/** What planning needs to know of a document. */
+/** The parts of a document needed for planning. */
 export interface DocumentParts {
   readonly model: FhirModel;
-  /** Fields with one key are merged, as GraphQL says, or (dialect `hl7`) kept apart and collated in the response. */
+  /**
+   * Whether fields with the same key are merged, as in GraphQL, or (dialect `hl7`) kept apart and collated in the
+   * response.
+   */
   readonly merge: boolean;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** The variables in `@skip` and `@include` that are true. */
@@ -50,7 +53,7 @@ export function selectionSetsOf(nodes: readonly FieldNode[]): readonly Selection
   return nodes.flatMap((node) => node.selectionSet ?? []);
 }
 
-/** The resource types that fragments on a place of any type single out, however deep the fragments nest. */
+/** The resource types named by fragments inside selections on any type, at any depth. */
 export function typesNamedIn(sets: readonly SelectionSetNode[], parts: DocumentParts): ReadonlySet<string> {
   const types = new Set<string>();
   const opened = new Set<string>();
@@ -103,31 +106,28 @@ function collectInto(
   }
 }
 
-/** The response key; marked where an assignment to it would not make a property. */
+/** Marks a response key that cannot be set by assignment. */
 function keyOf({ alias, name }: FieldNode): string {
   const key = alias?.value ?? name.value;
   return key === UNASSIGNABLE ? `${key}#` : key;
 }
 
 /**
- * A key of its own for a field whose response key is taken; `#` is in no GraphQL name, and each number is used once.
+ * A unique key for a field whose response key is taken; `#` never occurs in GraphQL names.
  *
- * PERF: counting the takers of each key would take quadratic time for a key that is repeated by the thousand.
+ * PERF: counting per key would take quadratic time for a key repeated thousands of times.
  */
 function numberedKey(key: string, collected: ReadonlyMap<string, unknown>): string {
   return `${key}#${collected.size}`;
 }
 
-/** The key in the response of a field whose key may be numbered or marked. */
+/** The response key of a field whose internal key may be numbered or marked. */
 export function responseKey(key: string): string {
   const mark = key.indexOf('#');
   return mark < 0 ? key : key.slice(0, mark);
 }
 
-/**
- * Puts a value under a response key of an object. Unlike an assignment it makes a property of `__proto__`, too, which is an
- * alias as any other.
- */
+/** Sets a response key of an object. Unlike assignment it also creates a property for the alias `__proto__`. */
 export function putUnderKey(out: { [key: string]: unknown }, key: string, value: unknown): void {
   if (key === UNASSIGNABLE) {
     Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });

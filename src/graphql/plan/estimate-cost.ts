@@ -4,7 +4,7 @@ import type { AnyTypeSelection, Edge, OperationPlan, PlannedField, SearchEdge, S
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
 
-/** What is taken for granted where neither query nor definitions tell how many there are. */
+/** Assumed numbers, if neither the query nor the definitions give one. */
 const ASSUMED = {
   /** Matches of a list at the root without `_count`. */
   list: 100,
@@ -15,8 +15,8 @@ const ASSUMED = {
 } as const;
 
 /**
- * What an operation will cost, told from its plan and variables before anything is asked of a store. The unit is one
- * resource fetched, with few fields.
+ * Estimates the cost of an operation from its plan and variables, before the first store call. The unit is one resource
+ * fetched, with few fields.
  *
  * ```text
  * cost = sum over the store calls of the plan:  2 + resources x weight
@@ -25,20 +25,20 @@ const ASSUMED = {
  * weight    = 1 + fields of the resource / 20
  * ```
  *
- * Reads of one type at the root are one call. Further down every edge counts as a call of its own, although equal ones share
- * theirs.
+ * Reads of one type at the root are one call. Below the root every edge counts as one call, although equal edges share
+ * one.
  *
- * Fragments and aliases count as what they stand for, since the plan has opened them. Where a reference may lead to several
- * types the dearest of those that fragments name counts. As long as lists have `_count` and repeating elements no more
- * than three items, the query costs no more than this.
+ * Fragments and aliases count expanded, as in the plan. A reference with several target types counts with the most
+ * expensive selection. As long as lists have `_count` and repeating elements no more than three items, the query costs
+ * no more than this.
  */
 export function estimateCost({ root }: OperationPlan, variables: Variables, isInstance: boolean): number {
   const estimate = new Estimate(variables);
-  // A query about one instance reads it first.
+  // A query on one instance reads it first.
   return isInstance ? CALL_COST + estimate.resources(root, 1) : estimate.below(root, 1);
 }
 
-/** What one resource of an edge costs: the more fields are taken from it, the more. Made once per selection. */
+/** The cost of one resource of an edge, growing with the number of selected fields. Computed once per selection. */
 export function weightOf(selection: Selection): number {
   let weight = WEIGHTS.get(selection);
   if (weight === undefined) WEIGHTS.set(selection, (weight = 1 + countFields(selection) / 20));
@@ -47,7 +47,7 @@ export function weightOf(selection: Selection): number {
 
 const WEIGHTS = new WeakMap<Selection, number>();
 
-/** What the resources of an edge are made to; of references the selection for their type. */
+/** The selection on the resources of an edge; for references, the selection for the type. */
 export function selectionOf(edge: Exclude<Edge, { kind: 'reference' }>): Selection | undefined {
   if (edge.kind === 'read') return edge.selection;
   if (edge.shape.kind === 'list') return edge.shape.selection;
@@ -59,17 +59,17 @@ export function selectionOf(edge: Exclude<Edge, { kind: 'reference' }>): Selecti
 }
 
 class Estimate {
-  /** Types that are read at the root: all reads of one type share a call. */
+  /** Types read at the root: all reads of one type share a call. */
   readonly #read = new Set<string>();
 
   constructor(private readonly variables: Variables) {}
 
-  /** So many resources with all that hangs on them. */
+  /** The cost of resources and everything below them. */
   resources(selection: Selection | undefined, count: number): number {
     return selection === undefined ? count : count * weightOf(selection) + this.below(selection, count);
   }
 
-  /** What hangs on so many objects. */
+  /** The cost of everything below objects. */
   below({ fields }: Selection, count: number): number {
     return fields.reduce((sum, field) => sum + this.#field(field, count), 0);
   }
@@ -103,7 +103,7 @@ class Estimate {
     const count = evaluate(edge.count, this.variables);
     const each = typeof count === 'number' ? count : reverse ? ASSUMED.reverse : ASSUMED.list;
     if (edge.shape.kind === 'connection' && !edge.shape.matches) return 0;
-    // A connection with cursors looks for one more.
+    // A connection with cursors reads one extra match.
     const more = edge.shape.kind === 'connection' && edge.shape.cursors && each > 0 ? 1 : 0;
     return this.resources(selectionOf(edge), parents * (each + more));
   }
@@ -119,12 +119,12 @@ class Estimate {
   }
 }
 
-/** A write looks before it leaps where it patches, or is conditional. */
+/** Patches and conditional writes read first. */
 function callsOf({ interaction, args }: WriteField): number {
   return interaction === 'patch' || Object.hasOwn(args, 'ifNoneExist') ? 2 : 1;
 }
 
-/** Fields of one resource, those of its elements included, without what references and lists lead to. */
+/** Includes fields of elements, but not those below references and lists. */
 function countFields({ fields }: Selection): number {
   return fields.reduce((sum, field) => {
     switch (field.kind) {

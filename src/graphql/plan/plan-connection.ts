@@ -3,7 +3,7 @@ import { selectionSetsOf } from './collect-fields.js';
 import { below, type Planning, type Scope } from './planning.js';
 import type { ConnectionEdgeField, ConnectionField, ConnectionShape, CursorPart } from './plan.js';
 
-/** What an `XConnection` selects. See https://hl7.org/fhir/R4/graphql.html#paging. */
+/** Plans the selection of an `XConnection`. See https://hl7.org/fhir/R4/graphql.html#paging. */
 export function planConnection(
   type: string,
   sets: readonly SelectionSetNode[],

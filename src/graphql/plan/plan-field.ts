@@ -89,7 +89,6 @@ export function planField(
   }
 }
 
-/** What every planned field has. */
 type Base = Pick<PlannedField, 'key' | 'location' | 'shaping'>;
 
 function planIntrospection(
@@ -120,7 +119,7 @@ function planElement(
   const definition = planning.model.typeDefinition(element.type);
   const named = { ...base, name: element.name, array: element.array };
   const primitive = definition === undefined || definition.kind === 'primitive';
-  // Selected for the sake of another type, in whose element a selection fits.
+  // Selected for another possible type, whose element has sub-selections.
   if (primitive !== (sets.length === 0)) return { kind: 'absent', ...base };
   if (primitive) return { kind: 'primitive', ...named, type: element.type };
   const filter = elementFilter(element, args);
@@ -136,7 +135,7 @@ function planElement(
   };
 }
 
-/** The `id` and `extension` beside a primitive; beside a canonical also what `resource` follows. */
+/** The `id` and `extension` of a primitive; for a canonical also the text that `resource` follows. */
 function planSibling(
   name: string,
   element: ElementDefinition,
@@ -153,7 +152,7 @@ function planSibling(
   return { kind: 'object', ...base, name, array: element.array, canonical, selection, filter: undefined };
 }
 
-/** Of the typed forms, those that fit: primitives to a field without selection, objects to one with. */
+/** The typed forms that fit: primitives for a field without selection, objects for one with. */
 function planChoice(
   field: FieldDescriptor & { kind: 'choice' },
   base: Base,
@@ -172,7 +171,7 @@ function planChoice(
   return { kind: 'choice', ...base, forms };
 }
 
-/** A `resource` inside a Reference leads to the types that the element around it allows. */
+/** The targets of `resource` inside a Reference come from the enclosing element. */
 function selectElement(
   { type, targets }: ElementDefinition,
   sets: readonly SelectionSetNode[],

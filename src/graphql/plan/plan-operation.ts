@@ -10,8 +10,9 @@ import { hasShapedField } from './shaping.js';
 /**
  * Compiles a validated operation.
  *
- * @param root the type of the outermost selection: `Query`, `Mutation`, or the type of the instance the query is about
- * @throws LimitError `fields`, `depth` - fragments can make a small document stand for a huge one
+ * @param root the type of the outermost selection: `Query`, `Mutation`, or the type of the instance the query is
+ * executed on
+ * @throws LimitError `fields`, `depth` - fragments can expand a small document to a huge one
  */
 export function planOperation(
   operation: OperationDefinitionNode,
@@ -26,17 +27,17 @@ export function planOperation(
   return freezePlan({ root: selection, shaped, depth: planner.depth, size: planner.size });
 }
 
-/** A selection that was planned after its operation, for a type that turned up in the data. */
+/** A selection that was planned after its operation, for a type first found in the data. */
 export interface LateSelection {
   readonly selection: Selection;
-  /** Number of selections that planning opened for it alone. */
+  /** Number of selections it opened. */
   readonly size: number;
 }
 
 /**
- * Compiles what a place of any type selects from a type that no fragment names.
+ * Compiles the selection on a type not named by any fragment.
  *
- * @param opened how many selections the operation has opened so far, which count against the limit
+ * @param opened number of selections opened so far, which counts against the limit
  * @throws LimitError `fields`, `depth`
  */
 export function planLateSelection(
@@ -93,10 +94,7 @@ function scopeFor({ depth, path }: Pick<AnyTypeSelection, 'depth' | 'path'>, typ
   return { depth, path: `${path}(${type})`, targets: undefined };
 }
 
-/**
- * Freezes a plan and everything that planning made for it. Nodes of the document and element definitions, which belong to
- * others, stay as they are.
- */
+/** Freezes a plan and its own objects, but not document nodes and element definitions. */
 function freezePlan<Plan extends object>(plan: Plan): Plan {
   const open: object[] = [plan];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

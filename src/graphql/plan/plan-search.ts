@@ -4,7 +4,7 @@ import { argumentName } from '../schema/fields.js';
 import type { Argument } from './arguments.js';
 import type { SearchEdge } from './plan.js';
 
-/** What the arguments of a list or connection ask for. */
+/** Plans the arguments of a list or connection. */
 export function planSearch(
   model: FhirModel,
   type: string,
@@ -27,7 +27,7 @@ export function planSearch(
   };
 }
 
-/** The search parameter that an argument spells: `address_city` is `address-city`. */
+/** Argument names use `_` for `-`: `address_city` is `address-city`. */
 function parameterCode(model: FhirModel, type: string, name: string): string {
   const parameters = model.searchParameters(type);
   if (parameters.has(name)) return name;

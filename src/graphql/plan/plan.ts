@@ -6,8 +6,9 @@ import type { Argument } from './arguments.js';
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
  *
- * Plain frozen data: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so one
- * plan serves all variables, save those of `@skip` and `@include`: there is one plan per combination of their truth values.
+ * Plain frozen data: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so
+ * one plan serves all values of variables, except those of `@skip` and `@include`: there is one plan per combination of
+ * their truth values.
  *
  * ```text
  * { Patient(id: "1") { name { family } ObservationList(_reference: subject) { code { text } } } }
@@ -17,7 +18,7 @@ import type { Argument } from './arguments.js';
  */
 export interface OperationPlan {
   readonly root: Selection;
-  /** True where directives of the document, or the dialect, give the response another shape than the data. */
+  /** Whether directives or the dialect reshape the response. */
   readonly shaped: boolean;
   /** Deepest nesting of selections. */
   readonly depth: number;
@@ -32,16 +33,16 @@ export interface Selection {
 }
 
 /**
- * What to select from a resource whose type only the data knows: under `resource`, in `contained`, in Bundles.
+ * The selection on a resource of unknown type: under `resource`, in `contained`, in Bundles.
  *
- * Types that fragments name are planned with the operation. Any other type is planned when the first resource of it turns
- * up (see `TypedSelections`), from the selection sets kept here.
+ * Types named by fragments are planned with the operation. Other types are planned when their first resource is found
+ * (see `TypedSelections`), from the selection sets stored here.
  */
 export interface AnyTypeSelection {
-  /** Response keys from the root, with the type below each such place: `subject.resource(Patient).link.other.resource`. */
+  /** Response keys from the root, with the types: `subject.resource(Patient).link.other.resource`. */
   readonly path: string;
   readonly depth: number;
-  /** By the types that fragments name. */
+  /** By the types named in fragments. */
   readonly named: { readonly [type: string]: Selection };
   readonly sets: readonly SelectionSetNode[];
 }
@@ -61,18 +62,21 @@ export type PlannedField =
   | SearchEdge
   | ReferenceEdge;
 
-/** One store call for all its holes, wherever they are in the data: the edges of the plan are the calls of a request. */
+/** A store call for all its holes: the edges of a plan are the store calls of a request. */
 export type Edge = ReadEdge | SearchEdge | ReferenceEdge;
 
 interface Keyed {
-  /** Key in the object being filled: the response key, numbered where a key stands twice and is not merged. */
+  /** Key in the object being filled: the response key, numbered if a key occurs twice and is not merged. */
   readonly key: string;
   readonly location: Location | undefined;
-  /** How directives reshape the field; undefined where they do not. */
+  /** How directives reshape the field; undefined without such directives. */
   readonly shaping: Shaping | undefined;
 }
 
-/** What `@flatten`, `@first`, `@singleton` and `@slice` ask for. See https://hl7.org/fhir/R4/graphql.html#flattening. */
+/**
+ * The directives `@flatten`, `@first`, `@singleton` and `@slice` of a field. See
+ * https://hl7.org/fhir/R4/graphql.html#flattening.
+ */
 export interface Shaping {
   readonly flatten: boolean;
   readonly first: boolean;
@@ -92,12 +96,12 @@ export interface TypenameField extends Keyed {
   readonly value: string;
 }
 
-/** `__schema` or `__type`, at the root: answered from the schema and not by the store. */
+/** `__schema` or `__type` at the root, answered from the schema without the store. */
 export interface IntrospectionField extends Keyed {
   readonly kind: 'introspection';
   readonly name: '__schema' | '__type';
   readonly nodes: readonly [FieldNode, ...FieldNode[]];
-  /** What the selection rests on beside its own text: the fragments of the document, and its variables' names. */
+  /** The other inputs of the selection: the fragments of the document and the names of its variables. */
   readonly fragments: readonly string[];
   readonly variables: readonly string[];
 }
@@ -106,12 +110,12 @@ export interface ResourceTypeField extends Keyed {
   readonly kind: 'resource-type';
 }
 
-/** `cache_key`, by which clients' caches tell resources apart. */
+/** `cache_key`, the identity of a resource in client caches. */
 export interface CacheKeyField extends Keyed {
   readonly kind: 'cache-key';
 }
 
-/** Selected on `resource` for the sake of another type that the reference may lead to; null for this one. */
+/** A field on `resource` that applies to another possible type; null for this type. */
 export interface AbsentField extends Keyed {
   readonly kind: 'absent';
 }
@@ -131,11 +135,11 @@ export interface ObjectField extends Keyed {
   readonly array: boolean;
   readonly selection: Selection;
   readonly filter: ElementFilter | undefined;
-  /** The sibling of a canonical, whose text a `resource` field inside follows. */
+  /** The sibling of a canonical, which a `resource` field inside follows. */
   readonly canonical: boolean;
 }
 
-/** A choice by its base name (`value`), in dialect `hl7`: whichever of its typed forms is there. */
+/** A choice by its base name (`value`), in dialect `hl7`: the typed form that is present. */
 export interface ChoiceField extends Keyed {
   readonly kind: 'choice';
   readonly forms: readonly (PrimitiveField | ObjectField)[];
@@ -150,7 +154,7 @@ export interface InlineResourceField extends Keyed {
   readonly filter: ElementFilter | undefined;
 }
 
-/** What the arguments of a repeating element say; see https://hl7.org/fhir/R4/graphql.html#filtering. */
+/** The arguments of a repeating element. See https://hl7.org/fhir/R4/graphql.html#filtering. */
 export interface ElementFilter {
   readonly element: ElementDefinition;
   readonly equals: readonly { readonly name: string; readonly value: Argument }[];
@@ -159,7 +163,7 @@ export interface ElementFilter {
   readonly count: Argument | undefined;
 }
 
-/** `PatientCreate(res:)` and its like, at the root of a mutation. */
+/** A mutation field such as `PatientCreate(res:)`. */
 export interface WriteField extends Keyed {
   readonly kind: 'write';
   readonly interaction: WriteInteraction;
@@ -188,7 +192,7 @@ export interface SearchEdge extends Keyed {
   readonly count: Argument | undefined;
   readonly offset: Argument | undefined;
   readonly fhirpath: Argument | undefined;
-  /** `cursor` and `_cursor`, which stand for all other arguments. */
+  /** `cursor` and `_cursor`, which replace all other arguments. */
   readonly cursors: readonly Argument[];
   readonly shape: ListShape | ConnectionShape;
 }
@@ -202,11 +206,11 @@ export interface ListShape {
 export interface ConnectionShape {
   readonly kind: 'connection';
   readonly fields: readonly ConnectionField[];
-  /** Whether the number of all matches is asked for. */
+  /** Whether the number of all matches is selected. */
   readonly total: boolean;
-  /** Whether any match itself is asked for, be it for a cursor. */
+  /** Whether any match is needed, including for a cursor. */
   readonly matches: boolean;
-  /** Whether a cursor is asked for. */
+  /** Whether a cursor is selected. */
   readonly cursors: boolean;
 }
 
@@ -228,11 +232,11 @@ export interface ReferenceEdge extends Keyed {
   readonly kind: 'reference';
   /** Under a canonical, which is followed by URL. */
   readonly canonical: boolean;
-  /** Resource types that the reference or canonical may lead to; undefined: any. */
+  /** Possible target types; undefined: any. */
   readonly targets: readonly string[] | undefined;
-  /** `type:`; null for a reference that leads to another type. */
+  /** `type:`; references to other types are null. */
   readonly type: Argument | undefined;
-  /** `optional:`; no error where the reference leads nowhere. */
+  /** `optional:`; unresolvable references are not an error. */
   readonly optional: Argument | undefined;
   readonly selections: AnyTypeSelection;
 }

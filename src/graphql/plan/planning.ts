@@ -5,16 +5,16 @@ import type { AnyTypeSelection, Selection } from './plan.js';
 /** The field nodes that share a response key. */
 export type FieldNodes = readonly [FieldNode, ...FieldNode[]];
 
-/** Where in an operation a selection is planned. */
+/** The position of a selection in the operation. */
 export interface Scope {
   readonly depth: number;
   /** Response keys from the root; see {@link AnyTypeSelection.path}. */
   readonly path: string;
-  /** Resource types that the reference or canonical around this place may lead to; undefined: any. */
+  /** Resource types that the enclosing reference or canonical may point to; undefined: any. */
   readonly targets: readonly string[] | undefined;
 }
 
-/** What the planning of one field asks of the planner that walks the operation. */
+/** The services that planning a field needs from the operation's planner. */
 export interface Planning {
   readonly model: FhirModel;
   /** Names of the variables that the operation declares. */

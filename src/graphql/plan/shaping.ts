@@ -4,7 +4,7 @@ import type { Shaping } from './plan.js';
 
 const SHAPING_DIRECTIVES: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
 
-/** An alias that fields of JavaScript's objects cannot have by assignment. */
+/** An alias that cannot be set by assignment. */
 export const UNASSIGNABLE = '__proto__';
 
 /** True for a field with one of the directives that reshape the response. */
@@ -12,7 +12,7 @@ export function isShaped(node: FieldNode): boolean {
   return node.directives?.some(({ name }) => SHAPING_DIRECTIVES.has(name.value)) === true;
 }
 
-/** @returns what the directives of a field ask for; undefined for a field without */
+/** @returns the reshaping directives of a field; undefined if it has none */
 export function shapingOf(node: FieldNode): Shaping | undefined {
   if (!isShaped(node)) return undefined;
   const has = (name: string) => node.directives!.some((directive) => directive.name.value === name);
@@ -22,10 +22,10 @@ export function shapingOf(node: FieldNode): Shaping | undefined {
 }
 
 /**
- * True where a selection set holds a field that reshapes the response, or one with a key that only reshaping can write, at
- * any depth, also in the fragments it spreads.
+ * True if a selection set has, at any depth including fragments, a field that reshapes the response or a key that only
+ * reshaping can write.
  *
- * The document alone decides: which types turn up in the data, and so which selections are planned later, does not matter.
+ * The result depends on the document only, not on the types found in the data.
  */
 export function hasShapedField(
   root: SelectionSetNode,

@@ -8,18 +8,18 @@ import type { AnyTypeSelection, OperationPlan, Selection } from './plan.js';
 export type LateSelectionCache = LRUCache<string, LateSelection>;
 
 /**
- * The selections of one execution by type, for places whose type only the data knows.
+ * The selections of one execution on resources of unknown type, by type.
  *
- * A type that a fragment names comes from the plan. Any other is planned when it turns up, kept for other executions of the
- * plan in an explicit cache, and counted against the limit `fields` of this execution.
+ * Types named in fragments come from the plan. Other types are planned when first found, cached for other executions of
+ * the plan, and counted against this execution's limit `fields`.
  */
 export class TypedSelections {
   readonly #late = new Map<AnyTypeSelection, Map<string, Selection>>();
   #opened: number;
 
   /**
-   * @param planKey names the plan in the cache
-   * @param cache undefined: nothing is kept for other executions
+   * @param planKey the key of the plan in the cache
+   * @param cache undefined: no caching across executions
    */
   constructor(
     { size }: OperationPlan,
@@ -32,7 +32,7 @@ export class TypedSelections {
   }
 
   /**
-   * What to select from a resource of this type; the same object each time.
+   * The selection on resources of this type, cached.
    *
    * @throws LimitError `fields`, `depth`
    */

@@ -5,7 +5,7 @@ import {
   type SelectionSetNode,
 } from '../graphql-js.js';
 
-/** Whether something in a document is filtered or named by FHIRPath, so that the library has to be there. */
+/** Whether a document uses FHIRPath, so that the library must be loaded. */
 export function usesFhirPath(definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[]): boolean {
   return definitions.some(({ selectionSet }) => isUsedIn(selectionSet));
 }

@@ -14,7 +14,7 @@ import {
 
 type Arguments = { [name: string]: GraphQLArgumentConfig };
 
-/** Arguments of a search that are no search parameters. */
+/** Search arguments other than search parameters. */
 export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   '_count',
   '_offset',
@@ -109,7 +109,7 @@ function searchArguments(model: FhirModel, type: string, reverse: boolean): Argu
   return found;
 }
 
-/** Only at the root: a cursor knows what a reverse connection points to. */
+/** Only at the root: a cursor contains the target of a reverse connection. */
 function cursorArguments(): Arguments {
   return {
     cursor: argument(
@@ -136,7 +136,7 @@ function elementArguments(model: FhirModel, type: string): Arguments {
   return found;
 }
 
-/** @returns the primitive type that an equality filter on the field compares; undefined where none is offered. */
+/** @returns the primitive type that an equality filter on the field compares; undefined if there is no such filter. */
 export function filterablePrimitive(model: FhirModel, field: FieldDescriptor): string | undefined {
   if (field.kind === 'resource-type') return 'code';
   if (field.kind !== 'element') return undefined;

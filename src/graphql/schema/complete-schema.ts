@@ -32,12 +32,12 @@ import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
 /**
- * The whole schema as graphql-js builds them, for tools: introspection and SDL. Queries are checked against `FhirSchema`,
- * which is made of the same descriptors and takes more: tokens and numbers where text is meant, `_id` for the `id` of a
- * read, fields directly on `resource`, in dialect `hl7` choices by their base names.
+ * The whole schema as graphql-js builds them, for tools: introspection and SDL. Queries are checked against
+ * `FhirSchema`, which is built from the same descriptors and accepts more: tokens and numbers in place of strings,
+ * `_id` for the `id` of a read, fields directly on `resource`, in dialect `hl7` choices by their base names.
  *
  * @param types resource types to keep, in the root and behind references; undefined: all
- * @throws FhirError `invalid` - one of them is no resource type
+ * @throws FhirError `invalid` - one of them is not a resource type
  */
 export function completeSchema(model: FhirModel, types?: readonly string[]): GraphQLSchema {
   const unknown = types?.find((type) => !model.isResourceType(type));
@@ -74,7 +74,7 @@ class SchemaBuilder {
       // Types in the order of the definitions, whichever is reached first.
       types: [...this.kept].map((type) => this.#object(type)),
       directives: DIRECTIVES,
-      // Tests show that it is valid; walking it takes as long as building it.
+      // Tests prove its validity; validating takes as long as building it.
       assumeValid: true,
     });
   }
@@ -107,12 +107,12 @@ class SchemaBuilder {
   }
 
   /**
-   * Some 80 search parameters point to resources of any type, so that every type has 40 lists of what points to it by one
-   * of these. All their search parameters together would be nine tenths of the schema; `_filter` says the same.
+   * Some 80 search parameters point to resources of any type, so that every type has 40 lists of what points to it by
+   * one of these. Their search parameters would be 90 % of the schema; `_filter` is equivalent.
    */
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
     const all = argumentsOf(this.model, field, (name) => this.#input(name));
-    // Queries may say `_id` instead, so the engine demands neither; tools are told the one name of the specification.
+    // Queries may use `_id` instead, so the engine requires neither; tools see the name in the specification only.
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
     if (this.kept.size <= MANY || isMeantFor(this.model, parent, field.type)) return all;
@@ -123,7 +123,7 @@ class SchemaBuilder {
     return ROOTED.has(field.kind) && 'type' in field ? this.kept.has(field.type) : true;
   }
 
-  /** What clients send: fields are named and described as in what they get. */
+  /** Input types mirror the fields and descriptions of the output types. */
   #input(name: string): GraphQLInputObjectType {
     let type = this.#inputs.get(name);
     if (type === undefined) {
@@ -147,7 +147,7 @@ class SchemaBuilder {
   }
 }
 
-/** So many types have no need to save. */
+/** Up to this many types need no reduction. */
 const MANY = 20;
 
 /** Whether a reference parameter of `type` names the target, rather than any resource. */
@@ -157,20 +157,20 @@ function isMeantFor(model: FhirModel, target: string, type: string): boolean {
   );
 }
 
-/** Fields that are about a resource type, and are there if it is. */
+/** Fields about a resource type, present only with the type. */
 const ROOTED: ReadonlySet<string> = new Set<FieldDescriptor['kind']>(['read', 'write', 'list', 'connection']);
 
-/** The scalars that every tool knows. */
+/** The scalars known to all tools. */
 const SCALARS = new Map(
   [GraphQLString, GraphQLID, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((scalar) => [scalar.name, scalar]),
 );
 
-/** The arguments of the same name at the root say the same; a filter is named after the element that it looks at. */
+/** Root arguments of the same name are described once; a filter is named after its element. */
 function isDescribed(field: FieldDescriptor): boolean {
   return field.kind !== 'element' && !('reverse' in field && field.reverse);
 }
 
-/** With the scalars that tools know in place of those that take more. */
+/** Replaces lenient scalars with those known to tools. */
 function strictArguments(
   args: { readonly [name: string]: GraphQLArgumentConfig },
   described: boolean,

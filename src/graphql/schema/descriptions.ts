@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { CANONICAL, connectionOf, MUTATION, QUERY, type FieldDescriptor, type WriteInteraction } from './fields.js';
 
-/** What tools tell of an object type. */
+/** The description of an object type. */
 export function descriptionOf(model: FhirModel, name: string): string | undefined {
   if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
   if (name === MUTATION)
@@ -12,7 +12,7 @@ export function descriptionOf(model: FhirModel, name: string): string | undefine
   return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
 }
 
-/** What tools tell of a field. */
+/** The description of a field. */
 export function fieldDescription(field: FieldDescriptor): string | undefined {
   switch (field.kind) {
     case 'element':

@@ -19,14 +19,14 @@ export interface SchemaTypes {
   readonly model: FhirModel;
   /** The object type of a name, or the interface `Resource`. */
   output(name: string): GraphQLOutputType;
-  /** `Reference`, as an element has it that allows these targets; undefined: any. */
+  /** `Reference` for an element with these targets; undefined: any. */
   reference(targets: readonly string[] | undefined): GraphQLOutputType;
 }
 
-/** A field whose type the definitions decide; a choice by its base name has that of its data. */
+/** A field with a type given by the definitions, unlike a choice by its base name. */
 export type TypedField = Exclude<FieldDescriptor, { readonly kind: 'choice' }>;
 
-/** The GraphQL type of a field: the same one in the schema that queries are checked against and in that for tools. */
+/** The GraphQL type of a field: used in both the validation schema and the schema for tools. */
 export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutputType {
   switch (field.kind) {
     case 'element':

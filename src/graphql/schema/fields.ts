@@ -4,7 +4,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 
 /**
- * What a field of the FHIR GraphQL schema stands for. Schema, planner and executor all read these, so that they cannot
+ * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
  * disagree. See https://hl7.org/fhir/R4/graphql.html.
  *
  * | on | field | kind |
@@ -14,7 +14,7 @@ import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definit
  * | Mutation | `PatientCreate(res:)`, `PatientUpdate`, `PatientPatch`, `PatientDelete` | write |
  * | any type | `birthDate`, `name` | element |
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
- * | any type, in dialect `hl7` | `value` | choice: whichever of `valueQuantity`, `valueString` … is there |
+ * | any type, in dialect `hl7` | `value` | choice: the present one of `valueQuantity`, `valueString` … |
  * | resources | `resourceType` | resource-type |
  * | resources | `cache_key` | cache-key |
  * | Reference, Canonical (`_instantiatesCanonical`) | `resource` | resolve |
@@ -44,9 +44,9 @@ export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';
 export const QUERY = 'Query';
 /** Name of the root type of mutations. */
 export const MUTATION = 'Mutation';
-/** Name of the type beside canonicals: their id and extensions, and the resource they name. */
+/** Name of the sibling type of canonicals: id and extensions, and the referenced resource. */
 export const CANONICAL = 'Canonical';
-/** Name of the types behind choices by base name, which may be primitive or not. */
+/** Name of the types of choices by base name, primitive or complex. */
 export const CHOICE = 'Choice';
 /** Name of the interface that every resource type implements. */
 export const RESOURCE = 'Resource';
@@ -67,7 +67,7 @@ const EDGE_PARTS = ['mode', 'score', 'resource'] as const;
 /**
  * The fields of a composite type of the schema, by name, in the order tools show them.
  *
- * @returns undefined for a name that is no composite type of the schema
+ * @returns undefined for other names
  */
 export function fieldsOf(model: FhirModel, typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
   const known = FIELDS(model);
@@ -193,7 +193,7 @@ function describeConnection(of: {
   );
 }
 
-/** Primitives may carry an id and extensions beside their value, except ids and urls, which JSON gives no sibling. */
+/** Primitives may have an id and extensions, except ids and urls, which have no sibling in JSON. */
 function hasSibling(model: FhirModel, element: ElementDefinition): boolean {
   return model.typeDefinition(element.type)?.kind === 'primitive' && element.name !== 'id' && element.type !== 'xhtml';
 }

@@ -3,7 +3,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';
 import { scalarOf } from './scalars.js';
 
-/** The type of a value that a client sends: an input type of the schema by its name, or a list of these. */
+/** The type of an input value: an input type of the schema by name, or a list of it. */
 export interface InputPlace {
   /** `PatientInput`, `String`, {@link JSON_VALUE}, {@link RESOURCE_INPUT}. */
   readonly type: string;
@@ -17,7 +17,7 @@ export interface InputField extends InputPlace {
   readonly description: string;
 }
 
-/** Name of the scalar for any JSON value: what a patch puts in place. */
+/** Name of the scalar for any JSON value, used in patches. */
 export const JSON_VALUE = 'JSON';
 /** Name of the scalar for a whole resource of any type: contained ones, entries of a Bundle. */
 export const RESOURCE_INPUT = 'ResourceInput';
@@ -25,8 +25,8 @@ export const RESOURCE_INPUT = 'ResourceInput';
 export const PATCH_OPERATION = 'PatchOperation';
 
 /**
- * Name of the input type for a FHIR type: a scalar for primitives, `HumanNameInput` for `HumanName`. Where that is the name
- * of a type already (`TaskInput` is the backbone element `Task.input`), it is `TaskResourceInput`.
+ * Name of the input type for a FHIR type: a scalar for primitives, `HumanNameInput` for `HumanName`. If that is already
+ * the name of a type (`TaskInput` is the backbone element `Task.input`), it is `TaskResourceInput`.
  */
 export function inputTypeName(model: FhirModel, type: string): string {
   const definition = model.typeDefinition(type);
@@ -37,9 +37,9 @@ export function inputTypeName(model: FhirModel, type: string): string {
 
 /**
  * The fields of an input type, by name: those of the FHIR type with their `_` siblings, in its order. None is required,
- * since strictness is the project's to decide.
+ * since strictness is a setting of the project.
  *
- * @returns undefined for a name that is no input type with fields
+ * @returns undefined for other names
  */
 export function inputFieldsOf(model: FhirModel, name: string): ReadonlyMap<string, InputField> | undefined {
   const known = FIELDS(model);

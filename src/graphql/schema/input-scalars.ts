@@ -3,8 +3,8 @@ import { GraphQLError, GraphQLScalarType, Kind, type ValueNode } from '../graphq
 import { JSON_VALUE, RESOURCE_INPUT } from './input-fields.js';
 
 /**
- * Scalars inside resources that a client sends, by name. They say the same as GraphQL's own but take tokens for strings, as
- * arguments do, and their errors never repeat a value: it may be clinical.
+ * Scalars of resource input, by name. They equal GraphQL's own but accept tokens as strings, as arguments do, and their
+ * errors never contain the value, which may be clinical.
  */
 export const INPUT_SCALARS: ReadonlyMap<string, GraphQLScalarType> = new Map(
   [
@@ -18,7 +18,7 @@ export const INPUT_SCALARS: ReadonlyMap<string, GraphQLScalarType> = new Map(
   ].map((scalar) => [scalar.name, scalar]),
 );
 
-/** What a scalar makes of a value that was sent; undefined where it does not fit. */
+/** Coerces an input value; undefined if it does not fit. */
 export function readScalar(name: string, value: unknown): unknown {
   switch (name) {
     case 'String':
@@ -38,7 +38,7 @@ export function readScalar(name: string, value: unknown): unknown {
   }
 }
 
-/** What a scalar takes, in words: `text`. */
+/** Describes the expected input of a scalar: `text`. */
 export function expectedOf(name: string): string {
   return EXPECTED[name] ?? 'an object';
 }
@@ -52,7 +52,7 @@ const EXPECTED: { readonly [scalar: string]: string } = {
   [RESOURCE_INPUT]: 'a resource as a JSON object',
 };
 
-/** True where a variable of one scalar type may stand for a scalar inside a resource. */
+/** True if a variable of one scalar type is allowed for a scalar inside a resource. */
 export function takesVariable(scalar: string, variable: string): boolean {
   return scalar === JSON_VALUE || scalar === RESOURCE_INPUT || VARIABLES[scalar]?.includes(variable) === true;
 }
@@ -65,7 +65,7 @@ const VARIABLES: { readonly [scalar: string]: readonly string[] } = {
   Boolean: ['Boolean'],
 };
 
-/** True where a literal may stand for a scalar inside a resource. */
+/** True if a literal is allowed for a scalar inside a resource. */
 export function takesLiteral(scalar: string, node: ValueNode): boolean {
   const kinds = LITERALS[scalar];
   if (kinds === undefined) return true;
@@ -73,7 +73,7 @@ export function takesLiteral(scalar: string, node: ValueNode): boolean {
   return node.kind !== Kind.INT || readScalar(scalar, Number(node.value)) !== undefined;
 }
 
-/** Scalars that are not named take any literal. */
+/** Other scalars accept any literal. */
 const LITERALS: { readonly [scalar: string]: readonly string[] } = {
   String: [Kind.STRING, Kind.ENUM],
   ID: [Kind.STRING, Kind.ENUM, Kind.INT],

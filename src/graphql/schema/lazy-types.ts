@@ -13,7 +13,7 @@ import {
 import type { FieldDescriptor } from './fields.js';
 import type { InputField } from './input-fields.js';
 
-// Types of graphql-js whose fields come into being when they are read.
+// graphql-js types with fields created on first access.
 
 type FieldMap = { [name: string]: GraphQLField<unknown, unknown> };
 type InputFieldMap = { [name: string]: GraphQLInputField };
@@ -39,7 +39,7 @@ export class LazyInputObjectType extends GraphQLInputObjectType {
   }
 }
 
-/** A field object as this version of graphql-js makes them: through a type that has only this field. */
+/** Creates a field object as this version of graphql-js does: through a type with only this field. */
 export function createField(
   parent: string,
   field: FieldDescriptor,
@@ -59,7 +59,7 @@ export function createField(
   return holder.getFields()[field.name]!;
 }
 
-/** Likewise for a field of an input type. */
+/** The same for a field of an input type. */
 export function createInputField(
   parent: string,
   { name, description }: InputField,
@@ -69,7 +69,7 @@ export function createInputField(
   return holder.getFields()[name]!;
 }
 
-/** A field map whose entries come into being when they are read, and are then kept. */
+/** A field map with entries created on first access and cached. */
 export function lazyFields<Descriptor extends { readonly name: string }, Field>(
   descriptors: readonly Descriptor[],
   create: (descriptor: Descriptor) => Field,
@@ -89,7 +89,7 @@ export function lazyFields<Descriptor extends { readonly name: string }, Field>(
   return fields;
 }
 
-/** Answers for every known name; lists only what suggestions should offer: the resource types. */
+/** Resolves every known name, but enumerates only the resource types, for suggestions. */
 export function lazyTypeMap(
   model: FhirModel,
   find: (name: string) => GraphQLNamedType | undefined,

@@ -5,31 +5,31 @@ import { LRUCache } from 'lru-cache';
 import { type GraphQLSchema, printSchema } from '../graphql-js.js';
 import { completeSchema } from './complete-schema.js';
 
-/** What of the schema tools shall see. */
+/** Options of the schema for tools. */
 export interface SchemaOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
-   * Resource types to keep, in the root and behind references; data types stay as they are needed. Default: all.
+   * Resource types to keep, in the root and behind references; data types are kept as needed. Default: all.
    *
-   * The schema of up to 20 types has every search argument everywhere. In larger ones, lists of resources that point here by
-   * a parameter which may point anywhere (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters:
-   * there are 12,000 of them. Queries may use the parameters all the same.
+   * The schema of up to 20 types has every search argument everywhere. In larger ones, reverse lists by a parameter
+   * with any target type (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters: there are 12,000
+   * of them. Queries may still use the parameters.
    */
   readonly types?: readonly string[] | undefined;
 }
 
-/** Of all types one takes some 60 MB; those who name types name the same few again and again. */
+/** A schema of all types takes some 60 MB; hosts that select types repeat the same few selections. */
 const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
 
 /**
- * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. The whole of it is
- * also a file of the package, `fhirgraph/schema.graphql`.
+ * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. The whole of it
+ * is also a file of the package, `fhirgraph/schema.graphql`.
  *
- * It describes the stricter half of what is answered. Beside it the engine takes tokens, numbers and booleans where text
- * is meant, fields directly on `resource`, and in dialect `hl7` choices by their base names.
+ * It is stricter than the engine, which also accepts tokens, numbers and booleans as strings, fields directly on
+ * `resource`, and in dialect `hl7` choices by their base names.
  *
- * @throws FhirError `invalid` - `types` names no resource type
+ * @throws FhirError `invalid` - `types` has an unknown resource type
  *
  * @example
  * await writeFile('schema.graphql', printFhirSchema({ types: ['Patient', 'Observation'] }));
@@ -38,7 +38,7 @@ export function printFhirSchema(options: SchemaOptions = {}): string {
   return `${printSchema(schemaForTools(options.model ?? R4, options.types))}\n`;
 }
 
-/** The schema that tools see, made at first use. */
+/** The schema for tools, created on first use. */
 export function schemaForTools(model: FhirModel, types?: readonly string[]): GraphQLSchema {
   const key = types === undefined ? '*' : [...new Set(types)].sort().join();
   const schemas = SCHEMAS(model);

@@ -11,7 +11,7 @@ import {
 } from '../graphql-js.js';
 
 /**
- * How FHIR primitives look in GraphQL: only the five scalars every tool knows, so that one selection fits elements of
+ * The GraphQL scalar of a FHIR primitive: one of the five standard scalars, so that one selection fits elements of
  * several types and generated types need no configuration. See https://hl7.org/fhir/R4/datatypes.html#primitive.
  */
 export function scalarOf(primitive: string): GraphQLScalarType {
@@ -31,8 +31,8 @@ const SCALARS: { readonly [primitive: string]: GraphQLScalarType } = Object.assi
 );
 
 /**
- * `String` and `ID` as arguments: tokens, booleans and numbers serve as well as strings, as FHIR GraphQL's own examples
- * write them (`Patient(id: example)`, `name(use: official)`, `PatientList(active: true)`).
+ * `String` and `ID` as arguments: tokens, booleans and numbers are accepted as strings, as in FHIR GraphQL's own
+ * examples (`Patient(id: example)`, `name(use: official)`, `PatientList(active: true)`).
  */
 export const LENIENT_STRING = lenient('String', ['string', 'token', 'boolean', 'number']);
 export const LENIENT_ID = lenient('ID', ['string', 'token', 'number']);
@@ -43,7 +43,7 @@ export const SEARCH_PARAMETER_NAME = lenient('SearchParameterName', ['string', '
 /** Names of resource types in `resource(type:)`. */
 export const RESOURCE_TYPE_NAME = lenient('ResourceTypeName', ['string', 'token']);
 
-/** True for the scalars above: their positions also take variables of any built-in scalar type. */
+/** True for the scalars above: they also accept variables of any built-in scalar type. */
 export function isLenientScalar(type: unknown): boolean {
   return LENIENT.has(type);
 }
@@ -78,7 +78,7 @@ function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarT
   });
 }
 
-/** Variables and nulls in a list are looked at elsewhere. */
+/** Variables and nulls in a list are checked elsewhere. */
 function itemKind(node: ValueNode): readonly (LiteralKind | undefined)[] {
   return node.kind === Kind.VARIABLE || node.kind === Kind.NULL ? [] : [literalKind(node)];
 }

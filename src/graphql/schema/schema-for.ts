@@ -3,7 +3,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import type { Dialect } from '../dialect.js';
 import { FhirSchema } from './schema.js';
 
-/** One schema per dialect and root: `Query`, and the resource types whose instances were queried. */
+/** One schema per dialect and root: `Query`, and the resource types of queried instances. */
 const SCHEMAS = perModel(() => new Map<string, FhirSchema>());
 
 /** The schema of a dialect whose root fields are those of `root`. */

@@ -46,8 +46,8 @@ import { fieldsInside, signatureOf } from './shared-fields.js';
  * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
  *
  * graphql-js builds a schema by walking every reachable type. Here that would be some 1,500 types and 60,000 fields for
- * a query that needs five, so this one answers `getType` and its like from the definitions and completes a type, and each
- * field of it, at first use. It serves validation; execution never walks it.
+ * a query that needs five, so this class creates types, and each of their fields, from the definitions on first use. It
+ * serves validation; execution never walks it.
  */
 export class FhirSchema extends GraphQLSchema {
   readonly #root: string;
@@ -62,7 +62,7 @@ export class FhirSchema extends GraphQLSchema {
     private readonly dialect: Dialect,
     root: string = QUERY,
   ) {
-    // The definitions are the schema's proof of validity; graphql-js need not look for itself.
+    // The definitions guarantee validity, so graphql-js need not validate the schema.
     super({ assumeValid: true, directives: DIRECTIVES });
     this.#root = root;
     this.#source = {
@@ -97,7 +97,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   override getTypeMap(): { [name: string]: GraphQLNamedType } {
-    // The constructor of the base class asks before the fields of this one exist.
+    // The constructor of the base class calls this before the fields of this class are initialized.
     return this.#typeMap;
   }
 
@@ -137,9 +137,9 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   /**
-   * The interface behind a reference that allows `targets`. Beside the elements all resources share it has those of the
-   * targets, so that they can be selected without a fragment, as FHIR GraphQL allows: in dialect `standard` those on which
-   * the targets agree.
+   * The interface behind a reference that allows `targets`. In addition to the elements of all resources it has those
+   * of the targets, so that they can be selected without a fragment, as FHIR GraphQL allows; in dialect `standard` only
+   * those on which the targets agree.
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
@@ -175,7 +175,7 @@ export class FhirSchema extends GraphQLSchema {
     return [...fieldsOf(this.model, name)!.values()].filter((field) => this.#offers(field));
   }
 
-  /** Base names of choices are there in dialect `hl7` only. */
+  /** Base names of choices exist in dialect `hl7` only. */
   #offers({ kind }: FieldDescriptor): boolean {
     return kind !== 'choice' || this.dialect === 'hl7';
   }
@@ -183,7 +183,7 @@ export class FhirSchema extends GraphQLSchema {
   /**
    * The field of one name that objects of several types have.
    *
-   * @returns undefined where none has it, or where they differ and only fragments can tell them apart (dialect `standard`)
+   * @returns undefined if none has it, or if they differ (dialect `standard`), so that a fragment is needed
    */
   #createMerged(
     parent: GraphQLObjectType | GraphQLInterfaceType,
@@ -200,8 +200,8 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   /**
-   * What fields of different types may be selected with: the fields of any of the complex ones; without selection it is a
-   * primitive. What of it an object has is known when its type is.
+   * The type of a choice: the fields of all its complex forms; without a selection it is a primitive. The data decides
+   * which fields exist.
    */
   #createChoice(forms: readonly FieldDescriptor[]): GraphQLObjectType {
     const type = new LazyObjectType({ name: CHOICE, fields: {} });
@@ -229,7 +229,7 @@ export class FhirSchema extends GraphQLSchema {
     return typeOfField(field, this.#source);
   }
 
-  /** `Reference`, knowing what it may lead to. One object per set of targets. */
+  /** `Reference` with possible target types. One object per set of targets. */
   #referenceTo(targets: readonly string[] | undefined): GraphQLObjectType {
     if (targets === undefined) return this.getType('Reference') as GraphQLObjectType;
     const key = targets.join();
@@ -243,7 +243,7 @@ export class FhirSchema extends GraphQLSchema {
   }
 }
 
-/** The definitions of the schema that a document is checked against. */
+/** The definitions of the schema under validation. */
 export function modelOf(context: ValidationContext): FhirModel {
   return (context.getSchema() as FhirSchema).model;
 }

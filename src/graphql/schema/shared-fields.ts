@@ -15,7 +15,7 @@ export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly
   }
 }
 
-/** Equal for fields of several types that one selection fits alike. */
+/** Equal for fields of several types that accept the same selection. */
 export function signatureOf(field: FieldDescriptor): string {
   if (field.kind === 'element' || field.kind === 'sibling') {
     return `${field.kind} ${field.element.type} ${field.element.array}`;

@@ -59,7 +59,7 @@ export const ResourceTypeRule: ValidationRule = (context: ValidationContext) => 
   },
 });
 
-/** A variable called `__proto__` would lose its value in graphql 16, where it reaches into JavaScript's objects. */
+/** A variable called `__proto__` would lose its value in graphql 16, which assigns it to an object. */
 export const ReservedVariableRule: ValidationRule = (context: ValidationContext) => ({
   VariableDefinition(node) {
     if (node.variable.name.value !== '__proto__') return;
@@ -67,7 +67,7 @@ export const ReservedVariableRule: ValidationRule = (context: ValidationContext)
   },
 });
 
-/** @returns what the field stands for; undefined for fields that do not exist, which other rules report. */
+/** Undefined for unknown fields, which other rules report. */
 function describe(context: ValidationContext, node: FieldNode): FieldDescriptor | undefined {
   const parent = context.getParentType()?.name;
   if (parent === undefined) return undefined;

@@ -21,21 +21,21 @@ import {
 } from '../graphql-js.js';
 import { LimitError } from '../limits.js';
 
-/** Selections looked at before a document is refused; an everyday one has some hundreds. It takes about 50 ms. */
+/** Maximum number of selections compared; typical documents have some hundreds. 100,000 take about 50 ms. */
 const MAX_SELECTIONS = 100_000;
 
 /**
  * GraphQL's rule "Field Selection Merging" for documents that pass all other rules: fields with one response key are
- * the same field with the same arguments, or stand on types that exclude each other and have the same shape.
- * See https://spec.graphql.org/October2021/#sec-Field-Selection-Merging.
+ * the same field with the same arguments, or are on mutually exclusive types and have the same shape. See
+ * https://spec.graphql.org/October2021/#sec-Field-Selection-Merging.
  *
- * PERF: graphql-js compares fields pair by pair, which takes quadratic time in some versions and gives valid documents
- * up in others. This one collects the fields of a response key, fragments opened, and compares each with the first, as
- * graphql-java does after Simon Adameit (https://github.com/graphql-java/graphql-java/pull/1727). Every combination of
- * selection sets is looked at once.
+ * PERF: graphql-js compares fields pair by pair, which takes quadratic time in some versions and rejects valid
+ * documents in others. This implementation collects the fields of a response key with fragments expanded, and compares
+ * each with the first, like graphql-java, after Simon Adameit (https://github.com/graphql-java/graphql-java/pull/1727).
+ * Every combination of selection sets is visited once.
  *
  * @returns at most one error per response key and place
- * @throws LimitError `fields` - fragments make the document stand for too many selections
+ * @throws LimitError `fields` - fragments expand to too many selections
  */
 export function findMergeErrors(
   schema: GraphQLSchema,
@@ -53,13 +53,11 @@ export function findMergeErrors(
   return check.errors;
 }
 
-/** A selection set and the type it selects from. */
 interface FieldScope {
   readonly type: GraphQLCompositeType;
   readonly set: SelectionSetNode;
 }
 
-/** A field as it stands in the document. */
 interface Occurrence {
   readonly parent: GraphQLCompositeType;
   readonly node: FieldNode;
@@ -131,7 +129,7 @@ class MergeCheck {
     );
   }
 
-  /** The fields by response key, fragments opened; each fragment once, since its fields are the same each time. */
+  /** Fields by response key, fragments expanded; each fragment once, since its fields are always the same. */
   #collect(places: readonly FieldScope[]): ReadonlyMap<string, Occurrences> {
     const collected = new Map<string, [Occurrence, ...Occurrence[]]>();
     const opened = new Set<string>();
@@ -194,7 +192,10 @@ class MergeCheck {
   }
 }
 
-/** Lists and nulls alike, and the same scalar at the end; any two composite types go together, as their fields are compared next. */
+/**
+ * The same lists and nullability, and the same scalar; any two composite types are compatible, as their fields are
+ * compared next.
+ */
 function haveSameShape(one: GraphQLOutputType | undefined, two: GraphQLOutputType | undefined): boolean {
   if (one === two || one === undefined || two === undefined) return true;
   if (isNonNullType(one) || isNonNullType(two)) {
@@ -206,7 +207,7 @@ function haveSameShape(one: GraphQLOutputType | undefined, two: GraphQLOutputTyp
   return (isCompositeType(one) && isCompositeType(two)) || getNamedType(one).name === getNamedType(two).name;
 }
 
-/** Groups of fields that one object can have together: those of a type, with those of the interfaces it may implement. */
+/** Groups fields that one object can have together: those of a type and of the interfaces it may implement. */
 function byCommonParent(occurrences: Occurrences): readonly Occurrences[] {
   if (occurrences.length === 1) return [occurrences];
   const concrete = new Map<string, [Occurrence, ...Occurrence[]]>();
@@ -222,7 +223,6 @@ function byCommonParent(occurrences: Occurrences): readonly Occurrences[] {
   return [...concrete.values()].map((group): Occurrences => [...group, ...abstract]);
 }
 
-/** The selection sets of fields, whose fields are merged in turn. */
 function insideOf(occurrences: Occurrences): readonly FieldScope[] {
   return occurrences.flatMap(({ node, type }) => {
     const named = type === undefined ? undefined : getNamedType(type);
@@ -230,14 +230,14 @@ function insideOf(occurrences: Occurrences): readonly FieldScope[] {
   });
 }
 
-/** Undefined for a field that its parent lacks, which other rules report. */
+/** Undefined for unknown fields, which other rules report. */
 function fieldTypeOf(parent: GraphQLCompositeType, name: string): GraphQLOutputType | undefined {
   const meta = META_FIELDS.get(name);
   if (meta !== undefined) return meta.type;
   return 'getFields' in parent ? parent.getFields()[name]?.type : undefined;
 }
 
-/** The fields of introspection, which no type lists. */
+/** The introspection fields, which no type lists. */
 const META_FIELDS = new Map(
   [TypeNameMetaFieldDef, SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]),
 );

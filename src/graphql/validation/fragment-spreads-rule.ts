@@ -13,8 +13,8 @@ import { RESOURCE } from '../schema/fields.js';
 
 /**
  * graphql-js's rule "Fragment Spread Is Possible", comparing types by name: the schema has one `Reference` and one
- * `Resource` per set of reference targets, and they are the same type to whoever writes a query.
- * See https://spec.graphql.org/October2021/#sec-Fragment-spread-is-possible.
+ * `Resource` per set of reference targets, which are one type to the author of a query. See
+ * https://spec.graphql.org/October2021/#sec-Fragment-spread-is-possible.
  */
 export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) => {
   const check = (node: ASTNode, fragment: GraphQLType | null | undefined, what: string) => {
@@ -40,7 +40,7 @@ export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) 
   };
 };
 
-/** True if some object can be of both types: the same type, or a resource type and the interface of all. */
+/** True if an object can be of both types: equal types, or a resource type and the interface. */
 function overlap(model: FhirModel, one: string, other: string): boolean {
   if (one === other) return true;
   return (one === RESOURCE && model.isResourceType(other)) || (other === RESOURCE && model.isResourceType(one));

@@ -23,9 +23,9 @@ import { inputFieldsOf, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, takesLiteral } from '../schema/input-scalars.js';
 
 /**
- * graphql-js's rule "Values of Correct Type", but for resources and patches, where its errors would repeat what is written:
- * here they tell the place and what is expected, never the value, which may be clinical.
- * See https://spec.graphql.org/October2021/#sec-Values-of-Correct-Type.
+ * graphql-js's rule "Values of Correct Type", with other errors for resources and patches: they give the location and
+ * the expectation, never the value, which may be clinical. See
+ * https://spec.graphql.org/October2021/#sec-Values-of-Correct-Type.
  */
 export const InputValuesRule: ValidationRule = (context: ValidationContext) => {
   const check = (type: GraphQLType | null | undefined, value: ValueNode | undefined): false | undefined => {

@@ -38,9 +38,9 @@ const STANDARD: readonly ValidationRule[] = [
 ];
 
 /**
- * GraphQL's own rules, four of them in FHIR's more liberal reading, and the rules FHIR adds. One is left to
- * `findMergeErrors`, which needs a document that passes these. In dialect `hl7` the data tells whether a choice by its
- * base name is a leaf.
+ * GraphQL's rules, four of them relaxed for FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
+ * which needs a document that passes these. In dialect `hl7` the data decides whether a choice by its base name is a
+ * leaf.
  */
 export const VALIDATION_RULES: { readonly [Name in Dialect]: readonly ValidationRule[] } = {
   standard: STANDARD,

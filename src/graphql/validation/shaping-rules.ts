@@ -11,8 +11,8 @@ import {
 import { CHOICE, fieldsOf, MUTATION } from '../schema/fields.js';
 
 /**
- * The directives that reshape the response fit their field: `@flatten` stands on objects, `@slice` has exactly one
- * expression, and `@first` and `@slice` exclude each other, as in HL7's engine.
+ * Reshaping directives must fit their field: `@flatten` is for objects, `@slice` has exactly one expression, and
+ * `@first` and `@slice` exclude each other, as in HL7's engine.
  */
 export const ShapingDirectivesRule: ValidationRule = (context: ValidationContext) => ({
   Field(node) {
@@ -31,7 +31,7 @@ export const ShapingDirectivesRule: ValidationRule = (context: ValidationContext
   },
 });
 
-/** graphql-js's rule "Leaf Field Selections", but that a deletion, which gives nothing, need not select anything. */
+/** graphql-js's rule "Leaf Field Selections", except that a deletion, which returns nothing, needs no selection. */
 export const DeletionLeafsRule: ValidationRule = (context: ValidationContext) => {
   const { Field } = ScalarLeafsRule(context) as { Field: (node: FieldNode) => void };
   return {
@@ -42,7 +42,7 @@ export const DeletionLeafsRule: ValidationRule = (context: ValidationContext) =>
   };
 };
 
-/** The same for dialect `hl7`, where choices have base names: only the data tells whether they are leaves. */
+/** The same for dialect `hl7`, where choices have base names: the data decides whether they are leaves. */
 export const ChoiceLeafsRule: ValidationRule = (context: ValidationContext) => {
   const { Field } = DeletionLeafsRule(context) as { Field: (node: FieldNode) => void };
   return {

@@ -15,20 +15,20 @@ import { RESOURCE } from '../schema/fields.js';
 import type { FhirSchema } from '../schema/schema.js';
 
 /**
- * A document in which `resource(type: X) { … }` selects from X, as FHIR GraphQL means it: the fields that stand directly on
- * `resource` are put into a fragment on the type that is asked for. Without it they could only be those that all possible
- * types share. See https://hl7.org/fhir/R4/graphql.html#references.
+ * A document in which `resource(type: X) { … }` selects from X, as in FHIR GraphQL: the fields directly on `resource`
+ * are moved into a fragment on that type. Otherwise only fields shared by all possible types would be valid. See
+ * https://hl7.org/fhir/R4/graphql.html#references.
  *
- * Types that a variable names are known too late; there the fields stay as they are.
+ * Types given by a variable are known too late, so those fields are unchanged.
  *
- * @returns the same document where no field names a type
+ * @returns the same document if no field names a type
  */
 export function withTypedReferences(document: DocumentNode, schema: FhirSchema): DocumentNode {
   const { model } = schema;
   const sets = document.definitions.flatMap((definition) =>
     'selectionSet' in definition ? (definition.selectionSet ?? []) : [],
   );
-  // PERF: most documents name no type, and the walk that knows types takes as long as a rule of validation.
+  // PERF: most documents name no type, and a type-aware walk takes as long as a validation rule.
   if (!sets.some((set) => hasTypedReference(model, set))) return document;
   const types = new TypeInfo(schema);
   return visit(
@@ -54,7 +54,7 @@ function hasTypedReference(model: FhirModel, set: SelectionSetNode): boolean {
   );
 }
 
-/** The resource type in `resource(type: X)`; undefined for any other field, and for a type that is none. */
+/** The resource type in `resource(type: X)`; undefined for any other field, and for an unknown type. */
 function typeAskedFor(model: FhirModel, node: FieldNode): string | undefined {
   if (node.name.value !== 'resource') return undefined;
   const value = node.arguments?.find(({ name }) => name.value === 'type')?.value;
@@ -62,7 +62,7 @@ function typeAskedFor(model: FhirModel, node: FieldNode): string | undefined {
   return model.isResourceType(value.value) ? value.value : undefined;
 }
 
-/** The same selections, with each run of fields inside a fragment on the type. Other fragments say themselves what they are on. */
+/** Moves each run of fields into a fragment on the type. Other fragments have their own type. */
 function within(type: string, set: SelectionSetNode): SelectionSetNode {
   const selections: SelectionNode[] = [];
   let run: FieldNode[] = [];

@@ -17,15 +17,16 @@ import { INPUT_SCALARS, takesVariable } from '../schema/input-scalars.js';
 import { isLenientScalar } from '../schema/scalars.js';
 
 /**
- * graphql-js's rule "All Variable Usages Are Allowed", with one addition: a position that takes FHIR search values or
- * tokens takes variables of any scalar type, single or in a list, since search parameters have no GraphQL types of
- * their own. Inside resources a single value stands for a list. See https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
+ * graphql-js's rule "All Variable Usages Are Allowed", with one addition: positions for FHIR search values or tokens
+ * accept variables of any scalar type, single or in a list, since search parameters have no GraphQL types of their own.
+ * Inside resources a single value is accepted as a list. See
+ * https://spec.graphql.org/October2021/#sec-All-Variable-Usages-are-Allowed.
  */
 export const LenientVariablesRule: ValidationRule = (context: ValidationContext) => checkUsages(context, isAllowed);
 
 /**
- * The same for dialect `hl7`, whose variables may be null wherever a value is needed: HL7's own cases write
- * `query test($var: Boolean) { … @include(if: $var) }`.
+ * The same for dialect `hl7`, where null variables are allowed for required values, as in HL7's test cases: `query
+ * test($var: Boolean) { … @include(if: $var) }`.
  */
 export const NullableVariablesRule: ValidationRule = (context: ValidationContext) =>
   checkUsages(context, (context, variable, definition, location, locationDefault) =>
@@ -79,8 +80,8 @@ function isAllowed(
 }
 
 /**
- * Whether values of a variable fit where they stand: by their types, inside resources also by the names of their scalars,
- * and a single one where a list is declared.
+ * Whether a variable fits its position: by type, inside resources also by the name of the scalar, and as a single value
+ * for a list.
  */
 function fits(context: ValidationContext, variable: GraphQLType, location: GraphQLType): boolean {
   if (isTypeSubTypeOf(context.getSchema(), variable, location)) return true;
