@@ -9,7 +9,7 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
 const MAX_PACKED = 1_000;
 // Of this the schema for tools is 6 MB, which nothing reads at run time.
-const MAX_UNPACKED = 9_000;
+const MAX_UNPACKED = 9_250;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
