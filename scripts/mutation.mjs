@@ -11,7 +11,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { makeSandbox } from './mutation/sandbox.mjs';
 import { PHASES } from './mutation/phases.mjs';
-import { isKilledAlone, tryMutants } from './mutation/trials.mjs';
+import { assertPassAlone, isKilledAlone, tryMutants } from './mutation/trials.mjs';
 
 /** Where each survivor needs a reason. */
 const GUARDED = 'src/access/';
@@ -39,8 +39,13 @@ const atLoad = new Set(found.flatMap((state) => state.atLoad));
 
 const results = wanted.filter(({ id }) => !atLoad.has(id) || id in covered);
 const open = results.filter(({ id, file }) => !(id in killed) && id in covered && file.startsWith(GUARDED));
-for (const mutant of open.filter((one) => reasonFor(one) === undefined)) {
-  if (await isKilledAlone(folder, covered[mutant.id], mutant.id)) killed[mutant.id] = 'in a process of its own';
+const again = open.filter((one) => reasonFor(one) === undefined);
+if (again.length > 0) {
+  say(`${again.length} survivors once more, each in a process of its own`);
+  await assertPassAlone(folder, [...new Set(again.flatMap(({ id }) => covered[id]))].sort());
+}
+for (const { id } of again) {
+  if (await isKilledAlone(folder, covered[id], id)) killed[id] = 'in a process of its own';
 }
 
 const survivors = results.filter((one) => !(one.id in killed) && reasonFor(one) === undefined);

@@ -6,6 +6,10 @@ import { clearInterval, setInterval } from 'node:timers';
 
 /** Longest time for one test over one mutant, in milliseconds, before the mutant counts as hanging. */
 const LONGEST = 30_000;
+/** The same for all that comes before the first test, such as loading the library, over a mutant that is on from the start. */
+const LONGEST_START = 300_000;
+/** What the switches of the mutants know as no mutant. */
+const NONE = '-';
 
 /**
  * What the tests find of a share of the mutants. Kept in the sandbox after each few seconds, so that an interrupted run
@@ -39,9 +43,19 @@ export async function tryMutants(folder, phases, ids, name, report) {
 
 /** Whether tests fail over one mutant in a process of its own, where nothing is remembered from before it. */
 export async function isKilledAlone(folder, tests, id) {
-  const now = join(folder, `now-${id}`);
-  const { code } = await vitest(folder, tests, { FHIRGRAPH_MUTANT: id }, now);
-  return code !== 0;
+  return (await alone(folder, tests, id)).code !== 0;
+}
+
+/** @throws Error - the tests fail in a process of their own without a mutant, too, so that a failure would tell nothing */
+export async function assertPassAlone(folder, tests) {
+  const { code, output } = await alone(folder, tests, NONE);
+  if (code !== 0) throw new Error(`Tests fail without a mutant:\n${output.slice(-4000)}`);
+}
+
+function alone(folder, tests, id) {
+  const file = join(folder, 'alone');
+  writeFileSync(`${file}.now`, 'null');
+  return vitest(folder, tests, { FHIRGRAPH_MUTATION_STATE: file, FHIRGRAPH_MUTANT: id }, `${file}.now`);
 }
 
 function read(file) {
@@ -65,8 +79,9 @@ function vitest(folder, tests, more, now) {
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text) => (output = `${output}${text}`.slice(-20_000)));
     const watch = setInterval(() => {
-      const isTrying = more.FHIRGRAPH_MUTANT !== undefined || readFileSync(now, 'utf8') !== 'null';
-      if (!isTrying || Date.now() - statSync(now).mtimeMs < LONGEST) return;
+      const isTrying = readFileSync(now, 'utf8') !== 'null';
+      if (!isTrying && more.FHIRGRAPH_MUTANT === undefined) return;
+      if (Date.now() - statSync(now).mtimeMs < (isTrying ? LONGEST : LONGEST_START)) return;
       hung = true;
       // The workers, too.
       process.kill(-child.pid, 'SIGKILL');

@@ -37,7 +37,9 @@ const TEST = 'test';
 const KEPT_EVERY = 5_000;
 
 const switches = ((globalThis as { __stryker__?: Switches }).__stryker__ ??= {});
-switches.activeMutant = process.env['FHIRGRAPH_MUTANT'] ?? NONE;
+/** The one mutant that is on from the start of this process. */
+const ALONE = process.env['FHIRGRAPH_MUTANT'];
+switches.activeMutant = ALONE ?? NONE;
 const coverage = (switches.mutantCoverage ??= { static: {}, perTest: {} });
 
 /**
@@ -49,7 +51,7 @@ const coverage = (switches.mutantCoverage ??= { static: {}, perTest: {} });
  */
 export default class MutationRunner extends TestRunner {
   async runTask(test: Test): Promise<void> {
-    if (process.env['FHIRGRAPH_MUTANT'] !== undefined) return void (await TestRunner.getTestFn(test)());
+    if (ALONE !== undefined) return runAlone(test, ALONE);
     switches.currentTestId = TEST;
     coverage.perTest[TEST] = {};
     const began = performance.now();
@@ -65,7 +67,7 @@ const state: State = existsSync(file)
   ? (JSON.parse(readFileSync(file, 'utf8')) as State)
   : { killed: {}, covered: {}, atLoad: [], passed: {} };
 const wanted = new Set(
-  file === '' ? [] : (JSON.parse(readFileSync(process.env['FHIRGRAPH_MUTATION_WANTED']!, 'utf8')) as string[]),
+  ALONE === undefined ? (JSON.parse(readFileSync(process.env['FHIRGRAPH_MUTATION_WANTED']!, 'utf8')) as string[]) : [],
 );
 noteHanging();
 
@@ -74,6 +76,13 @@ function noteHanging(): void {
   if (!existsSync(`${file}.now`)) return;
   const trial = JSON.parse(readFileSync(`${file}.now`, 'utf8')) as readonly [string, string] | null;
   if (trial !== null) state.killed[trial[0]] = `hangs: ${trial[1]}`;
+  writeFileSync(`${file}.now`, 'null');
+}
+
+/** The file tells how long the test has taken, for the process that ends this one. */
+async function runAlone(test: Test, mutant: string): Promise<void> {
+  writeFileSync(`${file}.now`, JSON.stringify([mutant, test.name]));
+  await TestRunner.getTestFn(test)();
   writeFileSync(`${file}.now`, 'null');
 }
 
