@@ -8,7 +8,7 @@ import type { AuditInteraction, AuditRecord, AuditTarget } from './audit.js';
  * | record | AuditEvent |
  * |---|---|
  * | interaction | `type` rest, `subtype`, `action` (C, R, U, D; E for searches, Bundles and operations) |
- * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc`, with `, unknown` where nobody knows whether it was written |
+ * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc`, with `, unknown` if the outcome of a write is unknown |
  * | started, duration | `period`; `recorded` is its end |
  * | who | `agent`: the profile in `who`, the user in `altId`, the membership in `policy`; the project in `source.site` |
  * | targets | an `entity` each, with type, id and version |
@@ -49,7 +49,7 @@ const ACTIONS: { readonly [Name in AuditInteraction]?: 'C' | 'R' | 'U' | 'D' } =
   delete: 'D',
 };
 
-/** Names that FHIR's code system has otherwise; what it has no name for is an operation. */
+/** FHIR's codes for interactions with other names; interactions without a code are operations. */
 const SUBTYPES: { readonly [Name in AuditInteraction]?: string } = {
   search: 'search-type',
   history: 'history-instance',

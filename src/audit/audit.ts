@@ -5,9 +5,9 @@ import { isResourceId } from '../fhir/resource.js';
 import type { ObservedFacts } from '../telemetry/observed.js';
 
 /**
- * One interaction, for the host's audit trail: who did what to which resources, when, and how it ended.
+ * One interaction for the host's audit trail: the caller, the action, its targets, time and outcome.
  *
- * It never holds content of resources, values that were searched for, or messages of errors.
+ * It never contains contents of resources, search values or error messages.
  */
 export interface AuditRecord {
   /**
@@ -16,13 +16,13 @@ export interface AuditRecord {
    */
   readonly interaction: AuditInteraction;
   readonly who: AuditedCaller;
-  /** The resources or, without ids, the types that it was about. */
+  /** The target resources or, without ids, the target types. */
   readonly targets: readonly AuditTarget[];
-  /** Names of the search parameters used, `birthdate`, without their values; left out where nothing was searched. */
+  /** Names of the search parameters used, `birthdate`, without their values; absent without a search. */
   readonly parameters?: readonly string[] | undefined;
   /** Number of resources that a search, history or Bundle answered with. */
   readonly results?: number | undefined;
-  /** Number of calls to the store; of `graphql` only. */
+  /** Number of store calls; `graphql` only. */
   readonly storeCalls?: number | undefined;
   readonly outcome: AuditOutcome;
   /** Instant at which it began, ISO 8601, UTC. */
@@ -50,10 +50,10 @@ export type ProjectOperation =
   | 'update-bot'
   | 'rotate-secret';
 
-/** Who is responsible, by references. */
+/** The responsible caller, by references. */
 export type AuditedCaller =
   | { readonly kind: 'system'; readonly project: string }
-  /** Trusted code of the operator; `project` where it worked in one. */
+  /** Trusted code of the operator, with the project it worked in, if any. */
   | { readonly kind: 'server'; readonly project?: string | undefined }
   | {
       readonly kind: 'member';
@@ -65,14 +65,14 @@ export type AuditedCaller =
       /** `Practitioner/1`. */
       readonly profile: string;
     }
-  /** Whoever came without being a caller. */
+  /** A request without a valid caller. */
   | { readonly kind: 'unknown' };
 
 export interface AuditTarget {
   readonly type: string;
   readonly id?: string | undefined;
   readonly versionId?: string | undefined;
-  /** What was done to this one, where one interaction did several things: the entries of a Bundle. */
+  /** The interaction with this target, if there were several: the entries of a Bundle. */
   readonly interaction?: RestInteraction | undefined;
 }
 
@@ -81,29 +81,29 @@ export type AuditOutcome =
   | {
       readonly success: false;
       readonly code: ErrorCode;
-      /** Nobody knows whether what was to be written is written. */
+      /** The outcome of the write is unknown. */
       readonly unknown?: true | undefined;
     };
 
 /**
- * Receives every record when its interaction has ended. Nothing waits for it, and what it throws becomes a process
- * warning (`FHIRGRAPH_AUDIT`): an audit trail that fails does not stop the service. A host whose trail must be complete
- * queues the records durably here.
+ * Receives every record when its interaction ends. It is not awaited, and its errors become process warnings
+ * (`FHIRGRAPH_AUDIT`): audit failures never fail the request. A host whose trail must be complete queues the records
+ * durably here.
  */
 export type AuditHook = (record: AuditRecord) => void | Promise<void>;
 
-/** What is found out about an interaction while it runs. */
+/** Facts that become known while an interaction runs. */
 export type AuditFacts = {
   -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
 } & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] } & {
-  /** It failed, and nobody knows whether it has written. */
+  /** It failed, and the outcome of its writes is unknown. */
   unknown?: boolean;
 };
 
 /**
- * Carries out an interaction and hands the hook its record; whatever the hook does, the interaction ends as it would without.
+ * Runs an interaction and passes its record to the hook, which cannot affect the interaction.
  *
- * @param facts filled in by the work while it runs, so that the record of a failure holds what was known by then
+ * @param facts filled in by the work while it runs, so that the record of a failure is as complete as possible
  */
 export async function recordInteraction<Result>(
   model: FhirModel,
@@ -141,7 +141,7 @@ export async function recordInteraction<Result>(
   }
 }
 
-/** What names no type or cannot be an id was made up by a client, and could hold anything. */
+/** Unknown types and malformed ids are client text, and could contain anything. */
 function safeTarget(model: FhirModel, { type, id, versionId, interaction }: AuditTarget): AuditTarget {
   if (!model.isResourceType(type)) return { type: 'unknown' };
   return {

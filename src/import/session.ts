@@ -2,9 +2,9 @@ import type { GuardedSession } from '../interactions/interaction-session.js';
 import { guardStore } from '../access/guarded-store.js';
 import type { ImportContext } from './import-context.js';
 
-/** One import at work: the store as the caller sees it, and what goes along with every call. */
+/** The session of one import: the store as the caller sees it, and the options of every call. */
 export interface ImportSession extends GuardedSession {
-  /** POST entries get new ids, whatever they bring. */
+  /** POST entries always get new ids. */
   readonly assignIds: boolean;
 }
 

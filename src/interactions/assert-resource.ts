@@ -4,9 +4,9 @@ import { isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { quote } from '../fhir/messages/quote.js';
 
 /**
- * What the guard and the store look at before they look at the rest.
+ * Asserts the parts of a resource that the guard and the store rely on.
  *
- * @throws FhirError `invalid` - no JSON object, or of no known type
+ * @throws FhirError `invalid` - not a JSON object, or of an unknown type
  */
 export function assertResource(model: FhirModel, resource: unknown): asserts resource is AnyResource {
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'A resource must be a JSON object');

@@ -10,7 +10,7 @@ import { failedIndex, withIndex } from '../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
 
 /**
- * Carries out requests in their order, all or none, in one commit: each sees what those before it do.
+ * Executes requests in order and atomically, in one commit: each sees the effects of those before it.
  *
  * @returns one outcome per request, same order
  * @throws FhirError of the first request that fails, with its position in `details.index`; nothing is written then.
@@ -45,7 +45,7 @@ async function attemptWrites(
       if (isOvertaken(failed, error)) return new Overtaken(explained);
       throw explained;
     }
-    // Only the commit can say that the write of an earlier request meets a condition. This is learned once per request.
+    // Only the commit detects that an earlier request's write meets a condition. Each request learns this at most once.
     const matched = new Map([...settled.matched, [failed.from, earlier]]);
     return attemptWrites(requests, { ...settled, matched }, session);
   }
@@ -56,13 +56,13 @@ function plannedWrite(error: unknown, writes: readonly PlannedWrite[]): PlannedW
   return index === undefined ? undefined : writes[index];
 }
 
-/** The resource that an earlier request writes and that meets a condition nothing in the store met. */
+/** The resource written by an earlier request that meets a condition unmatched in the store. */
 function holderAmong({ touched }: WritePlan, error: FhirError): GuardedKey | undefined {
   const holder = parseReference(String(error.details?.['holder']));
   return holder?.kind === 'local' && touched.has(keyText(holder)) ? { type: holder.type, id: holder.id } : undefined;
 }
 
-/** True where planning again may give another result. */
+/** True if a new plan may succeed. */
 function isOvertaken({ role }: PlannedWrite, { code }: FhirError): boolean {
   return (
     (role === 'patched' && code === 'precondition-failed') || (role === 'no-match-expected' && code === 'conflict')
@@ -89,7 +89,7 @@ function outcomesOf(
     if (existing !== undefined) outcomes.push({ status: 'matched', resource: existing });
     else if (earlier !== undefined) outcomes.push(asMatch(latest.get(keyText(earlier))!));
     else {
-      // Checks stand before the write itself, which is therefore the last of its request.
+      // Checks precede the write itself, so the write is the last of its request.
       const { write, result } = own.get(index)!;
       if (write.kind === 'assert-no-match') throw new TypeError('A request that needs a write has one');
       const outcome = outcomeOf(write.key, result);

@@ -9,8 +9,8 @@ import type { GuardedSession } from './interaction-session.js';
 /**
  * Reads the search text of a conditional interaction or reference. Some senders begin it with `Type?` or `?`.
  *
- * @throws FhirError `invalid`, `unsupported` - the text is no search, or one that names no parameter and so means
- * every resource of the type
+ * @throws FhirError `invalid`, `unsupported` - the text is not a search, or has no parameter and so would match every
+ * resource of the type
  */
 export function parseCondition(model: FhirModel, type: string, text: unknown, { baseUrl }: GuardedSession): Criteria {
   if (typeof text !== 'string') {
@@ -46,7 +46,7 @@ export async function findMatches(
 
 const PAGE = 10;
 
-/** The error of a condition that fits several resources. */
+/** The error of a condition with several matches. */
 export function severalMatches(type: string): FhirError {
   return new FhirError(
     'precondition-failed',

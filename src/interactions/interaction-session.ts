@@ -1,7 +1,7 @@
 import type { CallOptions } from '../store/store.js';
 import type { GuardedStore } from '../access/contract.js';
 
-/** Someone at work: the store as the caller sees it, and what goes along with every call. */
+/** A caller's session: the store as the caller sees it, and the options of every call. */
 export interface GuardedSession {
   readonly store: GuardedStore;
   readonly options: CallOptions;

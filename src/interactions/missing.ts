@@ -7,10 +7,10 @@ import type { ReadResult } from '../store/store.js';
 import type { GuardedKey } from '../access/contract.js';
 
 /**
- * An id that no resource can have is one that none has.
+ * Asserts a known type and a well-formed id; a malformed id is reported like an unknown one.
  *
- * @throws FhirError `invalid` - no resource type
- * @throws FhirError `not-found` - no id
+ * @throws FhirError `invalid` - not a resource type
+ * @throws FhirError `not-found` - not an id
  */
 export function assertReadable(model: FhirModel, { type, id, version }: GuardedKey): void {
   requireResourceType(model, type);
@@ -18,13 +18,13 @@ export function assertReadable(model: FhirModel, { type, id, version }: GuardedK
   if (version !== undefined && !isResourceId(version)) throw notFound({ type, id });
 }
 
-/** What a read found. @throws FhirError `not-found`, `gone` */
+/** Returns the resource of a read. @throws FhirError `not-found`, `gone` */
 export function requireFound(result: ReadResult | undefined, key: GuardedKey): ReadResult & { status: 'found' } {
   if (result?.status === 'found') return result;
   throw absence(result, key);
 }
 
-/** Why a read gave no resource. */
+/** The error for a read without a resource. */
 export function absence(result: ReadResult | undefined, key: GuardedKey): FhirError {
   return result?.status === 'gone' ? gone(key) : notFound(key);
 }

@@ -13,10 +13,10 @@ import { expectationOf } from './if-match.js';
 import { withIndex } from '../access/write-error.js';
 import type { WriteRequest } from './write-request.js';
 
-/** A write of the commit, and what it means that it fails. */
+/** A write of the commit, and the meaning of its failure. */
 export interface PlannedWrite {
   readonly write: GuardedWrite;
-  /** Position of the request that it belongs to. */
+  /** Position of its request. */
   readonly from: number;
   /**
    * | role | meaning |
@@ -29,25 +29,25 @@ export interface PlannedWrite {
   readonly role: 'write' | 'patched' | 'no-match-expected' | 'unique-match';
 }
 
-/** Writes for one commit, and where no write is needed, why. */
+/** The writes of one commit, and the requests that need none. */
 export interface WritePlan {
   readonly writes: readonly PlannedWrite[];
-  /** By position of the request: the resource that its condition found in the store. */
+  /** By position of the request: the stored resource that its condition matched. */
   readonly found: ReadonlyMap<number, AnyResource>;
-  /** What the requests write, by `Type/id`. */
+  /** The keys that the requests write, `Type/id`. */
   readonly touched: ReadonlySet<string>;
 }
 
-/** What is settled before planning, by position of the request. */
+/** Facts known before planning, by position of the request. */
 export interface Settled {
-  /** For resources that are created. */
+  /** The ids of created resources. */
   readonly ids: readonly string[];
-  /** Requests whose condition is known to be met by the write of an earlier one, and its key. */
+  /** Requests whose condition is met by an earlier request's write, with its key. */
   readonly matched: ReadonlyMap<number, GuardedKey>;
 }
 
 /**
- * Turns requests into the writes of one commit, each on top of what those before it make of the store.
+ * Plans the writes of one commit; each request builds on the effects of those before it.
  *
  * @throws FhirError with the request's position in `details.index`
  */
@@ -83,7 +83,7 @@ async function readForPatches(
 class Planner {
   readonly writes: PlannedWrite[] = [];
   readonly found = new Map<number, AnyResource>();
-  /** What the requests so far make of resources, by `Type/id`; null for deleted ones. */
+  /** The resources as left by the requests so far, by `Type/id`; null if deleted. */
   readonly state = new Map<string, AnyResource | null>();
 
   constructor(
@@ -117,7 +117,7 @@ class Planner {
     this.#put({ type, id: this.settled.ids[from]! }, resource, { version: null }, from, 'write', true);
   }
 
-  /** Whether a conditional create has its resource already, in the store or by an earlier request. */
+  /** Whether a stored resource or an earlier request's write meets the condition of a create. */
   async #isMet(type: string, criteria: Criteria, from: number): Promise<boolean> {
     const written = this.settled.matched.get(from);
     if (written !== undefined) {
@@ -129,7 +129,7 @@ class Planner {
       });
       return true;
     }
-    // What earlier requests wrote is not as the store has it now; the commit finds out whether that matches.
+    // Earlier requests changed these resources; the commit checks whether that matters.
     const [match, ...others] = await findMatches(type, criteria, this.state, this.session);
     if (others.length > 0) throw severalMatches(type);
     if (match === undefined) return false;
@@ -150,14 +150,14 @@ class Planner {
     this.#put({ type, id }, resource, expectationOf(ifMatch), from);
   }
 
-  /** What the caller does not see stays as it is. See https://hl7.org/fhir/R4/http.html#patch. */
+  /** Hidden elements are unchanged. See https://hl7.org/fhir/R4/http.html#patch. */
   async #patch({ key, operations, ifMatch }: WriteRequest & { interaction: 'patch' }, from: number): Promise<void> {
     const stated = expectationOf(ifMatch);
     assertReadable(this.session.store.model, key);
     const made = this.state.get(keyText(key));
     if (made === null) throw gone(key);
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
-    // PERF: loading it takes 5 ms, which a process that never patches need not spend.
+    // PERF: loading takes 5 ms, which processes without patches should not spend.
     const { applyJsonPatch } = await import('../fhir/json-patch/json-patch.js');
     if (!('versionId' in before)) return this.#put(key, applyJsonPatch(before, operations), stated, from);
     const expect = stated ?? { version: before.versionId };

@@ -2,13 +2,13 @@ import type { AnyResource } from '../fhir/resource.js';
 import type { GuardedKey } from '../access/contract.js';
 
 /**
- * An interaction of FHIR's REST interface that writes, as someone asks for it. What comes from outside is `unknown`: it is
- * looked at when the request is carried out. See https://hl7.org/fhir/R4/http.html.
+ * A writing interaction of FHIR's REST interface, as requested. External input is `unknown` and validated on execution.
+ * See https://hl7.org/fhir/R4/http.html.
  */
 export type WriteRequest =
-  /** The id is made here, a UUID; one that the resource brings along is ignored. */
+  /** The resource gets a new UUID as id; an id in the resource is ignored. */
   | { readonly interaction: 'create'; readonly resource: unknown; readonly ifNoneExist?: string | undefined }
-  /** Under the id that the resource has; where there is none yet, it is created, if the caller may choose ids. */
+  /** Updates the resource with this id, or creates it if the caller may choose ids. */
   | { readonly interaction: 'update'; readonly resource: unknown; readonly ifMatch?: string | undefined }
   /** By a JSON Patch (RFC 6902) of what the caller sees of the resource. */
   | {
@@ -19,20 +19,20 @@ export type WriteRequest =
     }
   | { readonly interaction: 'delete'; readonly key: GuardedKey; readonly ifMatch?: string | undefined };
 
-/** What a request came to. */
+/** The outcome of a request. */
 export type WriteOutcome =
   | {
       readonly status: 'created' | 'updated';
-      /** As stored, as far as the caller sees it. */
+      /** As stored, reduced to what the caller may see. */
       readonly resource: AnyResource;
-      /** The caller may not read what it wrote: `resource` repeats what the caller itself sent, and nothing else. */
+      /** Set if the caller may not read what it wrote: `resource` then only repeats the request. */
       readonly unreadable?: true | undefined;
     }
-  /** A conditional create found this one; nothing was written. */
+  /** A conditional create matched this resource; nothing was written. */
   | { readonly status: 'matched'; readonly resource: AnyResource }
   | {
       readonly status: 'deleted';
       readonly key: GuardedKey;
-      /** Of the deletion; null where it had been deleted before. */
+      /** The version of the deletion; null if the resource was already deleted. */
       readonly versionId: string | null;
     };

@@ -14,9 +14,9 @@ export async function carryOutBundle(bundle: Bundle, context: RepositoryContext)
 }
 
 /**
- * What a Bundle is about, entry by entry, for the audit trail. Entries that make no sense are left out. Never throws.
+ * The targets of a Bundle's entries, for the audit trail. Malformed entries are left out. Never throws.
  *
- * @param response undefined before the Bundle is carried out, and when that failed
+ * @param response undefined before execution, and if it failed
  */
 export function bundleTargets(
   model: FhirModel,

@@ -3,7 +3,7 @@ import type { Caller } from '../access/caller.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 
-/** What a repository works on, and on whose behalf. */
+/** The context of a repository. */
 export interface RepositoryContext {
   readonly store: ResourceStore;
   /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
@@ -18,11 +18,11 @@ export interface RepositoryContext {
    * Default false. What is written is stamped with them either way.
    */
   readonly extendedMeta?: boolean | undefined;
-  /** Told of every interaction when it has ended. */
+  /** Receives every interaction when it ends. */
   readonly audit?: AuditHook | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A repository at work. Its base URL has no slash at the end. */
+/** The internal context of a repository. Its base URL has no trailing slash. */
 export type RepositorySession = GuardedSession;

@@ -6,15 +6,16 @@ import type { Stored } from '../fhir/stored.js';
 /**
  * FHIR's RESTful interactions as one caller may use them, without HTTP. See https://hl7.org/fhir/R4/http.html.
  *
- * - What the caller may not see does not exist for it: `not-found`, or absent from lists and counts.
+ * - Resources hidden from the caller do not exist for it: they are `not-found`, and absent from lists and counts.
  * - Every resource handed out is a copy of the host's own, to change and to write back; fields that are hidden from the
  *   caller are not in it, and stay as they are when it is written back.
- * - Every method rejects with a `FhirError`. Besides the codes named below: `invalid` for a type or a value that is none,
+ * - Every method rejects with a `FhirError`. In addition to the codes below: `invalid` for an unknown type or a
+ * malformed value,
  *   `unprocessable` for what a project in strict mode refuses, `aborted`, `unavailable`.
  */
 export interface Repository {
   /**
-   * Stores a new resource. Its id is made here, a UUID; one that the resource brings along is ignored, as FHIR says.
+   * Stores a new resource. It gets a new UUID as id; an id in the resource is ignored, as FHIR requires.
    *
    * With `ifNoneExist`, a resource that matches that search is answered instead, and nothing is stored.
    *
@@ -34,8 +35,8 @@ export interface Repository {
   read<Type extends ResourceType>(type: Type, id: string): Promise<Stored<ExtractResource<Type>>>;
 
   /**
-   * One version, also of a resource that was deleted since. Seen are those that a rule grants
-   * which grants the resource as it is now too: what it was while it was not the caller's is not the caller's to see.
+   * One version, including versions of deleted resources. A version is visible if a rule grants both the version and
+   * the current resource: versions from before the caller gained access stay hidden.
    *
    * @throws FhirError `not-found`, `gone` - the version is the deletion
    */
@@ -54,10 +55,11 @@ export interface Repository {
   ): Promise<Stored<ExtractResource<Updated['resourceType']>>>;
 
   /**
-   * Changes a resource by a JSON Patch (RFC 6902) of what the caller sees of it. All operations take effect or none.
+   * Changes a resource by a JSON Patch (RFC 6902) of the part visible to the caller. All operations take effect or
+   * none.
    *
-   * @throws FhirError `invalid` - no JSON Patch, or one that changes type or id
-   * @throws FhirError `unprocessable` - a path leads nowhere, or a `test` does not hold
+   * @throws FhirError `invalid` - not a JSON Patch, or it changes type or id
+   * @throws FhirError `unprocessable` - a path does not exist, or a `test` does not hold
    * @throws FhirError `not-found`, `gone`, `forbidden`, `precondition-failed` - as for {@link update}
    */
   patch<Type extends ResourceType>(
@@ -71,7 +73,8 @@ export interface Repository {
    * Deletes a resource; its versions stay. Deleting it again changes nothing.
    *
    * @throws FhirError `not-found`, `forbidden`
-   * @throws FhirError `conflict` - it is the profile of a member, whom the message names to those who read memberships
+   * @throws FhirError `conflict` - it is the profile of a member, named in the message for callers who may read
+   * memberships
    * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
    */
   delete(type: ResourceType, id: string, options?: MatchOptions): Promise<void>;
@@ -83,7 +86,7 @@ export interface Repository {
    *
    * @param query a query string, parameters, an object of these, or criteria by `createSearch`. An object that a web
    * framework parsed from a query string is taken for parameters, whatever it holds.
-   * @throws FhirError `invalid`, `unsupported` - a search that cannot be understood or carried out
+   * @throws FhirError `invalid`, `unsupported` - a malformed or unsupported search
    * @throws FhirError `too-costly` - a page of more than 1000
    */
   search<Type extends ResourceType>(
@@ -104,8 +107,8 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
-   * Carries out a Bundle of type `transaction`, as a whole or not at all, or of type `batch`, each entry on its own.
-   * Resources that are POSTed get new ids, and links to them follow.
+   * Executes a Bundle: a `transaction` atomically, a `batch` entry by entry. Resources that are POSTed get new ids, and
+   * links to them follow.
    *
    * @returns a Bundle of type `transaction-response` or `batch-response`, an entry per entry
    * @throws FhirError of the first faulty entry of a transaction, with an issue per faulty entry
@@ -114,7 +117,7 @@ export interface Repository {
 }
 
 export interface CreateOptions {
-  /** Search text (`identifier=http://x|1`): nothing is created where a resource matches it. */
+  /** Search text (`identifier=http://x|1`): nothing is created if a resource matches it. */
   readonly ifNoneExist?: string | undefined;
 }
 
@@ -124,8 +127,8 @@ export interface MatchOptions {
 }
 
 export interface VersionsPage {
-  /** Most versions in the page. Default 20, at most 1000. */
+  /** Maximum number of versions on the page. Default 20, at most 1000. */
   readonly count?: number | undefined;
-  /** Versions to leave out before the page. Default 0. */
+  /** Number of versions to skip. Default 0. */
   readonly offset?: number | undefined;
 }

@@ -10,7 +10,7 @@ interface SearchBundle {
   readonly type: 'searchset';
   readonly total?: number;
   readonly link?: readonly PageLink[];
-  /** Left out when empty: FHIR's JSON has no empty arrays. */
+  /** Omitted if empty: FHIR's JSON has no empty arrays. */
   readonly entry?: readonly {
     readonly fullUrl?: string;
     readonly resource: AnyResource;
@@ -36,7 +36,7 @@ export async function searchBundle(
       criteria,
       sort,
       offset: page.offset,
-      // One more than the page holds tells whether there is a next one.
+      // One extra match shows whether there is a next page.
       limit: countOnly ? 0 : page.count + 1,
       total: countOnly || totalMode !== 'none',
     },
@@ -58,7 +58,7 @@ export async function searchBundle(
   };
 }
 
-/** The search without its page, which the links state anew. */
+/** The search without its paging parameters, which the links replace. */
 function addressOf(type: string, { pairs = [] }: ReadSearch): string {
   const kept = pairs.filter(([name]) => name !== '_count' && name !== '_offset');
   const text = new URLSearchParams(kept.map(([...pair]) => pair)).toString();

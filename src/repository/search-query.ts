@@ -8,25 +8,25 @@ import { parameterNames, type SearchPair, searchPairs } from '../search/parse/se
 
 declare const made: unique symbol;
 
-/** A search by criteria, made by {@link createSearch}; what it holds is its own. */
+/** A search by criteria, created by {@link createSearch}; its members are internal. */
 export interface CriteriaSearch {
   readonly [made]: true;
 }
 
-/** What a search can be stated by: text or parameters as in a URL, or criteria by {@link createSearch}. */
+/** A search: text or parameters as in a URL, or criteria by {@link createSearch}. */
 export type RepositorySearch = SearchInput | CriteriaSearch;
 
-/** Every search that was made by {@link createSearch}; nothing that a client sends is among them. */
+/** The searches created by {@link createSearch}; client input is never among them. */
 const MADE = new WeakSet<object>();
 
 /**
- * Makes a search of criteria instead of text.
+ * Creates a search from criteria instead of text.
  *
  * Plain objects always mean search parameters: what a web framework parses from `?kind=all` or `?criteria[kind]=all`
- * would otherwise pass for criteria and find everything, whatever else the query says. Never build criteria from what a
- * client sent without looking at it.
+ * would otherwise pass for criteria and find everything, whatever else the query says. Never build criteria from
+ * unvalidated client input.
  *
- * @throws FhirError `invalid` - no criteria
+ * @throws FhirError `invalid` - not criteria
  *
  * @example
  * const criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };
@@ -41,7 +41,7 @@ export function createSearch(request: SearchRequest): CriteriaSearch {
   return search;
 }
 
-/** A search that was read; `pairs` are its parameters where it was stated by some. */
+/** A parsed search, with its parameters if it was given as parameters. */
 export interface ReadSearch {
   readonly request: SearchRequest;
   readonly pairs: readonly SearchPair[] | undefined;
@@ -92,13 +92,13 @@ function isStated(query: unknown): query is SearchInput {
   return typeof query === 'string' || (typeof query === 'object' && query !== null);
 }
 
-/** Where a criteria object was meant. */
+/** Suggests createSearch for an object that looks like criteria. */
 function createSearchHint(name: string): string {
   if (name === '') return ', or made by createSearch';
   return name === 'criteria' || name === 'of' ? '; criteria go in by createSearch' : '';
 }
 
-/** As a search states them: what a chain leads to has no name of its own. */
+/** The parameter names of criteria; targets of chains have no names of their own. */
 function parametersIn(criteria: Criteria): string[] {
   switch (criteria.kind) {
     case 'id':

@@ -12,9 +12,10 @@ export class ChangeFeed {
   }
 
   /**
-   * Tells all listeners, in the order they came. A commit that changed nothing is not told.
+   * Notifies all listeners in the order of subscription. Commits without changes are not published.
    *
-   * A listener that throws is reported as a process warning: the commit is done, and the other listeners still hear of it.
+   * A listener that throws is reported as a process warning: the commit is done, and the other listeners are still
+   * notified.
    */
   publish(changes: readonly Change[]): void {
     if (changes.length === 0 || this.#listeners.size === 0) return;

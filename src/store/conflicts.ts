@@ -1,12 +1,12 @@
 import { FhirError } from '../fhir/error.js';
 import { type Expectation, type ResourceKey } from './store.js';
 
-/** True where a commit was refused for what the store holds: planning again may give another answer. */
+/** True if a commit failed because of the store's state: a new plan may succeed. */
 export function isConflict(error: unknown): error is FhirError {
   return error instanceof FhirError && (error.code === 'conflict' || error.code === 'precondition-failed');
 }
 
-// The rejections of `commit`, worded once for all stores. `index` is the position of the write that caused it.
+// The rejections of `commit`, shared by all stores. `index` is the position of the write that caused it.
 
 /** An `expect` that did not hold. `current` is the version found, null for none. */
 export function expectationFailed(
@@ -22,7 +22,7 @@ export function expectationFailed(
   });
 }
 
-/** A unique text that another resource holds. The text itself may be personal and stays out of the message. */
+/** A unique key held by another resource. The text itself may be personal and stays out of the message. */
 export function uniqueKeyTaken(
   index: number,
   { type, id }: Pick<ResourceKey, 'type' | 'id'>,

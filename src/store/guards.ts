@@ -6,27 +6,29 @@ import type { SortKey } from '../search/criteria/criteria.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
 import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
 
-/** Ends a call whose `signal` has fired. @throws FhirError `aborted` */
+/** Throws if the call's `signal` is aborted. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {
   if (options?.signal?.aborted) throw callAborted(options.signal);
 }
 
-/** What a call rejects with that its signal has ended. */
+/** The rejection of a call after its signal is aborted. */
 export function callAborted(signal: AbortSignal | undefined): FhirError {
   return new FhirError('aborted', 'The call was ended by its signal', { cause: signal?.reason });
 }
 
-/** What a call rejects with that its deadline has ended. */
+/** The rejection of a call after its deadline. */
 export function callTimedOut(): FhirError {
   return new FhirError('aborted', 'The call was ended by its deadline', { details: { deadline: true } });
 }
 
-/** What every method of a closed store rejects with. */
+/** The rejection of every method of a closed store. */
 export function storeClosed(): FhirError {
   return new FhirError('unavailable', 'The store is closed');
 }
 
-/** A page as asked for, checked. `limit` undefined: no limit. @throws FhirError `invalid` - not a whole number from 0 up. */
+/**
+ * Validates a requested page. `limit` undefined: no limit. @throws FhirError `invalid` - not a whole number from 0 up.
+ */
 export function pageOf(page: { readonly offset?: number | undefined; readonly limit?: number | undefined }): {
   readonly offset: number;
   readonly limit: number | undefined;
@@ -37,7 +39,7 @@ export function pageOf(page: { readonly offset?: number | undefined; readonly li
   return { offset, limit };
 }
 
-/** Where a page begins or ends, if not at the ends of the order. */
+/** The position that bounds a page. */
 export interface PageEdge {
   readonly position: SearchPosition;
   /** True for the matches before the position, false for those after it. */
@@ -45,9 +47,10 @@ export interface PageEdge {
 }
 
 /**
- * The position that a page is bound to, checked; undefined where it has none.
+ * Validates the position that bounds a page; undefined if there is none.
  *
- * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the sort
+ * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the
+ * sort
  */
 export function pageEdgeOf(
   model: FhirModel,
@@ -72,7 +75,7 @@ export function pageEdgeOf(
   return { position, before: after === undefined };
 }
 
-/** Texts and numbers have no order among each other that every store shares, so a value must be of its key's kind. */
+/** Stores order strings and numbers differently relative to each other, so a value must match its key's type. */
 function isSortValue(model: FhirModel, type: string, { parameter }: SortKey, value: unknown): boolean {
   if (value === null) return true;
   const kind = model.searchParameter(type, parameter)?.type;
@@ -80,7 +83,7 @@ function isSortValue(model: FhirModel, type: string, { parameter }: SortKey, val
   return numeric ? Number.isFinite(value) : typeof value === 'string';
 }
 
-/** @throws FhirError `invalid` - the resource is no JSON object or its type and id are not those of its key. */
+/** @throws FhirError `invalid` - the resource is not a JSON object, or its type or id differ from the key's. */
 export function assertPutMatchesKey({ key, resource }: PutWrite, index: number): void {
   const details = { index };
   if (!isJsonObject(resource)) {

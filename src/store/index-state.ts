@@ -1,14 +1,14 @@
 import { FhirError } from '../fhir/error.js';
 import type { TypeParameter } from '../search/criteria/parameters-of.js';
 
-/** How far a collection is indexed again. */
+/** The progress of re-indexing a collection. */
 export interface IndexProgress {
-  /** Resources done, and how many there are, of the type in the project. */
+  /** Resources indexed, and their total, of the type in the project. */
   readonly done: number;
   readonly total: number;
 }
 
-/** What a search rejects with that uses a parameter whose index rows are being made again. */
+/** The rejection of a search by a parameter that is being re-indexed. */
 export function indexIncomplete({ type, parameter }: TypeParameter, progress: IndexProgress): FhirError {
   // Not the number of resources: callers may not see all of them.
   const percent = percentOf(progress);
@@ -19,7 +19,7 @@ export function indexIncomplete({ type, parameter }: TypeParameter, progress: In
   );
 }
 
-/** What a search rejects with that uses a parameter whose index rows another process makes by other definitions. */
+/** The rejection of a search by a parameter that another process indexes with other definitions. */
 export function indexForeign({ type, parameter }: TypeParameter): FhirError {
   return new FhirError(
     'unavailable',
@@ -32,7 +32,7 @@ function nameOf(parameter: string): string {
   return parameter.startsWith('#') ? `what ${parameter.slice(1)} resources inside say` : parameter;
 }
 
-/** What every write rejects with when another process indexes by other definitions. */
+/** The rejection of every write while another process indexes with other definitions. */
 export function indexTakenOver(): FhirError {
   return new FhirError(
     'unavailable',
@@ -40,12 +40,12 @@ export function indexTakenOver(): FhirError {
   );
 }
 
-/** What a search rejects with that never saw the index in one state. */
+/** The rejection of a search during which the index kept changing. */
 export function indexChanging(): FhirError {
   return new FhirError('unavailable', 'The index keeps changing its state; try again');
 }
 
-/** Whole percent, 100 only when all is done. */
+/** Whole percent; 100 only when complete. */
 export function percentOf({ done, total }: IndexProgress): number {
   return total <= 0 ? 0 : Math.min(99, Math.floor((100 * done) / total));
 }

@@ -16,14 +16,15 @@ export function resourceBytes(option: number | undefined): number {
   return bytes;
 }
 
-/** Room for what is added to a resource when it is stored: version, instant, project, author. In bytes. */
+/** In bytes, reserved for the members added on storing: version, instant, project, author. */
 const MAX_STAMP_BYTES = 1_024;
 
 /**
  * The JSON text a store keeps.
  *
  * @throws FhirError `too-costly` - larger than {@link MAX_RESOURCE_BYTES}.
- * @throws FhirError `unprocessable` - nested too deeply for JSON, circular, or holding what JSON cannot (a bigint).
+ * @throws FhirError `unprocessable` - nested too deeply for JSON, circular, or containing values that JSON cannot
+ * represent (a bigint).
  */
 export function jsonText(resource: AnyResource): string {
   const text = stringify(resource);
@@ -43,7 +44,7 @@ function stringify(resource: AnyResource): string {
   }
 }
 
-/** PERF: one unit of a string is three bytes at most, so short texts need not be measured. */
+/** PERF: one UTF-16 unit is three bytes at most, so short texts need not be measured. */
 function isLongerThan(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }

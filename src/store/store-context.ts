@@ -1,6 +1,6 @@
 import type { ResourceStore } from './store.js';
 
-/** Where trusted code of the host works, with no caller. */
+/** The context of trusted host code, without a caller. */
 export interface StoreContext {
   readonly store: ResourceStore;
   /** Ends the work early with `aborted`. */

@@ -5,8 +5,8 @@ import type { TypeParameter } from '../search/criteria/parameters-of.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
 
 /**
- * Where resources live. The engine speaks to nothing else, so anything that keeps these promises can carry it;
- * `fhirgraph/testing` proves it.
+ * The store of resources, the engine's only dependency. Any implementation that keeps these promises works;
+ * `fhirgraph/testing` verifies them.
  *
  * Promises that hold for every method:
  * - Every key and query names its project; nothing crosses projects.
@@ -15,7 +15,7 @@ import type { SearchPosition } from '../search/evaluate/sort.js';
  *   `corrupt`; anything else is a fault of the adapter.
  */
 export interface ResourceStore {
-  /** The definitions by which the store indexes and searches; everything that works over it takes them from here. */
+  /** The definitions by which the store indexes and searches; all code on top of the store uses them. */
   readonly model: FhirModel;
   /** Largest resource that may be written, in bytes of its JSON text. Default 16 MiB. */
   readonly maxResourceBytes?: number | undefined;
@@ -49,8 +49,8 @@ export interface ResourceStore {
    * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.
    * @throws FhirError `conflict` - a unique key is taken (`details.index`, `details.holder` as `Type/id`) or an
    * `assert-no-match` check found a match (`details.index`, `details.holder`).
-   * @throws FhirError `unavailable`, `aborted` - with `details.unknown` true where nobody knows whether the writes took
-   * place. Without it, as with every other error, nothing was written.
+   * @throws FhirError `unavailable`, `aborted` - with `details.unknown` true if the outcome of the writes is unknown.
+   * Without it, as with every other error, nothing was written.
    */
   commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]>;
 
@@ -65,17 +65,17 @@ export interface ResourceStore {
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
   /**
-   * How the store would answer a call: the statements it would send, in order, and its own plan for each. For people; the
-   * form may change. It changes nothing and tells nothing of what is stored; targets and keys need not exist.
+   * How the store would answer a call: the statements it would send, in order, and its own plan for each. For humans;
+   * the format may change. It changes nothing and reveals no stored data; targets and keys need not exist.
    *
-   * Optional: a store without it cannot be looked into.
+   * Optional: stores without it cannot be explained.
    */
   explain?(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]>;
 
   /**
-   * The search parameters by which a project cannot be searched yet, as their index is being made again after a change of
-   * definitions. Searches, counts, `assert-no-match` checks and sorts that use one of them, in chains and `_has` too, reject
-   * with `unavailable`; they never answer from a part of an index.
+   * The search parameters by which a project cannot be searched yet, because they are being re-indexed after a change
+   * of definitions. Searches, counts, `assert-no-match` checks and sorts that use one of them, in chains and `_has`
+   * too, reject with `unavailable`; they never answer from a partial index.
    *
    * Optional: a store without it never has any.
    */
@@ -86,24 +86,25 @@ export interface ResourceStore {
 }
 
 export interface CallOptions {
-  /** Ends the work early with `aborted`; left out, nothing is watched. */
+  /** Ends the work early with `aborted`; optional. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * When the answer is of no more use, as `performance.now()` tells time; left out, never. A store ends its work by then
-   * with `aborted` and `details.deadline`, even where it cannot notice the signal. Stores may leave that to the signal.
+   * The time by which the answer is needed, on the clock of `performance.now()`. Default: none. A store ends its work
+   * by then with `aborted` and `details.deadline`, even if it cannot observe the signal. Stores may rely on the signal
+   * instead.
    */
   readonly deadline?: number | undefined;
 }
 
-/** The project that holds what exists above projects: Users and the Projects themselves. */
+/** The scope of resources above projects: Users and the Projects themselves. */
 export const SERVER_SCOPE = '';
 
 export interface ResourceKey {
-  /** The id of a Project, {@link SERVER_SCOPE}, or a scope of the library's own, which begins with a slash. */
+  /** The id of a Project, {@link SERVER_SCOPE}, or an internal scope, which begins with a slash. */
   readonly project: string;
   readonly type: string;
   readonly id: string;
-  /** One version instead of the current one. Only `read` looks at it. */
+  /** One version instead of the current one. Only used by `read`. */
   readonly version?: string | undefined;
 }
 
@@ -124,7 +125,7 @@ export type ReadResult =
   | ({ readonly status: 'found' } & StoredResource)
   /** No such resource, or no such version of it. */
   | { readonly status: 'missing' }
-  /** Deleted; the version that says so. */
+  /** Deleted, with the version of the deletion. */
   | { readonly status: 'gone'; readonly versionId: string; readonly lastUpdated: string };
 
 export interface SearchQuery {
@@ -133,15 +134,15 @@ export interface SearchQuery {
   readonly criteria: Criteria;
   /** Default: by id, ascending. Ties of any sort are broken by ascending id. Resources without a value come last. */
   readonly sort?: readonly SortKey[] | undefined;
-  /** Matches to leave out at the start of the page. Default 0; not together with `before`. */
+  /** Number of matches to skip. Default 0; not together with `before`. */
   readonly offset?: number | undefined;
-  /** Longest page. Default: no limit. 0 returns no resources (with `total`: the count alone). */
+  /** Maximum page size. Default: no limit. 0 returns no resources (with `total`: the count alone). */
   readonly limit?: number | undefined;
   /** Also count all matches, whatever the page. Default false. */
   readonly total?: boolean | undefined;
   /**
-   * The service's own base, without a slash at its end: stored absolute references below it (`https://own.base/Patient/1`)
-   * count as the relative ones that they stand for, wherever criteria, sort and targets speak of references. Default: none.
+   * The service's own base, without a slash at its end: stored absolute references below it
+   * (`https://own.base/Patient/1`) count as relative references in criteria, sort and targets. Default: none.
    */
   readonly baseUrl?: string | undefined;
   /** The page begins right after this position in the order of `sort`. */
@@ -161,7 +162,7 @@ export type StoreCall =
       readonly targets: readonly ReferenceTarget[];
     };
 
-/** A statement that a store would send, and what it would do with it. */
+/** A statement that a store would send, with its plan. */
 export interface StatementPlan {
   /** The text, with placeholders for all values. */
   readonly statement: string;
@@ -184,8 +185,8 @@ export interface PutWrite {
   readonly resource: AnyResource;
   readonly expect?: Expectation | undefined;
   /**
-   * Texts that no other current resource of the project may hold, such as `User.email=ann@example.org`. They replace the
-   * keys of the version before, and end with a deletion.
+   * Texts that no other current resource of the project may hold, such as `User.email=ann@example.org`. They replace
+   * the keys of the previous version; a deletion removes them.
    */
   readonly unique?: readonly string[] | undefined;
 }
@@ -197,13 +198,13 @@ export interface DeleteWrite {
   readonly expect?: Expectation | undefined;
 }
 
-/** Lets the commit through only while the query has no match, seen after the writes before it: a conditional create. */
+/** Fails the commit if the query has a match after the preceding writes, as for a conditional create. */
 export interface NoMatchAssertion {
   readonly kind: 'assert-no-match';
   readonly query: SearchQuery;
 }
 
-/** What must be true of the current version: that version, or (`null`) no current version at all. */
+/** The expected current version; `null` if there must be none. */
 export type Expectation = { readonly version: string | null };
 
 export type WriteResult =

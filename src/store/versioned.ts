@@ -1,9 +1,9 @@
 import { type AnyResource, elementsOf } from '../fhir/resource.js';
 
 /**
- * The resource as a store keeps it: with its version and instant in `meta`, all other content of `meta` untouched.
+ * Adds the version and instant to a resource's `meta`; other members of `meta` are unchanged.
  *
- * @param versionId the decimal counter or whatever else the store numbers versions by.
+ * @param versionId a decimal counter or any other version id of the store.
  * @param lastUpdated ISO 8601 instant, UTC.
  */
 export function withVersion(resource: AnyResource, versionId: string, lastUpdated: string): AnyResource {

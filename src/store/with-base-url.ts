@@ -35,7 +35,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
   return view;
 }
 
-/** The base of a view, without a slash at its end; undefined for a store that is none. */
+/** The base URL of a view, without a trailing slash; undefined for other stores. */
 export function baseUrlOf(store: ResourceStore): string | undefined {
   return BASES.get(store);
 }

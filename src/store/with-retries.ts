@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted } from './guards.js';
 import type { CallOptions } from './store.js';
 
-/** How often something is attempted while other writers are faster. */
+/** The number of attempts under concurrent writes. */
 export const ATTEMPTS = {
-  /** Reads that are to agree with each other; the last attempt makes do with what it finds. */
+  /** For reads that must agree with each other; the last attempt accepts what it finds. */
   read: 3,
-  /** Writes that were decided on what the store held a moment ago. */
+  /** For writes based on data read before. */
   write: 5,
   /**
    * Operations on the members of one project. They compete for the same few resources, and every lost attempt is the
@@ -15,9 +15,9 @@ export const ATTEMPTS = {
   members: 50,
 } as const;
 
-/** What an attempt returns that another writer has overtaken: it is worth another attempt. */
+/** Returned by an attempt that lost to a concurrent writer and should be retried. */
 export class Overtaken {
-  /** @param error what the work ends with if this was the last attempt; not needed where the last one never is */
+  /** @param error thrown if this was the last attempt; optional if the last attempt never returns this */
   constructor(readonly error?: unknown) {}
 }
 
@@ -30,15 +30,15 @@ export interface Attempt {
 export interface RetryOptions extends CallOptions {
   readonly attempts: number;
   /**
-   * Wait before each further attempt, for a random time that grows from 2 to {@link MAX_PAUSE_MS} milliseconds: for stores
-   * that several processes write to, which would meet again at once. Default false: the faster writer of this process is
-   * done.
+   * Wait before each further attempt, for a random time that grows from 2 to {@link MAX_PAUSE_MS} milliseconds: for
+   * stores with several writing processes, which would collide again immediately. Default false: the winning writer in
+   * this process has finished.
    */
   readonly pauses?: boolean | undefined;
 }
 
 /**
- * Optimistic work: it is attempted until no other writer overtakes it.
+ * Runs optimistic work until no concurrent writer interferes.
  *
  * @throws FhirError `aborted` - the signal fired before a further attempt
  * @throws what {@link Overtaken} holds - every attempt was overtaken
@@ -60,6 +60,6 @@ export async function withRetries<Result>(
 const MAX_PAUSE_MS = 250;
 
 async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  // A rejection is the signal's, which is looked at next.
+  // A rejection comes from the signal, which is checked next.
   await delay(milliseconds, undefined, signal && { signal }).catch(() => undefined);
 }

@@ -10,9 +10,9 @@ import { readEntry } from '../entries/read-entries.js';
 import type { ImportSession } from '../session.js';
 
 /**
- * Every entry on its own: a failure is that entry's outcome and touches no other.
+ * Executes entries independently: a failure affects only its own entry.
  *
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where an entry was written before
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` if an entry was already written
  */
 export async function runBatch(content: BundleContent, session: ImportSession): Promise<ImportResult> {
   assertNotAborted(session.options);
@@ -50,7 +50,7 @@ function isWritten({ kind }: EntryOutcome): boolean {
   return kind === 'created' || kind === 'updated' || kind === 'deleted';
 }
 
-/** @returns the entries worth another plan; their outcome so far is the failure */
+/** @returns the entries to plan again; their outcome so far is the failure */
 async function runPlans(
   plans: readonly EntryPlan[],
   outcomes: EntryOutcome[],

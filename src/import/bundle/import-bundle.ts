@@ -7,17 +7,17 @@ import { openSession } from '../session.js';
 import { runTransaction } from './transaction.js';
 
 /**
- * Brings a transaction or batch Bundle into the caller's project. See https://hl7.org/fhir/R4/http.html#transaction.
+ * Imports a transaction or batch Bundle into the caller's project. See https://hl7.org/fhir/R4/http.html#transaction.
  *
- * - A transaction takes effect as a whole, in one commit, or not at all; the entries of a batch stand each on its own.
+ * - A transaction takes effect as a whole, in one commit, or not at all; the entries of a batch are independent.
  *   Both are processed in the order DELETE, POST, PUT, GET.
  * - **Ids are kept.** A POST stores its resource under the id it has, else under that of its `urn:uuid:` or `…/Type/id`
  *   fullUrl, else under a new UUID. Where that id exists, the resource becomes its next version; with the same content
  *   nothing is written. So importing a Bundle twice changes nothing the second time.
  *   `ids: 'assigned'` gives every POST a new id instead, as a FHIR server does.
  * - **Links** to entries by fullUrl become `Type/id` as stored: in references, elements of type url, uri, oid and uuid
- *   and in narrative links. In elements of type uri only `urn:` fullUrls are, as canonical URLs live there. Links that
- *   lead nowhere are kept as they are.
+ * and in narrative links. In elements of type uri only `urn:` fullUrls are, as canonical URLs live there. Unresolvable
+ * links are unchanged.
  * - **Conditions**: `ifNoneExist`, `PUT Type?…`, `DELETE Type?…` (at most one match), `ifMatch`, `PUT` with
  *   `ifNoneMatch: *`, and conditional references, which must match exactly one resource of the Bundle or the project.
  * - GET entries read, vread and search, and see what the Bundle wrote.
@@ -36,7 +36,7 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
   return observed(context.store, 'import', {}, () => runBundle(bundle, context));
 }
 
-/** {@link importBundle} as a part of something else. */
+/** {@link importBundle} within a larger operation. */
 export async function runBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
   const session = openSession(context);
   const content = readBundle(context.store.model, bundle, session.baseUrl);

@@ -11,7 +11,7 @@ import { planPuts } from '../write/plan-puts.js';
 import { rewriteLinks } from '../links/rewrite-links.js';
 import type { ImportSession } from '../session.js';
 
-/** What to do for one entry: checks that go before all puts, then at most one write, or an outcome known already. */
+/** The plan of one entry: checks that precede all puts, then at most one write, or a known outcome. */
 export type EntryPlan =
   | {
       readonly kind: 'write';
@@ -24,7 +24,7 @@ export type EntryPlan =
   | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
   | { readonly kind: 'read'; readonly identified: Identified };
 
-/** True for a plan whose preconditions rest on a search. */
+/** True if the plan's preconditions depend on a search. */
 export function isOptimistic(plan: EntryPlan): boolean {
   return plan.kind === 'write' && plan.optimistic;
 }
@@ -33,7 +33,7 @@ export function isOptimistic(plan: EntryPlan): boolean {
  * Turns entries into writes: identities found, links rewritten, conditional references resolved, unchanged resources
  * left out. Reads the store, changes nothing.
  *
- * @param review looks at the identities before the work goes on; it may add faults
+ * @param review receives the identities before planning continues; it may add faults
  * @returns plans in processing order, without the entries that got a fault
  */
 export async function planEntries(
@@ -78,7 +78,7 @@ export async function planEntries(
   });
 }
 
-/** What a write's result means for its entry. */
+/** The outcome of an entry from its write result. */
 export function outcomeOf(result: WriteResult): EntryOutcome {
   if (result.kind === 'delete') return { kind: 'deleted', versionId: result.versionId };
   if (result.kind === 'put') return { kind: result.created ? 'created' : 'updated', stored: result };

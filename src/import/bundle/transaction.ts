@@ -49,7 +49,7 @@ export async function runTransaction(content: BundleContent, session: ImportSess
   });
 }
 
-/** One resource, one entry: otherwise the outcome would depend on their order. */
+/** One entry per resource: otherwise the outcome would depend on the order of entries. */
 function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults): void {
   const holders = new Map<string, number>();
   const hold = (name: string, index: number, what: string): void => {
@@ -65,7 +65,7 @@ function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults):
   }
 }
 
-/** Reads happen after the commit, yet one that fails must fail the transaction: so see beforehand whether it will. */
+/** Reads run after the commit, but a failed read must fail the transaction, so they are checked in advance. */
 async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession, faults: EntryFaults): Promise<void> {
   const future = new Map<string, 'put' | 'delete'>();
   for (const { identified } of plans) {
@@ -91,7 +91,7 @@ interface PlannedWrite {
   readonly write: GuardedWrite;
 }
 
-/** Deletions, then the checks, then the puts: a check must see what is deleted and must not see what it guards. */
+/** Deletions, then checks, then puts: a check must see the deletions but not the put it guards. */
 function toWrites(plans: readonly EntryPlan[]): readonly PlannedWrite[] {
   const deletes: PlannedWrite[] = [];
   const checks: PlannedWrite[] = [];
@@ -105,7 +105,6 @@ function toWrites(plans: readonly EntryPlan[]): readonly PlannedWrite[] {
   return [...deletes, ...checks, ...puts];
 }
 
-/** Names the entry that a failed commit is about. */
 function attribute(error: unknown, writes: readonly PlannedWrite[], size: number): unknown {
   const position = failedIndex(error);
   const index = position === undefined ? undefined : writes[position]?.index;
@@ -134,7 +133,7 @@ async function outcomes(
   return byEntry;
 }
 
-/** Another writer may have come between; the transaction stands all the same. */
+/** A concurrent writer may have changed the resource; the transaction is committed nevertheless. */
 async function readAfterwards(plan: EntryPlan, session: ImportSession): Promise<EntryOutcome> {
   try {
     return await readEntry(plan.identified.entry, session);

@@ -5,8 +5,8 @@ import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, isResourceId, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 
 /**
- * Assures that a value is a resource that can be kept: an object of a known type, its id (if any) well formed, its
- * nesting bounded. Elements are not checked against their definitions.
+ * Asserts that a value is a storable resource: an object of a known type, its id (if any) well formed, its nesting
+ * bounded. Elements are not checked against their definitions.
  *
  * @throws FhirError `invalid`
  */

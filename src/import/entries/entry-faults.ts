@@ -22,7 +22,7 @@ export class EntryFaults {
     if (!this.#errors.has(index)) this.#errors.set(index, maskError(error));
   }
 
-  /** Runs the work for one entry and keeps what it throws. */
+  /** Runs the work for one entry and records its error. */
   guard(index: number, work: () => void): void {
     try {
       work();
@@ -31,7 +31,7 @@ export class EntryFaults {
     }
   }
 
-  /** As {@link guard}; an abort and a store that is down concern the whole import, so they go on. */
+  /** As {@link guard}, but aborts and store failures concern the whole import and are rethrown. */
   async guardAsync(index: number, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -5,7 +5,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { StoredResource } from '../../store/store.js';
 
-/** What became of one entry. */
+/** The outcome of one entry. */
 export type EntryOutcome =
   | { readonly kind: 'created' | 'updated' | 'unchanged'; readonly stored: StoredResource }
   | { readonly kind: 'deleted'; readonly versionId: string | null }
@@ -19,10 +19,10 @@ export interface ImportResult {
   /** `transaction-response` or `batch-response`: one entry per entry of the Bundle, same order. */
   readonly bundle: Bundle;
   readonly created: number;
-  /** Resources that got a new version. */
+  /** Resources with a new version. */
   readonly updated: number;
   readonly deleted: number;
-  /** Resources that were there already with the same content, and conditional creates that found a match. */
+  /** Resources with unchanged content, and conditional creates with a match. */
   readonly unchanged: number;
   /** Entries of a batch that could not be processed; their outcome is in the bundle. Always 0 for a transaction. */
   readonly failed: number;
@@ -32,7 +32,7 @@ export interface ImportResult {
 export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly EntryOutcome[]): ImportResult {
   const count = (kind: EntryOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
   return {
-    // Resources pass through as they are, whatever their type.
+    // Resources are passed through, whatever their type.
     bundle: { resourceType: 'Bundle', type: `${type}-response`, entry: outcomes.map(toEntry) },
     created: count('created'),
     updated: count('updated'),

@@ -20,9 +20,9 @@ export interface PutEntry {
   readonly expect: Expectation | undefined;
   /** See {@link GuardedWrite}. */
   readonly generatedId: true | undefined;
-  /** Fails the commit if another writer has stored a match of the entry's condition. */
+  /** Fails the commit if a concurrent writer stored a match of the entry's condition. */
   readonly check: GuardedWrite | undefined;
-  /** True where `expect` or `check` rest on what a search found: if they fail, searching again may help. */
+  /** True if `expect` or `check` depend on a search result: a retry may succeed. */
   readonly optimistic: boolean;
 }
 
@@ -60,10 +60,10 @@ export function inProcessingOrder(entries: readonly BundleEntry[]): readonly Bun
 }
 
 /**
- * Finds out which resource each entry is about, asking the store where an entry states a condition.
+ * Determines the resource of each entry, with a search if the entry has a condition.
  *
- * A created resource keeps its id. Without one it takes that of its fullUrl (`urn:uuid:X`, `…/Type/X`), else a new UUID.
- * Where ids are assigned, it is always a new UUID.
+ * A created resource keeps its id. Without one it takes that of its fullUrl (`urn:uuid:X`, `…/Type/X`), else a new
+ * UUID. Where ids are assigned, it is always a new UUID.
  *
  * @param entries in processing order
  */
@@ -135,7 +135,7 @@ async function identifyCreate(
   return { action: 'put', entry, ...made, resource, check, optimistic: true };
 }
 
-/** The id that a POST entry's resource gets. Only one made here is known to be new. */
+/** Only ids generated here are known to be new. */
 function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'key' | 'expect' | 'generatedId'> {
   const { type } = entry.request;
   const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
@@ -160,11 +160,11 @@ async function identifyUpdate(
   const [match, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (match === undefined) {
-    // Where ids are assigned, a fullUrl names the entry inside its Bundle and nothing else.
+    // With assigned ids, a fullUrl is only an identity inside the Bundle.
     const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));
     const key = { type, id: chosen ?? randomUUID() };
     const generatedId = chosen === undefined ? true : undefined;
-    // An id that is taken by a resource outside the condition must not be overwritten.
+    // An id held by a resource outside the condition must not be overwritten.
     const expect = stated ?? { version: null };
     const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
     return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };
@@ -177,7 +177,7 @@ async function identifyUpdate(
   return { action: 'put', entry, key, resource, expect, ...CHOSEN, check: undefined, optimistic: true };
 }
 
-/** An id that the Bundle names. */
+/** The id comes from the Bundle. */
 const CHOSEN = { generatedId: undefined } as const;
 
 function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {

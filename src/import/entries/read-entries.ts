@@ -6,13 +6,13 @@ import type { BundleEntry } from './bundle-entries.js';
 import type { EntryOutcome } from './entry-outcome.js';
 import type { ImportSession } from '../session.js';
 
-/** Longest page of a search inside a Bundle that states no `_count`. */
+/** Page size of a search inside a Bundle without `_count`. */
 const DEFAULT_COUNT = 1000;
 
 /**
  * Answers a GET or HEAD entry: read, vread or search.
  *
- * @throws FhirError `not-found`, `gone`, and whatever the search text deserves
+ * @throws FhirError `not-found`, `gone`, and the errors of search parsing
  */
 export async function readEntry(entry: BundleEntry, session: ImportSession): Promise<EntryOutcome> {
   const { type, id, version, method, query } = entry.request;

@@ -3,9 +3,9 @@ import type { Identified } from '../entries/identify.js';
 import type { LinkLookup } from './rewrite-links.js';
 
 /**
- * What links to entries of a Bundle become: `Type/id` as stored.
+ * Maps links to entries of a Bundle to `Type/id` as stored.
  *
- * - `urn:uuid:` and `urn:oid:` fullUrls, wherever links stand.
+ * - `urn:uuid:` and `urn:oid:` fullUrls, in all links.
  * - `http` fullUrls, in references and urls only: in elements of type uri they are canonical URLs and names of code
  *   systems, which an import must not change.
  * - `Type/id` of an entry that is stored under another id, because its condition matched an existing resource.
@@ -19,13 +19,13 @@ export function linksWithin(identified: readonly Identified[]): LinkLookup {
     const { fullUrl, resource } = one.entry;
     const target = keyText(one.key);
     if (fullUrl !== undefined) targets.set(fullUrl, target);
-    // Beside a fullUrl `urn:uuid:…`, the id of a resource that gets a new one names nothing inside the Bundle.
+    // If a resource with a `urn:uuid:…` fullUrl gets a new id, its old id does not identify it inside the Bundle.
     const renamed = one.action === 'put' && fullUrl?.startsWith('urn:') === true;
     if (resource?.id !== undefined && resource.id !== one.key.id && !renamed) {
       targets.set(keyText({ type: one.key.type, id: resource.id }), target);
     }
   }
-  // A relative link that names an entry's own identity means that entry.
+  // A relative link to an entry's own identity means that entry.
   for (const one of identified) if (one.action === 'put') targets.delete(keyText(one.key));
 
   return (link, kind) => {

@@ -16,9 +16,9 @@ import type { ImportSession } from '../session.js';
 /**
  * Replaces conditional references (`Practitioner?identifier=system|value`) by the one resource that matches.
  *
- * The search sees the project as the Bundle will leave it: its own resources, and those stored that it does not replace
- * or delete. Parameters that lead from a resource to others (chains) are answered for the Bundle's own resources out of
- * the Bundle alone. See https://hl7.org/fhir/R4/http.html#trules.
+ * The search sees the project as the Bundle will leave it: its resources, and stored ones that it does not replace or
+ * delete. Chains from the Bundle's resources are evaluated within the Bundle only. See
+ * https://hl7.org/fhir/R4/http.html#trules.
  *
  * @returns the entries, with a fault for each one that has a reference with no match or several
  */
@@ -86,14 +86,14 @@ async function resolveOne(text: string, future: BundleWorld, session: ImportSess
   );
 }
 
-/** Search values identify people; messages name the parameters alone. */
+/** Search values identify people, so messages contain parameter names only. */
 function withoutValues(text: string): string {
   return text.replace(/=[^&]*/g, '=…');
 }
 
-/** The resources that a Bundle is about to write, as a place to search in. */
+/** The resources that a Bundle is about to write, as a search world. */
 class BundleWorld implements SearchWorld {
-  /** Keys of all that the Bundle writes or deletes: their stored versions no longer count. */
+  /** Keys that the Bundle writes or deletes; their stored versions are ignored. */
   readonly touched: ReadonlySet<string>;
   readonly #puts = new Map<string, AnyResource>();
   readonly #subjects = new Map<string, SearchSubject>();

@@ -1,11 +1,11 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
-/** Says what a link becomes; undefined leaves it as it is. */
+/** Maps a link to its replacement; undefined leaves it unchanged. */
 export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
 
 /**
- * Where a link was found.
+ * The kind of element with the link.
  *
  * - `reference`: `Reference.reference`
  * - `url`: an element of type url, oid or uuid, or an `href` or `src` in the narrative
@@ -17,7 +17,7 @@ export type LinkKind = 'reference' | 'url' | 'uri';
  * Replaces links in a resource wherever the transaction rules of FHIR look for them; elements of type canonical are
  * never touched. See https://hl7.org/fhir/R4/http.html#trules.
  *
- * The resource given is not changed; without any replacement it comes back itself.
+ * The input is not changed; without replacements it is returned itself.
  */
 export function rewriteLinks<Resource extends AnyResource>(
   model: FhirModel,
@@ -27,7 +27,9 @@ export function rewriteLinks<Resource extends AnyResource>(
   return rewriteObject(model, resource as unknown as JsonObject, { lookup, path: [] }) as unknown as Resource;
 }
 
-/** One walk: `path` leads from the resource to the object at hand, each step an object and the name it was reached by. */
+/**
+ * One walk: `path` leads from the resource to the current object; each step is an object and its name in its parent.
+ */
 interface Walk {
   readonly lookup: LinkLookup;
   readonly path: { readonly object: JsonObject; readonly name: string }[];
@@ -80,10 +82,10 @@ function rewriteArray(model: FhirModel, array: readonly unknown[], name: string,
 }
 
 function rewriteText(model: FhirModel, text: string, name: string, holder: JsonObject, walk: Walk): string {
-  // Every string element of this name is a literal reference or, in three types, a uri that FHIR treats alike.
+  // All string elements of this name are literal references or, in three types, uris that FHIR treats the same way.
   if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
   if (name === 'div') return rewriteNarrative(text, walk.lookup);
-  // PERF: types are looked up for the few texts that would be replaced, not for all.
+  // PERF: types are looked up only for the few texts to be replaced.
   const replaced = walk.lookup(text, 'uri') ?? walk.lookup(text, 'url');
   if (replaced === undefined) return text;
   switch (elementType(model, name, holder, walk)) {
@@ -108,11 +110,11 @@ function rewriteNarrative(div: string, lookup: LinkLookup): string {
   });
 }
 
-/** The type of an element by the way to it; undefined where the definitions know no such way. */
+/** The type of an element by its path; undefined for unknown paths. */
 function elementType(model: FhirModel, name: string, holder: JsonObject, walk: Walk): string | undefined {
   const objects = [...walk.path.map((step) => step.object), holder];
   const names = [...walk.path.map((step) => step.name), name];
-  // A contained resource begins a way of its own.
+  // A contained resource starts a new path.
   let start = objects.length - 1;
   while (start > 0 && typeof objects[start]!['resourceType'] !== 'string') start--;
   let type = objects[start]!['resourceType'];

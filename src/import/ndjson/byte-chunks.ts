@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 
-/** Where NDJSON may come from: text or UTF-8 bytes in pieces of any size, or all in one string. */
+/** A source of NDJSON: text or UTF-8 bytes in pieces of any size, or all in one string. */
 export type NdjsonSource =
   | AsyncIterable<string | Uint8Array>
   | Iterable<string | Uint8Array>
@@ -8,13 +8,13 @@ export type NdjsonSource =
   | string
   | Uint8Array;
 
-/** Longest piece of a string that is encoded at once, in UTF-16 units. */
+/** Maximum piece of a string encoded at once, in UTF-16 units. */
 const PIECE = 1 << 16;
 
 /**
- * The source as chunks of UTF-8 bytes, taken one by one as they are asked for.
+ * The source as chunks of UTF-8 bytes, read on demand.
  *
- * Ends early when the signal aborts, also while the source keeps it waiting; the source is closed either way.
+ * Ends early when the signal aborts, even while waiting for the source; the source is always closed.
  *
  * @throws FhirError `invalid` - the source, or a chunk of it, is neither text nor bytes
  * @throws FhirError `aborted`
@@ -33,7 +33,7 @@ export async function* byteChunks(
     }
     for (let start = 0; start < chunk.length; start += PIECE) {
       const text = half + chunk.slice(start, start + PIECE);
-      // A character of two units may be cut in half; its first unit waits for the second.
+      // A surrogate pair may be split; its first unit waits for the second.
       half = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : '';
       yield encoder.encode(half === '' ? text : text.slice(0, -1));
     }
@@ -62,7 +62,7 @@ async function* abortable(chunks: Chunks, signal: AbortSignal | undefined): Asyn
   try {
     for (;;) {
       if (signal?.aborted === true) throw abortion();
-      // A promise of its own per chunk: racing one that lives as long as the source would keep all chunks alive.
+      // A new promise per chunk: racing a long-lived promise would retain all chunks.
       const { done, value } = await new Promise<IteratorResult<string | Uint8Array>>((resolve, reject) => {
         interrupt = reject;
         Promise.resolve(chunks.next()).then(resolve, reject);
@@ -73,7 +73,7 @@ async function* abortable(chunks: Chunks, signal: AbortSignal | undefined): Asyn
     finished = true;
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    // Not awaited: a source that hangs in `next` would never answer.
+    // Not awaited: a source that hangs in `next` would never settle.
     if (!finished) void Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }

@@ -8,17 +8,17 @@ import type { NdjsonContext, NdjsonResult } from './ndjson-types.js';
 export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 
 /**
- * Brings resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
+ * Imports resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
  *
- * The source is read only as fast as the store takes it, in batches of one commit each; memory stays bounded whatever its
- * size. Each resource is put under its id (a new UUID without one): a new resource, the next version, or nothing where
- * the same content is there already. References are kept as they are. Bad lines are reported and left out; blank lines
- * are skipped; a byte order mark and CRLF are fine.
+ * The source is read only as fast as the store takes it, in batches of one commit each; memory stays bounded whatever
+ * its size. Each resource is put under its id (a new UUID without one): a new resource, the next version, or nothing if
+ * the content is unchanged. References are unchanged. Bad lines are reported and left out; blank lines are skipped; a
+ * byte order mark and CRLF are fine.
  *
  * @throws FhirError `unauthenticated` - no caller
- * @throws FhirError `invalid` - the source is neither text nor bytes, or a limit is no positive number
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - the batches before are kept; `details.unknown` where they, or the
- * last one, may have written something
+ * @throws FhirError `invalid` - the source is neither text nor bytes, or a limit is not a positive number
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - the batches before are kept; `details.unknown` if they, or
+ * the last one, may have written something
  * @throws whatever the source throws
  *
  * @example

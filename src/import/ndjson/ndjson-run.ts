@@ -14,7 +14,7 @@ import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
 
-/** One NDJSON import at work: the batch at hand, and the counts so far. */
+/** The state of one NDJSON import: the current batch, and the counts so far. */
 export class NdjsonRun {
   readonly splitter: LineSplitter;
   bytes = 0;
@@ -24,7 +24,7 @@ export class NdjsonRun {
   readonly #batchLines: number;
   readonly #batchBytes: number;
   readonly #maxErrors: number;
-  /** Lines of the batch at hand that are to be stored, and what is wrong with the others, in order of lines. */
+  /** The lines of the current batch to be stored, and the errors of the others, in order of lines. */
   #puts: { readonly line: number; readonly put: WantedPut }[] = [];
   #bad: BadLine[] = [];
   #heldLines = 0;
@@ -60,7 +60,7 @@ export class NdjsonRun {
     return this.#heldLines >= this.#batchLines || this.#heldBytes >= this.#batchBytes;
   }
 
-  /** Commits the batch, reports it, and lets the event loop turn. */
+  /** Commits the batch, reports it, and yields to the event loop. */
   async flush(): Promise<void> {
     assertNotAborted(this.#session.options);
     const puts = this.#puts;
@@ -121,7 +121,7 @@ export class NdjsonRun {
       else if (result[0]?.kind === 'put' && result[0].created) this.#created++;
       else this.#updated++;
     });
-    // After a stop, lines behind the bad one were not looked at, unchanged or not.
+    // After a stop, lines after the bad one were not examined.
     const end = this.#context.stopOnError === true ? (refused[0]?.line ?? Infinity) : Infinity;
     this.#unchanged += plans.filter((plan, index) => plan.kind === 'unchanged' && puts[index]!.line < end).length;
     return refused;

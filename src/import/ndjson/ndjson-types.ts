@@ -2,30 +2,30 @@ import type { ErrorCode } from '../../fhir/error.js';
 import type { ImportContext } from '../import-context.js';
 
 export interface NdjsonContext extends ImportContext {
-  /** Called after each batch and at the end. What it throws ends the import. */
+  /** Called after each batch and at the end. An error thrown here ends the import. */
   readonly onProgress?: ((progress: NdjsonProgress) => void) | undefined;
-  /** Ends at the first bad line; the lines before it are kept, none after it are. Default false. */
+  /** Ends at the first bad line; earlier lines are kept, later ones are not imported. Default false. */
   readonly stopOnError?: boolean | undefined;
   /**
-   * Most lines in one commit. Default 200. Over SQLite nothing else happens in the process while a batch is written: 500
-   * import a sixth faster and make others wait twice as long.
+   * Maximum number of lines per commit. Default 200. SQLite blocks the process while a batch is written: 500 import a
+   * sixth faster and make others wait twice as long.
    */
   readonly batchLines?: number | undefined;
   /** A batch that reaches this many bytes is committed. Default 4 MiB. */
   readonly batchBytes?: number | undefined;
   /**
-   * Longest line, in bytes; a longer one is a bad line and is never held in memory. Default, and at most: 128 MiB, which is
-   * also the largest resource.
+   * Maximum line length, in bytes; a longer one is a bad line and is never held in memory. Default, and at most: 128
+   * MiB, which is also the largest resource.
    */
   readonly maxLineBytes?: number | undefined;
-  /** Most bad lines described in the result; all are counted. Default 1000. */
+  /** Maximum number of bad lines described in the result; all are counted. Default 1000. */
   readonly maxErrors?: number | undefined;
 }
 
 export interface NdjsonProgress {
   /** Lines read, blank ones included. */
   readonly lines: number;
-  /** Resources that are in the store now, unchanged ones included. */
+  /** Resources now in the store, including unchanged ones. */
   readonly imported: number;
   /** Bad lines. */
   readonly failed: number;

@@ -7,10 +7,10 @@ export interface Line {
 }
 
 /**
- * Cuts chunks of bytes into lines at each line feed, wherever the chunks end.
+ * Splits chunks of bytes into lines at each line feed.
  *
- * Holds back at most one unfinished line of `maxLineBytes`. Bytes handed out may belong to the chunk pushed last: use
- * them before the next push.
+ * Buffers at most one unfinished line of `maxLineBytes`. Bytes handed out may belong to the chunk pushed last: use them
+ * before the next push.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -39,7 +39,7 @@ export class LineSplitter {
 
   #hold(piece: Uint8Array): void {
     this.#pendingBytes += piece.length;
-    // A source may use its buffer again for the next chunk, so what is held back is copied.
+    // A source may reuse its buffer for the next chunk, so buffered bytes are copied.
     if (this.#pendingBytes <= this.#maxLineBytes) this.#pending.push(piece.slice());
     else this.#pending = [];
   }

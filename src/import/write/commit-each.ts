@@ -10,12 +10,12 @@ import type { ImportSession } from '../session.js';
 export type WriteGroup = readonly GuardedWrite[];
 
 /**
- * Commits independent groups, in order, with as few commits as can be: all at once, and where that fails in halves, so
- * that the groups at fault are left out and all others kept.
+ * Commits independent groups, in order, with as few commits as possible: all at once, and on failure in halves, so that
+ * only faulty groups are left out.
  *
  * @param stopAtFirst ends at the first group at fault; what follows it is not committed, and not in the result
  * @returns per group its results, or why it was left out
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` where a group before was committed
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` if an earlier group was committed
  */
 export async function commitEach(
   groups: readonly WriteGroup[],
@@ -42,7 +42,7 @@ export async function commitEach(
   }
 }
 
-/** The error of an import that had written something when it failed. */
+/** Marks the error of an import that had already written something. */
 export function partlyWritten(error: unknown): FhirError {
   return inDoubt(maskError(error), 'a part of it may have been written');
 }

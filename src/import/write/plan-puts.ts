@@ -14,7 +14,7 @@ export interface WantedPut {
   readonly generatedId?: true | undefined;
 }
 
-/** What to do for a {@link WantedPut}: write it, or nothing because the same content is stored already. */
+/** The plan of a {@link WantedPut}: a write, or nothing if the content is unchanged. */
 export type PlannedPut =
   | { readonly kind: 'write'; readonly write: GuardedWrite }
   | { readonly kind: 'unchanged'; readonly stored: StoredResource };
@@ -22,7 +22,8 @@ export type PlannedPut =
 /**
  * Compares resources with what is stored, in one call, so that importing the same content again makes no new versions.
  *
- * @param changing {@link keyText}s of resources that change before these are written, so that stored content says nothing
+ * @param changing {@link keyText}s of resources that change before these are written, so that their stored content is
+ * outdated
  * @returns one plan per put, same order
  */
 export async function planPuts(

@@ -7,7 +7,7 @@ import type { MembershipSettings } from './membership-settings.js';
 import { type ProjectSession } from '../session/project-session.js';
 
 /**
- * Refuses policies that are too large together: each sign-in of the member would refuse them.
+ * Rejects policies that are too large in total: sign-in would reject them every time.
  *
  * @param path of the settings in the body
  * @throws FhirError `invalid`
@@ -19,7 +19,7 @@ export async function assertAccessSize(
 ): Promise<void> {
   const single = settings.accessPolicy == null ? [] : [{ policy: settings.accessPolicy, parameter: undefined }];
   const access = [...single, ...(settings.access ?? [])];
-  // One policy was bounded when it was written.
+  // A single policy was checked when it was written.
   if (access.length < 2) return;
   const distinct = new Map(access.map((item) => [JSON.stringify([item.policy.reference, item.parameter]), item]));
   const found = await session.guard.read(

@@ -10,8 +10,8 @@ import type { MembershipSettings } from './membership-settings.js';
 import { type ProjectSession } from '../session/project-session.js';
 
 /**
- * Refuses parameters whose name the policy does not use: a misspelt one would leave the policy without the value that was
- * meant, and under `:not` that is no mistake that anybody would notice.
+ * Rejects parameters that the policy does not use: a misspelt name would leave the policy without its value, and under
+ * `:not` nobody would notice the mistake.
  *
  * @param path of the settings in the body
  * @throws FhirError `invalid` - one issue per parameter
@@ -30,7 +30,7 @@ export async function assertParametersUsed(
   );
   const issues = withParameters.flatMap(({ policy, parameter = [], path: at }, index): OutcomeIssue[] => {
     const found = policies[index]!;
-    // A policy that is gone is refused as such.
+    // A missing policy has its own error.
     if (found.status !== 'found') return [];
     const used = parametersUsed(elementsOf(found.resource));
     return parameter.flatMap(({ name }, position) => {

@@ -3,14 +3,14 @@ import { normalizeEmail } from '../../access/write/unique-keys.js';
 /** Longest address, in UTF-16 code units. See https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1. */
 const MAX_LENGTH = 254;
 
-/** What would end an address inside a mail header or make a second one: blanks, invisible characters, separators. */
+/** Characters that could end an address inside a mail header or start another one. */
 const UNFIT = /[\s\p{C}\p{Z}()<>[\]\\,;:"]/u;
 
 /**
- * The normal form of an e-mail address that may well exist: one `@`, something on both sides, nothing that could break
- * out of a mail header. Quoted local parts and address literals are not accepted.
+ * Normalizes a plausible e-mail address: one `@`, text on both sides, nothing that could break out of a mail header.
+ * Quoted local parts and address literals are not accepted.
  *
- * @returns undefined for what is no plausible address
+ * @returns undefined for anything else
  */
 export function plausibleEmail(text: string): string | undefined {
   if (text.length > 2 * MAX_LENGTH) return undefined;

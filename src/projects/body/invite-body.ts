@@ -29,7 +29,7 @@ export interface AccessChoice {
   parameter?: ParameterChoice[] | undefined;
 }
 
-/** The part of a ProjectMembership that an invite may choose. */
+/** The settings of a ProjectMembership that an invite may choose. */
 export interface MembershipChoice {
   resourceType?: 'ProjectMembership' | undefined;
   admin?: boolean | undefined;
@@ -44,9 +44,9 @@ export interface MembershipChoice {
   profile?: Reference | string | undefined;
 }
 
-/** Whom to invite, as what, and with which rights. */
+/** The person to invite, the profile type, and the rights. */
 export interface InviteBody {
-  /** Type of the profile that stands for the person in the project. */
+  /** Type of the person's profile in the project. */
   resourceType: PersonType;
   firstName: string;
   lastName: string;
@@ -54,24 +54,24 @@ export interface InviteBody {
   email?: string | undefined;
   /** The person's id with the host's identity provider; makes a User of this project. Unique in the project. */
   externalId?: string | undefined;
-  /** Send an invitation e-mail. Default true where there is an address. */
+  /** Send an invitation e-mail. Default true if there is an address. */
   sendEmail?: boolean | 'true' | 'false' | undefined;
   membership?: MembershipChoice | undefined;
   /** The same as `membership.admin`. */
   admin?: boolean | undefined;
-  /** The Patient whom a RelatedPerson belongs to; needed to make one. */
+  /** The Patient of a RelatedPerson; required to create one. */
   patient?: Reference | string | undefined;
   /** Where a new User lives: on the server, or in this project only. Default: the project for Patients, else the server. */
   scope?: 'project' | 'server' | undefined;
-  /** The person is a member already: update that membership instead of refusing. Default false. */
+  /** If the person is already a member, update that membership instead of failing. Default false. */
   upsert?: boolean | undefined;
-  /** The person is a member already: make another membership. Default false. */
+  /** If the person is already a member, create another membership. Default false. */
   forceNewMembership?: boolean | undefined;
-  /** Where a profile is looked for: make a new one, even if others have the e-mail address. Default false. */
+  /** Create a new profile, even if other profiles have the e-mail address. Default false. */
   newProfile?: boolean | undefined;
   /** See {@link InviteTrial}. */
   dryRun?: false | undefined;
-  /** A new User must enrol a second factor. Default false. */
+  /** A new User must enroll a second factor. Default false. */
   mfaRequired?: boolean | undefined;
   /** @deprecated use `membership.accessPolicy` */
   accessPolicy?: Reference | undefined;
@@ -81,7 +81,7 @@ export interface InviteBody {
 
 /** An invite that may be a trial. */
 export interface InviteTrial extends Omit<InviteBody, 'dryRun'> {
-  /** Check everything and write nothing. Users who are no members of the project count as unknown. */
+  /** Check everything and write nothing. Users outside the project count as unknown. */
   dryRun: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface InviteRequest {
   readonly sendEmail: boolean;
   /** `externalId` included. */
   readonly settings: MembershipSettings;
-  /** Where the body names its policies: `membership`, or the top. */
+  /** The path of the policies in the body: `membership`, or the top level. */
   readonly policyPath: string;
   readonly profile: string | undefined;
   readonly patient: string | undefined;
@@ -203,7 +203,7 @@ function readMembership(reader: BodyReader, body: JsonObject): JsonObject | unde
   return value;
 }
 
-/** The settings at the top and those in `membership`, which must not contradict each other. */
+/** Merges the settings at the top level with those in `membership`; they must agree. */
 function joinSettings(
   reader: BodyReader,
   body: JsonObject,
@@ -234,7 +234,7 @@ function readPatient(reader: BodyReader, body: JsonObject, type: PersonType): Lo
   return reader.reference(value, 'patient', ['Patient']);
 }
 
-/** A person known by an external id is known to this project only, as that id means nothing elsewhere. */
+/** An external id is only meaningful in this project, so its User belongs to the project. */
 function readScope(
   reader: BodyReader,
   body: JsonObject,

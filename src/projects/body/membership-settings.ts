@@ -15,7 +15,7 @@ export interface AccessParameter {
   valueString?: string;
 }
 
-/** What administrators choose about a membership. Left out: as it is, or the default. Null: taken away. */
+/** The settings of a membership chosen by administrators. Absent: unchanged, or the default. Null: removed. */
 export interface MembershipSettings {
   readonly admin?: boolean;
   readonly active?: boolean;
@@ -42,7 +42,7 @@ export const MEMBERSHIP_FIELDS = [
 /**
  * Reads the chosen settings out of a body.
  *
- * @param removable true where null takes a setting away; elsewhere null is the same as leaving it out
+ * @param removable whether null removes a setting; otherwise null means absent
  */
 export function readMembershipSettings(
   reader: BodyReader,
@@ -98,7 +98,7 @@ function readReference(reader: BodyReader, value: unknown, path: string): LocalR
   return value === undefined ? undefined : reader.reference(value, path, ['UserConfiguration']);
 }
 
-/** An empty list chooses nothing, so that it cannot shut a member out of everything by accident. */
+/** An empty list means no choice, so that it cannot accidentally remove all access. */
 function readAccess(reader: BodyReader, value: unknown, path: string): MembershipAccess[] | undefined {
   if (value === undefined || isEmptyList(value)) return undefined;
   return reader.list(value, path).flatMap((item, index): MembershipAccess[] => {

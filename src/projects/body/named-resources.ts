@@ -12,7 +12,7 @@ export interface NamedResource {
 }
 
 /**
- * Policies are looked up for the project; profiles and patients as the caller sees them, for what it does not see does
+ * Policies are looked up in the whole project; profiles and patients as the caller sees them, since hidden resources do
  * not exist for it. A super administrator from another project, who sees nothing here, may name all of them.
  *
  * @throws FhirError `invalid` - some do not exist in the project; one issue each

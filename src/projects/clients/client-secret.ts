@@ -2,21 +2,21 @@ import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from 'node:c
 
 /**
  * A secret as it is stored, in the PHC string format: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, where `ln` is the binary
- * logarithm of the cost, salt (16 bytes) and hash (32 bytes) are base64 without padding. The parameters travel with each
- * hash, so they can be raised later. A secret that was replaced and still works for a while has a fourth parameter,
- * `until`: the moment at which it ends, in milliseconds since 1970.
+ * logarithm of the cost, salt (16 bytes) and hash (32 bytes) are base64 without padding. The parameters travel with
+ * each hash, so they can be raised later. A replaced secret that is still valid has a fourth parameter, `until`: its
+ * expiry, in milliseconds since 1970.
  *
- * The secrets are 256 random bits, which cannot be guessed whatever the cost; the cost is that of a password's all the same,
- * in case a host sets one itself. See https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md.
+ * The secrets are 256 random bits, which cannot be guessed at any cost; the cost is that of passwords, in case a host
+ * sets one. See https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md.
  */
 export type SecretHash = string;
 
 const COST = { ln: 14, r: 8, p: 1 } as const;
-/** Highest parameters accepted from a stored text: 128 MiB. */
+/** Maximum parameters accepted from stored text: 128 MiB. */
 const MAX_COST = { ln: 17, r: 8, p: 4 } as const;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Longest secret looked at, in UTF-16 code units. */
+/** Maximum length of a presented secret, in UTF-16 code units. */
 const MAX_SECRET = 1_024;
 
 /** A new secret: 256 random bits as 43 letters, digits, `-` and `_`. */
@@ -30,15 +30,15 @@ export async function hashSecret(secret: string): Promise<SecretHash> {
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${encode(salt)}$${encode(hash)}`;
 }
 
-/** The hash of a secret that ends at a moment, in milliseconds since 1970. Without a finite moment it has no end. */
+/** The hash of a secret that expires, in milliseconds since 1970; a non-finite time never expires. */
 export function validUntil(hash: SecretHash, moment: number): SecretHash {
   const until = Math.floor(moment);
   return Number.isSafeInteger(until) ? hash.replace(/^(\$scrypt\$[^$,]*,[^$,]*,[^$,]*)\$/, `$1,until=${until}$`) : hash;
 }
 
 /**
- * Whether a secret fits a stored hash that has not ended; the two hashes are compared in constant time. What is no hash (nothing stored, or a
- * secret in plain text from elsewhere) costs one derivation, too, and does not fit.
+ * Verifies a secret against a stored, unexpired hash in constant time. Anything but a hash (nothing stored, or a
+ * foreign plain-text secret) costs one derivation too, and fails.
  */
 export async function fitsHash(secret: unknown, stored: unknown): Promise<boolean> {
   const parsed = typeof stored === 'string' ? parseHash(stored) : undefined;
@@ -52,7 +52,7 @@ interface ParsedHash {
   readonly cost: { readonly ln: number; readonly r: number; readonly p: number };
   readonly salt: Buffer;
   readonly hash: Buffer;
-  /** The moment at which the secret ends, in milliseconds since 1970. */
+  /** Expiry, in milliseconds since 1970. */
   readonly until: number;
 }
 

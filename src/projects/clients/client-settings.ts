@@ -6,7 +6,7 @@ import { type BodyReader, own } from '../session/body-reader.js';
 /** What acts in a project without being a person. */
 export type ClientType = 'ClientApplication' | 'Bot';
 
-/** Elements that stay as they are: the secrets have operations of their own, the others belong to the store. */
+/** Elements that cannot be set: the secrets have their own operations, the others belong to the store. */
 const FIXED: ReadonlySet<string> = new Set([
   'contained',
   'id',
@@ -49,7 +49,7 @@ export function readClientSettings(
   return settings;
 }
 
-/** Adds an issue for whatever the definition of the type does not allow, by the field of the body. */
+/** Adds an issue, by field of the body, for each violation of the type's definition. */
 export function checkClient(model: FhirModel, reader: BodyReader, client: { readonly resourceType: ClientType }): void {
   const prefix = `${client.resourceType}.`;
   for (const issue of validateResource(model, client, { strict: true })) {

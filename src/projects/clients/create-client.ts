@@ -63,7 +63,8 @@ export interface CreatedBot {
 }
 
 /**
- * Makes a ClientApplication with a secret, and its membership in the project. Without a policy it sees the whole project.
+ * Creates a ClientApplication with a secret, and its membership in the project. Without a policy it sees the whole
+ * project.
  *
  * @throws FhirError `forbidden`, `not-found` - as with {@link invite}
  * @throws FhirError `invalid` - the body, or a policy that does not exist in the project; one issue per field
@@ -84,8 +85,8 @@ export function createClient(project: ResourceRef, body: ClientBody, context: Pr
 }
 
 /**
- * Makes a Bot and its membership in the project. Without a policy it sees the whole project. Bots have no secret: the host
- * runs them and signs them in with `{ project, client }`.
+ * Creates a Bot and its membership in the project. Without a policy it sees the whole project. Bots have no secret: the
+ * host runs them and signs them in with `{ project, client }`.
  *
  * @throws FhirError as {@link createClient}
  */

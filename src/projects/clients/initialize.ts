@@ -20,29 +20,29 @@ export interface InitializeOptions {
   readonly name?: string | undefined;
 }
 
-/** What a new store begins with, as private copies without secrets. */
+/** The first resources of a new store, as private copies without secrets. */
 export interface Initialized {
-  /** The super-admin project: whoever is a member of it administers all projects. */
+  /** The super-admin project: its members administer all projects. */
   readonly project: Stored<Project>;
   /** The client that acts for whoever set the store up. */
   readonly client: Stored<ClientApplication>;
   readonly membership: Stored<ProjectMembership>;
-  /** The client's secret, given out this once; only its hash is stored. */
+  /** The client's secret, shown only once; only its hash is stored. */
   readonly secret: string;
   /** The client, signed in. */
   readonly caller: MemberCaller;
 }
 
 /**
- * Makes the first project of an empty store, a super-admin project, with a ClientApplication as its administrator.
+ * Creates the first project of an empty store, a super-admin project, with a ClientApplication as its administrator.
  *
- * Called twice, or by two processes at once, it succeeds once. Should the secret get lost,
- * `rotateClientSecret({ project, client }, { store, caller: systemCaller(project) })` makes another.
+ * Called twice, or by two processes at once, it succeeds once. Should the secret get lost, `rotateClientSecret({
+ * project, client }, { store, caller: systemCaller(project) })` makes another.
  *
  * @throws FhirError `conflict` - the store has a project already
  * @throws FhirError `invalid` - the name
- * @throws FhirError `unavailable` - where the project may have been made all the same, `details` has `unknown: true` and the
- * `project` and `client` to rotate the secret of
+ * @throws FhirError `unavailable` - where the project may have been made all the same, `details` has `unknown: true`
+ * and the `project` and `client` to rotate the secret of
  *
  * @example
  * const { project, client, secret, caller } = await initialize(store, { name: 'Operations' });
@@ -92,7 +92,7 @@ function nameOf(model: FhirModel, options: InitializeOptions): string {
   return name;
 }
 
-/** What a new secret is made with, where the first one was lost with the answer. */
+/** Adds the ids needed to rotate a secret that was lost with the answer. */
 function withNames(error: FhirError, project: Project, client: ClientApplication): FhirError {
   return error.with({
     details: { project: referenceOf(project), client: referenceOf(client) },

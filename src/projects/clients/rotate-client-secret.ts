@@ -8,19 +8,19 @@ import type { ProjectContext } from '../session/project-context.js';
 import { authored, nameToId, openProject, type ProjectSession } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 
-/** Whose secret to replace, and how. */
+/** The client, and how to replace its secret. */
 export interface SecretRotation extends ClientRef {
   /**
-   * How long the old secret works beside the new one, in milliseconds. Default 0: it ends at once. `Infinity`: until the
-   * next rotation, which ends it in any case.
+   * How long the old secret stays valid, in milliseconds. Default 0: it ends at once. `Infinity`: until the next
+   * rotation, which ends it in any case.
    */
   readonly keepOldFor?: number | undefined;
 }
 
 /**
- * Gives a ClientApplication a new secret, which is given out this once and stored only as a hash.
+ * Gives a ClientApplication a new secret, which is shown only once and stored as a hash.
  *
- * @throws FhirError `forbidden` - the caller is no administrator of the project
+ * @throws FhirError `forbidden` - the caller is not an administrator of the project
  * @throws FhirError `not-found` - no such client in the project
  * @throws FhirError `invalid` - the client is not named by an id, or `keepOldFor` is no number of milliseconds
  *
@@ -56,7 +56,7 @@ async function planRotation(
   keepOldFor: number,
 ): Promise<PlannedWrites> {
   const key = { type: 'ClientApplication', id };
-  // Past the guard, which hides the secret so far.
+  // Reads past the guard, which hides the secret.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw notFound(key);
   const { secret: previous, retiringSecret: _, ...rest } = found.resource as ClientApplication;

@@ -38,7 +38,7 @@ export interface BotRef {
   readonly bot: ResourceRef;
 }
 
-/** What to change about a ClientApplication. Left out: stays as it is. Null: removed. */
+/** The changes of a ClientApplication. Absent: unchanged. Null: removed. */
 export type ClientChanges = {
   [
     Name in keyof Omit<
@@ -47,24 +47,24 @@ export type ClientChanges = {
     >
   ]?: ClientApplication[Name] | null | undefined;
 };
-/** What to change about a Bot. Left out: stays as it is. Null: removed. */
+/** The changes of a Bot. Absent: unchanged. Null: removed. */
 export type BotChanges = {
   [Name in keyof Omit<Bot, 'resourceType' | 'id' | 'meta' | 'implicitRules' | 'contained'>]?:
     Bot[Name] | null | undefined;
 };
 
 /**
- * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. The secret has
- * {@link rotateClientSecret}, the rights have {@link updateMember}.
+ * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. The secret has {@link
+ * rotateClientSecret}, the rights have {@link updateMember}.
  *
- * An identity provider comes whole. Its secrets, which nobody can read, stay where the rest of it is repeated unchanged; when
- * something of it changes they must be given again, so that no kept secret is ever sent to another address.
+ * An identity provider is replaced as a whole. Its secrets, which cannot be read, are kept if the rest is unchanged;
+ * otherwise they must be given again, so that a kept secret is never sent to another address.
  *
  * @returns the client as it is now, a private copy without secrets
- * @throws FhirError `forbidden` - the caller is no administrator of the project, or would switch itself off
+ * @throws FhirError `forbidden` - the caller is not an administrator of the project, or would deactivate itself
  * @throws FhirError `not-found` - no such client in the project
  * @throws FhirError `invalid` - the changes; one issue per field
- * @throws FhirError `conflict` - the last administrator would be switched off
+ * @throws FhirError `conflict` - the last administrator would be deactivated
  *
  * @example
  * await updateClient({ project, client }, { redirectUris: ['https://app.example/callback'] }, { store, caller });
@@ -127,11 +127,11 @@ async function planUpdate(
   body: JsonObject,
 ): Promise<ClientPlan> {
   const key = { type, id };
-  // Past the guard, which hides the secrets that stay.
+  // Reads past the guard, which hides the secrets to keep.
   const [found] = await session.store.read([{ ...key, project: session.project }], session.options);
   if (found?.status !== 'found') throw notFound(key);
   const client = changedClient(session, type, found.resource, body);
-  // A secret that is given is written even if it is the stored one: the answer must not reveal whether it is.
+  // A given secret is always written, even if unchanged: the answer must not reveal equality.
   const isSame = isDeepStrictEqual(client, found.resource) && !givesSecret(type, body);
   if (isSame) return { client, writes: [] };
   const guards = isSwitchedOff(client) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];
@@ -153,7 +153,7 @@ async function keepAdministrators(
   const guards = await Promise.all(
     memberships.map((membership) => keepAnAdministrator(session, membership, { ...membership, active: false })),
   );
-  // Each writes the Project as it is, and once is enough.
+  // Each check writes the same Project, and once is enough.
   return guards.find((one) => one.length > 0) ?? [];
 }
 
@@ -172,7 +172,7 @@ function changedClient(session: ProjectSession, type: ClientType, stored: AnyRes
   return client;
 }
 
-/** Secrets inside an element stay with it where it is repeated as it is seen; a changed element must bring its own. */
+/** Secrets inside an unchanged element are kept; a changed element must contain its own. */
 function keepSecrets(
   reader: BodyReader,
   type: ClientType,

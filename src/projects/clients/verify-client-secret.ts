@@ -6,17 +6,17 @@ import type { StoreContext } from '../../store/store-context.js';
 import { fitsHash } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 
-/** A secret that somebody presents as that of a ClientApplication. */
+/** A presented secret of a ClientApplication. */
 export interface PresentedSecret extends ClientRef {
   readonly secret: string;
 }
 
 /**
- * Whether a secret is that of a ClientApplication: its current one, or the one that is being replaced. After this, sign in
- * with `{ project, client }`.
+ * Verifies the secret of a ClientApplication: the current one, or a replaced one that is still valid. Then sign in with
+ * `{ project, client }`.
  *
- * For clients that do not exist, are switched off, or have no secret it derives a hash as well, so that the answer does not
- * come sooner by the time of the hash, and is false.
+ * For clients that do not exist, are inactive or have no secret it also derives a hash, so that timing reveals nothing,
+ * and returns false.
  *
  * @throws FhirError `invalid` - project or client are not named by an id
  *

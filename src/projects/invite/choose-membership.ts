@@ -6,7 +6,7 @@ import type { InviteRequest } from '../body/invite-body.js';
 import type { Invited } from './find-invited.js';
 import { alreadyMember } from './invite-conflicts.js';
 
-/** What becomes of the membership, by the mode of the invite and the memberships that the User has in the project. */
+/** What to do with the membership, by the mode of the invite and the User's memberships in the project. */
 const OUTCOMES = {
   new: { none: 'new', one: 'already a member', several: 'already a member' },
   upsert: { none: 'new', one: 'update', several: 'ambiguous' },
@@ -14,10 +14,9 @@ const OUTCOMES = {
 } as const satisfies Record<InviteRequest['mode'], Record<'none' | 'one' | 'several', string>>;
 
 /**
- * Decides about the membership, from what is known of the person alone. Of several memberships an upsert takes the one that
- * the request names by its profile or external id.
+ * Chooses the membership. If there are several, an upsert takes the one named by profile or external id in the request.
  *
- * @returns the membership to update; undefined where a new one is made
+ * @returns the membership to update; undefined to create a new one
  * @throws FhirError `conflict` - the person is a member, with this User or that of the other scope; several memberships
  * fit; another member has the external id
  */
@@ -46,7 +45,7 @@ export function chooseMembership(invited: Invited, request: InviteRequest): Stor
   }
 }
 
-/** An external id names one member of a project. */
+/** An external id identifies one member of a project. */
 function assertExternalIdFree({ externalIdHolder: holder, memberships }: Invited, { mode }: InviteRequest): void {
   if (holder === undefined) return;
   if (mode !== 'another' && memberships.some(({ id }) => id === holder.id)) return;

@@ -16,17 +16,17 @@ import { formerOrCurrentProfiles, patientOf } from './own-profiles.js';
 
 /** The profile of an invited person. */
 export type ProfileChoice =
-  /** That of the membership which is updated. */
+  /** The profile of the updated membership. */
   | { readonly kind: 'kept'; readonly profile: PersonProfile }
-  /** One that becomes this person's, and must be nobody else's by then. */
+  /** An existing profile, which must not belong to anybody else at commit time. */
   | { readonly kind: 'linked'; readonly profile: PersonProfile }
   | {
       readonly kind: 'new';
-      /** It is made because the inviter sees no profile with the e-mail address; that must still be so by then. */
+      /** Created because the inviter sees no profile with the e-mail address; the commit verifies this. */
       readonly forWantOfCandidates: boolean;
     };
 
-/** What the rows look at. */
+/** The input of the rules below. */
 interface Question {
   readonly session: ProjectSession;
   readonly request: InviteRequest;
@@ -35,7 +35,7 @@ interface Question {
   readonly updated: ProjectMembership | undefined;
 }
 
-/** @returns undefined where the row does not apply @throws FhirError `conflict` */
+/** @returns undefined if the row does not apply @throws FhirError `conflict` */
 type Row = (question: Question) => Promise<ProfileChoice | undefined> | ProfileChoice | undefined;
 
 /**
@@ -54,7 +54,10 @@ type Row = (question: Question) => Promise<ProfileChoice | undefined> | ProfileC
  */
 const ROWS: readonly Row[] = [profileOfMembership, profileInBody, newProfile, profileOfUser];
 
-/** @throws FhirError `conflict` - see the table; `details.profiles` or `details.memberships` name who is in the way */
+/**
+ * @throws FhirError `conflict` - see the table; `details.profiles` or `details.memberships` name the conflicting
+ * resources
+ */
 export async function chooseProfile(question: Question): Promise<ProfileChoice> {
   for (const row of ROWS) {
     const choice = await row(question);

@@ -14,9 +14,9 @@ import {
 } from '../people/find-people.js';
 import type { ProjectSession } from '../session/project-session.js';
 
-/** Who an invite is about, as far as the store knows. */
+/** The stored resources of an invited person. */
 export interface Invited {
-  /** The User at the scope that the request asks for. */
+  /** The User in the requested scope. */
   readonly user: Stored<User> | undefined;
   /** The User with the same e-mail at the other scope. */
   readonly otherScopeUser: Stored<User> | undefined;
@@ -24,16 +24,16 @@ export interface Invited {
   readonly memberships: readonly Stored<ProjectMembership>[];
   /** The memberships of the other scope's User in this project. */
   readonly otherScopeMemberships: readonly Stored<ProjectMembership>[];
-  /** The membership with the external id that the request asks for. */
+  /** The membership with the requested external id. */
   readonly externalIdHolder: Stored<ProjectMembership> | undefined;
-  /** Ids of every User that the e-mail was found by. */
+  /** Ids of all Users found by the e-mail. */
   readonly foundUsers: readonly string[];
 }
 
 /**
- * A User who is no member of the project takes as many store calls as one who does not exist.
+ * A User outside the project takes as many store calls as one who does not exist.
  *
- * @param hint a resource that stood in the way of the last attempt, `Type/id`
+ * @param hint the resource that the last attempt conflicted with, `Type/id`
  */
 export async function findInvited(session: ProjectSession, request: InviteRequest, hint?: string): Promise<Invited> {
   const users = await findUsers(session, request, hint);

@@ -11,7 +11,7 @@ import { referenceExists } from '../session/reference-exists.js';
 import type { Invited } from './find-invited.js';
 import { patientOf } from './own-profiles.js';
 
-// What an invite found must still be so when the commit writes what was decided on it.
+// The commit verifies the facts on which an invite was decided.
 
 /** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
 export function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
@@ -20,9 +20,9 @@ export function noCandidateYet(session: ProjectSession, request: InviteRequest):
 }
 
 /**
- * Checks that whoever is about to become a member has no memberships but those known: through this User, through that of
- * the other scope, or through a User whom another invite has just made there. The e-mail of a User is unique per scope
- * only. Where another membership is wanted, only those of the User itself count: they decide about its profile.
+ * Checks that the new member has no other memberships: through this User, the User of the other scope, or a User just
+ * created there by a concurrent invite. E-mail addresses are unique per scope only. If another membership is wanted,
+ * only the User's own memberships count, since they determine its profile.
  */
 export function noOtherMembership(
   session: ProjectSession,
@@ -51,14 +51,14 @@ export function noOtherMembership(
   return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
 }
 
-/** Checks that a profile that was there before has not become another User's. */
+/** Checks that an existing profile has not become another User's. */
 export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
   const ofUser = refersTo('user', { type: 'User', id: user.id! });
   const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
   return { kind: 'assert-no-match', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
 }
 
-/** Checked when they were looked up, and again in the commit. */
+/** Checked on lookup, and again in the commit. */
 export function referenceExistenceChecks(
   membership: ProjectMembership,
   settings: MembershipSettings,

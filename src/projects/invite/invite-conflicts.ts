@@ -11,7 +11,7 @@ export function alreadyMember(memberships: readonly ProjectMembership[], how = '
 }
 
 /**
- * Nobody but the inviter can say which profile is meant.
+ * Only the inviter can choose among several profiles.
  *
  * @param profiles as `Type/id`, those that the inviter sees; `details.profiles` has them
  */

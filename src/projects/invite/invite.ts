@@ -15,7 +15,7 @@ import type { Stored } from '../../fhir/stored.js';
 /** {@link ProjectContext} with the host's way to send e-mail. */
 export interface InviteContext extends ProjectContext, MailContext {}
 
-/** What an invite with `dryRun` would leave behind. What does not exist yet has a provisional id and no `meta`. */
+/** The resources that an invite with `dryRun` would create. New ones have a provisional id and no `meta`. */
 export interface InvitePreview {
   readonly user: User;
   readonly profile: PersonProfile;
@@ -25,7 +25,7 @@ export interface InvitePreview {
   readonly email: EmailOutcome;
 }
 
-/** What an invite left behind, as private copies without secrets. */
+/** The result of an invite, as private copies without secrets. */
 export interface InviteResult extends InvitePreview {
   readonly user: Stored<User>;
   readonly profile: Stored<PersonProfile>;
@@ -33,17 +33,18 @@ export interface InviteResult extends InvitePreview {
 }
 
 /**
- * Invites a person into a project: finds or makes the User, the profile and the membership in one atomic commit, then sends
- * an e-mail. Everything is checked before anything is written.
+ * Invites a person into a project: finds or creates the User, the profile and the membership in one atomic commit, then
+ * sends an e-mail. Everything is checked before anything is written.
  *
- * Two invites of the same person at once make one User and one membership; the second is then as any later one.
+ * Two concurrent invites of the same person create one User and one membership; the second one is treated like a later
+ * invite.
  *
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
  * @throws FhirError `invalid` - the body, or what it names in the project; one issue per field
  * @throws FhirError `not-found` - there is no such project
- * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the e-mail
- * address (`details.profiles`); or the project is not active
- * A failed e-mail is no error: `email.status` says so, and {@link resendInvitation} sends it again.
+ * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the
+ * e-mail address (`details.profiles`); or the project is not active A failed e-mail is no error: `email.status` says
+ * so, and {@link resendInvitation} sends it again.
  *
  * @example
  * const { membership } = await invite(project, {
@@ -87,8 +88,8 @@ async function carryOut(
 }
 
 /**
- * A profile that was there before may hold what is hidden from the inviter. The User is shown: from now on it is a member,
- * and administrators see the members of their project.
+ * An existing profile may have elements hidden from the inviter. The User is shown: it is now a member, and
+ * administrators see the members of their project.
  */
 async function asInviterSees(session: ProjectSession, result: InvitePreview): Promise<InvitePreview> {
   if (result.created.profile || session.view === session.guard) return result;

@@ -12,7 +12,7 @@ import {
 import type { ProjectSession } from '../session/project-session.js';
 import { belongsTo, type Invited } from './find-invited.js';
 
-/** The profiles that fit the request of the User's memberships here, else of its removed ones, without those of others. */
+/** The matching profiles of the User's memberships here, else of its removed ones, without those of others. */
 export async function formerOrCurrentProfiles(
   session: ProjectSession,
   request: InviteRequest,
@@ -33,7 +33,7 @@ export async function formerOrCurrentProfiles(
   return [];
 }
 
-/** Those that belong to the patient asked for, as far as the inviter sees: whose patient it does not see is no answer. */
+/** Profiles of the requested patient, as the inviter sees them: a profile with a hidden patient does not match. */
 async function ofPatient(
   session: ProjectSession,
   profiles: readonly PersonProfile[],

@@ -22,14 +22,14 @@ import { authored, type ProjectSession, readProject } from '../session/project-s
 import type { PlannedWrites } from '../session/commit-planned.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 
-/** A resource that an invite will leave behind, and where its write stands; undefined for one that stays as it is. */
+/** A resource of an invite with the position of its write; undefined if it is unchanged. */
 export interface Planned<Resource> {
   readonly resource: Resource;
   readonly created: boolean;
   readonly write: number | undefined;
 }
 
-/** Everything that an invite will do, decided and checked. */
+/** The complete plan of an invite, validated. */
 export interface InvitePlan extends PlannedWrites {
   readonly user: Planned<User>;
   readonly profile: Planned<PersonProfile>;
@@ -37,9 +37,9 @@ export interface InvitePlan extends PlannedWrites {
 }
 
 /**
- * Decides what an invite will do: User, profile, membership, in this order, and what must hold when they are written.
+ * Plans an invite: User, profile and membership, in this order, with the checks of the commit.
  *
- * @param hint a resource that stood in the way of the last attempt
+ * @param hint the resource that the last attempt conflicted with
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
  * @throws FhirError `conflict` - the person is a member already, or several people fit
@@ -53,7 +53,7 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
   const invited = await findInvited(session, request, hint);
   const before = chooseMembership(invited, request);
   const choice = await chooseProfile({ session, request, invited, updated: before });
-  // A dry run treats whoever is no member as unknown.
+  // A dry run treats non-members as unknown.
   const isUnknown = invited.user === undefined || (request.dryRun && invited.memberships.length === 0);
   const user = isUnknown ? newUser(session, request) : invited.user;
   const profile = choice.kind === 'new' ? newProfile(session, request) : choice.profile;
@@ -88,7 +88,7 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
   };
 }
 
-/** The writes of one commit in their order. */
+/** The writes of one commit in order. */
 class Writes {
   readonly list: GuardedWrite[] = [];
 
@@ -128,7 +128,7 @@ async function chosenSettings(
   return { ...settings, ...defaults };
 }
 
-/** A membership whose profile was lost gets the one found or made for it. */
+/** A membership with a lost profile gets a found or new one. */
 function withProfile(before: ProjectMembership, profile: PersonProfile): ProjectMembership {
   const reference = referenceOf(profile);
   if (before.profile.reference === reference) return before;

@@ -10,10 +10,10 @@ import type { ResourceRef } from '../session/project-context.js';
 import { openProjectOfMember, readMembership } from '../session/project-session.js';
 
 /**
- * Sends a member's invitation again. As far as the message goes, the User counts as new until its e-mail is verified.
+ * Sends a member's invitation again. For the message, the User counts as new until its e-mail is verified.
  *
  * @throws FhirError `forbidden`, `not-found` - as with {@link updateMember}
- * @throws FhirError `conflict` - the member is no person, or its User or profile is gone
+ * @throws FhirError `conflict` - the member is not a person, or its User or profile is gone
  */
 export function resendInvitation(membership: ResourceRef, context: InviteContext): Promise<EmailOutcome> {
   return audited(context, 'invite', async (facts) => {
@@ -26,7 +26,7 @@ export function resendInvitation(membership: ResourceRef, context: InviteContext
       throw new FhirError('conflict', `ProjectMembership/${id} has no User or no profile that could be written to`);
     }
     const person = { user, profile, membership: member.membership, isNewUser: user.emailVerified !== true };
-    // Trusted code may have written anything into a User; an address must not break out of a mail header.
+    // Trusted code may have written any text into a User; an address must not break out of a mail header.
     return sendInvitation(context, plausibleEmail(user.email ?? ''), (to) => invitationFacts(session, to, person));
   });
 }

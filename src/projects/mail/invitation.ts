@@ -3,14 +3,14 @@ import type { FhirError } from '../../fhir/error.js';
 import type { PersonProfile } from '../people/find-people.js';
 import type { Stored } from '../../fhir/stored.js';
 
-/** The host's way to send e-mail. */
+/** The host's e-mail transport. */
 export interface Mailer {
-  /** Sends one invitation. What it throws is reported in the result of the invite, never thrown on. */
+  /** Sends one invitation. Errors are reported in the result of the invite and never rethrown. */
   send(invitation: Invitation): Promise<void> | void;
 }
 
 /**
- * Everything that is needed to write an invitation. All of it are copies.
+ * The data of an invitation, as copies.
  *
  * Names are as people chose them; `nameForMessage` decides which may appear in a message.
  */
@@ -21,9 +21,9 @@ export interface InvitationFacts {
   readonly user: Stored<User>;
   readonly profile: Stored<PersonProfile>;
   readonly membership: Stored<ProjectMembership>;
-  /** True for somebody who has no account yet. */
+  /** True for people without an account. */
   readonly isNewUser: boolean;
-  /** When it was written: ISO 8601, UTC. */
+  /** Creation time: ISO 8601, UTC. */
   readonly date: string;
   /** Who invited, with the name as display where it is known; undefined for trusted code. */
   readonly invitedBy: Reference | undefined;
@@ -45,7 +45,7 @@ export interface InvitationMessage {
 /** Writes the text of an invitation; `buildInvitationMessage` is the default. */
 export type MessageBuilder = (facts: InvitationFacts) => InvitationMessage | Promise<InvitationMessage>;
 
-/** What became of the e-mail. */
+/** The outcome of the e-mail. */
 export type EmailOutcome =
   | { readonly status: 'sent' }
   /** The mailer or the message builder failed; what it threw is the error's `cause`. */
@@ -54,10 +54,10 @@ export type EmailOutcome =
 
 /** The host's part in sending invitations. */
 export interface MailContext {
-  /** Without one, no e-mail is sent. */
+  /** The transport; without it, no e-mail is sent. */
   readonly mailer?: Mailer | undefined;
   /** Replaces the text of the invitation. Default `buildInvitationMessage`. */
   readonly message?: MessageBuilder | undefined;
-  /** What dates invitations. Default: the system's clock. */
+  /** The clock that dates invitations. Default: the system clock. */
   readonly clock?: (() => Date) | undefined;
 }

@@ -2,8 +2,8 @@
 const MAX_LENGTH = 100;
 
 /**
- * A name as it may appear in a message: on one line, without invisible characters, and only if no mail client could make a
- * link of a part of it. Whoever names a project or itself would otherwise write to people in the service's own name.
+ * A name as it may appear in a message: on one line, without invisible characters, and only if no mail client could
+ * make a link of a part of it. Otherwise anybody who chooses a name could send links in the service's name.
  *
  * | refused | such as |
  * |---|---|
@@ -13,10 +13,10 @@ const MAX_LENGTH = 100;
  * | `//`, a backslash, `::`, an at sign inside a word | `//x`, `\\x\y`, `ann@x` |
  * | nine digits and more, as telephones have | `+1 800 555 0199` |
  *
- * Letters that only look like these characters count as them, wherever a client would take them for it. Initials and
- * abbreviations stay: `J.R. Smith`, `St. Mary's`, `Verein e.V.`, `Ward 24/7`.
+ * Lookalikes of these characters count too. Initials and abbreviations are allowed: `J.R. Smith`, `St. Mary's`, `Verein
+ * e.V.`, `Ward 24/7`.
  *
- * @returns undefined where there is no name, or none that may be shown: say it without
+ * @returns undefined if there is no presentable name; word the message without it
  *
  * @example
  * const inviter = nameForMessage(facts.invitedBy?.display ?? '') ?? 'A colleague';
@@ -26,7 +26,7 @@ export function nameForMessage(text: string): string | undefined {
   return line === '' || couldBeLink(line) ? undefined : line;
 }
 
-/** Without line breaks, control and invisible characters: nothing that starts a header or turns text around. */
+/** Removes line breaks, control and invisible characters, which could start a header or reverse text. */
 function oneLine(text: string): string {
   return text
     .replace(/[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -40,7 +40,7 @@ function shortened(text: string): string {
 }
 
 function couldBeLink(line: string): boolean {
-  // Browsers normalize addresses in this way (UTS #46), so other dots, slashes and colons count as the plain ones.
+  // Browsers normalize addresses this way (UTS #46), so other dots, slashes and colons count too.
   const text = line.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('\u3002', '.');
   return TELEPHONE.test(text) || text.split(/\s+/u).some(isLinkLike);
 }

@@ -23,11 +23,11 @@ const NAMED_TYPES = perModel((model) =>
 const BATCH = 500;
 
 /**
- * Memberships whose profile, or whose User, has a name that fits, as the search parameter `name` of people understands it.
- * Names of profiles count as far as the caller sees them.
+ * Memberships whose profile, or whose User, has a name that fits, as the search parameter `name` of people understands
+ * it. Names of profiles count as far as the caller sees them.
  *
- * Users live above projects, where no store looks for the sake of a membership. So theirs are looked through here, as many as
- * there are members left by the rest of the search.
+ * Users live above projects, beyond the reach of a membership search. So the Users of all members that match the rest
+ * of the search are read here.
  *
  * @param parameter `name`, or with a modifier such as `name:contains`
  * @param scope the rest of the search
@@ -63,7 +63,7 @@ export async function nameCriteria(
   return ids.length === 0 ? byProfile : or([byProfile, { kind: 'id', ids }]);
 }
 
-/** Names of profiles as far as the one who asks sees them: what policies hide from it has no value for searches either. */
+/** Names of profiles as the caller sees them: elements hidden by policies have no search values. */
 function asAsked(model: FhirModel, { caller, view }: ProjectSession, byProfile: Criteria): Criteria {
   if (caller.kind !== 'member' || view === undefined) return byProfile;
   return restrict(model, byProfile, 'ProjectMembership', [unrestrictedRule('administration of members')], (type) =>

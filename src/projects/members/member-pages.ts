@@ -8,7 +8,7 @@ export interface MemberPage {
   readonly offset: number;
 }
 
-/** Longest page, and the page of a search that does not say. */
+/** Maximum and default page size. */
 const MAX_COUNT = 1_000;
 
 /** @throws FhirError `too-costly` - longer than 1000 */

@@ -54,8 +54,8 @@ export function searchMembers(
 }
 
 /**
- * A search for members ends at administrative types: following a reference into clinical ones would answer clinical
- * questions about every project that somebody may administer.
+ * Member searches are limited to administrative types: chains into clinical ones would answer clinical questions about
+ * every project the caller administers.
  *
  * @throws FhirError `forbidden`
  */
@@ -100,7 +100,7 @@ async function findMembers(
   const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
-    // As everywhere in FHIR, what a searchset holds beyond its matches has another type, which `mode` says.
+    // As everywhere in FHIR, entries other than matches have another type, given by `mode`.
     ...(lost === undefined ? [] : [{ resource: lost as never, search: { mode: 'outcome' as const } }]),
   ];
   return {
@@ -149,13 +149,14 @@ async function emailCriteria(session: ProjectSession, name: string, value: strin
     throw new FhirError('too-costly', `"email" takes ${MAX_EMAILS} addresses at most, not ${emails.length}`);
   }
   const users = await Promise.all(emails.map((email) => usersByEmail(session, email)));
-  // Users of other projects have addresses, too. With somebody who does not exist, the search is one whoever was found.
+  // Users of other projects have addresses too. Adding a nonexistent User makes the search the same for unknown
+  // addresses.
   const ids = [...users.flat().map(({ id }) => id), randomUUID()];
   return or(ids.map((id) => refersTo('user', { type: 'User', id })));
 }
 
 const MAX_EMAILS = 100;
-/** Each looks through the members that the rest of the search leaves. */
+/** Each name searches all members that match the rest of the search. */
 const MAX_NAMES = 5;
 
 /** @returns an OperationOutcome with an issue per member whose profile does not exist; undefined if all do */

@@ -29,7 +29,7 @@ import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js'
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { Stored } from '../../fhir/stored.js';
 
-/** What to change about a membership. Left out: stays as it is. Null, or an empty list: taken away. */
+/** The changes of a membership. Absent: unchanged. Null, or an empty list: removed. */
 export interface MemberChanges {
   admin?: boolean | undefined;
   active?: boolean | undefined;
@@ -77,7 +77,7 @@ export function updateMember(
 
 interface UpdatePlan extends PlannedWrites {
   readonly membership: ProjectMembership;
-  /** The position of the membership's write; beyond the end where nothing changes. */
+  /** The position of the membership's write; beyond the end if nothing changes. */
   readonly write: number;
 }
 
@@ -86,7 +86,7 @@ async function planUpdate(session: ProjectSession, id: string, settings: Members
   const membership = withSettings(before, settings);
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
   await assertNamedExist(session, policiesOf(settings, ''));
-  // Parameters that older versions let in may be sent back as they are.
+  // Parameters accepted by older versions may be sent back unchanged.
   if (!sameJson(before.access, membership.access)) {
     await assertAccessSize(session, settings, '');
     await assertParametersUsed(session, settings, '');

@@ -8,14 +8,14 @@ import { assertNotOwnRights } from '../session/own-membership.js';
 import { type ProjectSession, readProject } from '../session/project-session.js';
 
 /**
- * What has to go into the commit that changes or removes a membership, so that the project keeps an administrator.
+ * Creates the writes and checks that keep an administrator in the project when a membership is changed or removed.
  *
- * Two administrators who demote each other at the same moment would each find the other still in office. Therefore a loss of
- * an administrator also writes the Project, as it is, on the condition that nobody has written it since: of two such
- * losses at once one has to look again. Gains need no care.
+ * Two administrators who demote each other concurrently would each still find the other. Therefore every loss of an
+ * administrator also writes the unchanged Project with a version check: of two concurrent losses one fails and is
+ * planned again. Gains need no check.
  *
  * @param after undefined when the membership is removed
- * @throws FhirError `forbidden` - nobody changes the rights of its own membership
+ * @throws FhirError `forbidden` - members cannot change their own rights
  * @throws FhirError `conflict` - the project would be left without an administrator who can sign in
  */
 export async function keepAnAdministrator(
@@ -40,7 +40,7 @@ function isAdministrator({ admin, active }: ProjectMembership): boolean {
   return admin === true && active !== false;
 }
 
-/** Only those count who can sign in: a lost profile, a User that is switched off or a broken policy keeps others out. */
+/** Only administrators who can sign in count: a lost profile, an inactive User or a broken policy prevents sign-in. */
 async function hasOtherAdministrator(session: ProjectSession, except: string): Promise<boolean> {
   const criteria = and([flagIs('admin', 'true'), not(flagIs('active', 'false')), not({ kind: 'id', ids: [except] })]);
   const { matches } = await session.guard.search({ type: 'ProjectMembership', criteria }, session.options);

@@ -18,7 +18,7 @@ export type PersonProfile = Patient | Practitioner | RelatedPerson;
 /**
  * Every User with an e-mail address: one of the server, one per project at most.
  *
- * @param hint a User that is known to hold it, as `User/id`
+ * @param hint a User known to have it, as `User/id`
  */
 export async function usersByEmail(
   session: ProjectSession,
@@ -41,7 +41,7 @@ export async function usersLikeEmail(
   return matches.map(({ resource }) => resource as Stored<User>);
 }
 
-/** Those who have the e-mail address. Folding, by which they were found, takes away more than its normal form does. */
+/** Users with exactly this e-mail address: folding, by which they were found, is coarser than its normal form. */
 export function withEmail(users: readonly Stored<User>[], email: string): readonly Stored<User>[] {
   return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
 }
@@ -103,8 +103,8 @@ function profileCriteria(request: InviteRequest): Criteria | undefined {
 }
 
 /**
- * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address is
- * no identity: whoever may write profiles may write any address into one.
+ * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address
+ * is not an identity: anybody who may write profiles may write any address into one.
  */
 export async function profilesWithEmail(session: ProjectSession, request: InviteRequest): Promise<readonly string[]> {
   const criteria = profileCriteria(request);
@@ -133,7 +133,7 @@ export function emailProfilesQuery(
   return restrictQuery(model, caller, { type, criteria }, rules, (other) => decide(caller, other, 'search'));
 }
 
-/** Most profiles that an error names. */
+/** Maximum number of profiles named in an error. */
 const MAX_NAMED_PROFILES = 20;
 
 /** The profiles, as `Type/id`, that removed memberships of a User in the project had. */
@@ -151,14 +151,14 @@ export async function readProfiles(
   return found.flatMap((one) => (one.status === 'found' ? [one.resource as Stored<PersonProfile>] : []));
 }
 
-/** A profile as the inviter sees it: without what is hidden from it, and nothing but the id where all is. */
+/** A profile as the inviter sees it: without hidden elements, or only its id if all of it is hidden. */
 export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<Stored<PersonProfile>> {
   const { resourceType: type, id } = profile;
   const [seen] = (await session.view?.read([{ type, id: id! }], session.options)) ?? [];
   return (seen?.status === 'found' ? seen.resource : { resourceType: type, id }) as Stored<PersonProfile>;
 }
 
-/** @returns undefined for what does not exist, or not in this project. */
+/** @returns undefined if the profile does not exist in this project */
 export async function readProfile(
   session: ProjectSession,
   profile: string,

@@ -58,7 +58,7 @@ export function newMembership(
   });
 }
 
-/** Staff are invited at their place of work; of others nothing is known about the address. */
+/** Staff are invited at their work address; the use of other addresses is unknown. */
 function telecomOf({ resourceType, email }: InviteRequest): ContactPoint | undefined {
   if (email === undefined) return undefined;
   return { system: 'email', ...(resourceType === 'Practitioner' ? { use: 'work' } : {}), value: email };

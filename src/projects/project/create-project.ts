@@ -13,19 +13,19 @@ import type { ProjectContext } from '../session/project-context.js';
 import { copyWritten, targetOf } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 
-/** A Project to be made. Its id is assigned; `superAdmin` cannot be asked for. */
+/** A Project to create. Its id is assigned; `superAdmin` cannot be requested. */
 export type ProjectBody = { resourceType: 'Project'; name: string } & {
   [Name in keyof Omit<Project, 'resourceType' | 'name' | 'superAdmin'>]?: Project[Name] | undefined;
 };
 
 /**
- * Makes a project. `strictMode` is true unless the body says otherwise: resources are then held against the R4 definitions.
+ * Creates a project. `strictMode` defaults to true: resources are then validated against the R4 definitions.
  *
  * For super administrators and trusted code. A super administrator whose membership names access policies needs a rule
  * without conditions that grants `create` on Project.
  *
  * @returns the Project with its id, a private copy
- * @throws FhirError `forbidden` - the caller may not make projects
+ * @throws FhirError `forbidden` - the caller may not create projects
  * @throws FhirError `invalid` - the body breaks the definition of Project; one issue per finding
  *
  * @example
@@ -70,14 +70,14 @@ function parseProject(model: FhirModel, input: unknown): Project {
   const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
   const project = { strictMode: true, ...given, resourceType: 'Project', id: randomUUID(), name } as Project;
-  // What is said about the fields above need not be said twice.
+  // Issues of the fields above need not be repeated.
   const said = reader.issues.length > 0 ? [] : validateResource(model, project, { strict: true });
   reader.issues.push(...said.map(withoutType));
   reader.assertGood('The project cannot be made');
   return project;
 }
 
-/** Fields of a body are named without the type of the resource that they become. */
+/** Fields of a body are named without the type of the resource. */
 function withoutType(issue: OutcomeIssue): OutcomeIssue {
   return { ...issue, expression: issue.expression?.map((one) => one.replace(/^Project\./, '')) ?? [] };
 }

@@ -14,7 +14,7 @@ export interface LocalReference {
 /** Longest text of one field, in UTF-16 code units. */
 const MAX_TEXT = 256;
 
-/** Reads the fields of a request body and collects what is wrong with them, so that a caller hears of all at once. */
+/** Reads the fields of a request body and collects all faults, so that they are reported at once. */
 export class BodyReader {
   readonly issues: OutcomeIssue[] = [];
 
@@ -32,7 +32,7 @@ export class BodyReader {
     throw new FhirError('invalid', `${what}: ${first.diagnostics}${andMore(this.issues)}`, { issues: this.issues });
   }
 
-  /** Fields beside the known ones are refused: a misspelt one must not pass for one left out. */
+  /** Unknown fields are rejected: a misspelt field must not count as absent. */
   known(object: JsonObject, path: string, names: readonly string[]): void {
     for (const name of Object.keys(object)) {
       if (names.includes(name)) continue;
@@ -47,7 +47,7 @@ export class BodyReader {
     return this.fault(join(path, name), `${join(path, name)} must be true or false`);
   }
 
-  /** A text that is not empty and holds no control characters, without surrounding blanks. */
+  /** A non-empty text without control characters, trimmed. */
   text(object: JsonObject, name: string, path: string, maxLength = MAX_TEXT): string | undefined {
     const value = own(object, name);
     if (value === undefined) return undefined;
@@ -93,7 +93,7 @@ export class BodyReader {
   }
 }
 
-/** A field of the object itself; null counts as left out. */
+/** An own property; null counts as absent. */
 export function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined;
 }

@@ -4,15 +4,15 @@ import { isConflict } from '../../store/conflicts.js';
 import type { CallOptions, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 
-/** Writes that were decided on what the store held a moment ago. */
+/** Writes planned on data read before. */
 export interface PlannedWrites {
   readonly writes: readonly GuardedWrite[];
 }
 
 /**
- * Plans and commits, and plans again when what the plan rests on has changed. A plan whose own checks fail ends it.
+ * Plans and commits; plans again if the underlying data has changed. An error of the planning itself ends it.
  *
- * @param plan gets the resource in whose favour the last attempt failed, `Type/id`, where the store names one
+ * @param plan receives the resource that the last attempt conflicted with, `Type/id`, if the store names one
  * @throws FhirError `unavailable` - every attempt lost to a concurrent write
  */
 export async function commitPlanned<Plan extends PlannedWrites>(

@@ -7,13 +7,13 @@ import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { type ProjectSession } from './project-session.js';
 
-/** What administrators may change of their own membership: it gives and takes nothing. */
+/** Elements of their own membership that administrators may change: they affect no rights. */
 const HARMLESS: ReadonlySet<string> = new Set(['meta', 'userConfiguration', 'userName']);
 
 /**
- * Nobody changes what binds itself: the membership that it signed in with, or another one of the same User in this project.
- * A member who is restricted also leaves alone the memberships that its User has in other projects, and those of another
- * User with its e-mail address.
+ * Members cannot change their own rights: the membership they signed in with, or another one of the same User in this
+ * project. Restricted members also cannot change their User's memberships in other projects, or those of another User
+ * with the same e-mail address.
  *
  * @param after undefined when the membership is removed
  * @throws FhirError `forbidden`
@@ -36,9 +36,9 @@ export async function assertNotOwnRights(
 }
 
 /**
- * A member who is restricted gives itself no membership beside the one that binds it.
+ * Restricted members cannot give themselves another membership.
  *
- * @param people ids of the Users that stand for the person who is to become a member
+ * @param people ids of the new member's Users
  * @throws FhirError `forbidden`
  */
 export function assertNoWayAround({ caller, project }: ProjectSession, people: readonly string[]): void {
@@ -50,7 +50,7 @@ export function assertNoWayAround({ caller, project }: ProjectSession, people: r
   );
 }
 
-/** True where policies bind the member, or the type of its profile opens a compartment only. */
+/** True if policies restrict the member, or its profile type grants a compartment only. */
 function isRestricted({ bound, profile }: MemberCaller): boolean {
   return bound || ['Patient', 'RelatedPerson'].includes(splitReference(profile).type);
 }
@@ -63,7 +63,7 @@ function isOwn({ caller, project }: ProjectSession, { id, user }: ProjectMembers
   return isRestricted(caller) && caller.user.startsWith('User/') && user.reference === caller.user;
 }
 
-/** An e-mail address belongs to two Users at most: one of the server, and one of the project. */
+/** An e-mail address belongs to at most two Users: one of the server, and one of the project. */
 async function isOfSamePerson(
   { caller, guard, options }: ProjectSession,
   { user }: ProjectMembership,

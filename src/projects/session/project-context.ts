@@ -5,12 +5,12 @@ import type { ResourceStore } from '../../store/store.js';
 
 export type { ResourceRef };
 
-/** Where a project or member is administered, and on whose behalf. */
+/** The context of project administration. */
 export interface ProjectContext {
   readonly store: ResourceStore;
   /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
-  /** Ends the work early with `aborted`, as long as nothing is written. */
+  /** Ends the work early with `aborted`, until something is written. */
   readonly signal?: AbortSignal | undefined;
   /** Receives one record per operation. */
   readonly audit?: AuditHook | undefined;

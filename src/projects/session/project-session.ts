@@ -20,7 +20,7 @@ export interface ProjectSession {
   readonly project: string;
   readonly caller: Caller;
   readonly store: ResourceStore;
-  /** The project as trusted code sees it: the caller's right is checked already. Secrets are absent from what it reads. */
+  /** The project as trusted code sees it; the caller's rights are already checked. Reads contain no secrets. */
   readonly guard: GuardedStore;
   /** The project as the caller itself sees it; undefined for a super administrator from another project, who sees nothing. */
   readonly view: GuardedStore | undefined;
@@ -28,9 +28,9 @@ export interface ProjectSession {
 }
 
 /**
- * Opens a project for those who may administer its members: its administrators, super administrators,
- * trusted code of the project. Who never had the right is refused before anything is looked up; then the caller's own
- * membership is read again, here and with every commit, as rights may have been taken away since it signed in.
+ * Opens a project for those who may administer its members: its administrators, super administrators, trusted code of
+ * the project. Callers without the right are rejected before any lookup; then the caller's membership is read again,
+ * here and with every commit, since rights may have been revoked since sign-in.
  *
  * A super administrator whose own membership names access policies is bound by them: some rule without conditions must
  * grant the interaction on ProjectMembership.
@@ -53,7 +53,7 @@ export async function openProject(
   const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
   const current = await currentCaller(store, caller, stillMay);
   await assertMayTouchMembers(store, current, id, interaction, { signal });
-  // Who was unbound a moment ago may have been bound by policies since, and may then do less.
+  // Policies may have been added to an unrestricted caller since, which then may do less.
   const isUnbound = current.kind === 'member' && !current.bound;
   const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
   const guard = guardStore(held, serverCaller(id));
@@ -62,8 +62,8 @@ export async function openProject(
 }
 
 /**
- * Opens the project that a membership lies in. For administrators that is their own project only; a
- * membership elsewhere does not exist for them.
+ * Opens the project that a membership lies in. Administrators can only open their own project; other memberships do not
+ * exist for them.
  *
  * @throws FhirError `unauthenticated`, `forbidden`, `not-found`
  */
@@ -82,7 +82,7 @@ export async function openProjectOfMember(
   if (id === undefined) {
     throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
   }
-  // Before the answer reveals where a membership lies, or that it does not exist.
+  // Before the answer can reveal the project or the existence of a membership.
   if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
   const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
   if (project === undefined) throw notFound({ type: 'ProjectMembership', id });
@@ -113,7 +113,7 @@ export function copyStored<Kept extends Resource>(resource: AnyResource): Stored
   return structuredClone(resource) as unknown as Stored<Kept>;
 }
 
-/** A private copy of what a write left in the store. */
+/** A private copy of a written resource. */
 export function copyWritten<Kept extends Resource>(result: WriteResult | undefined): Stored<Kept> {
   if (result?.kind === 'put') return copyStored(result.resource);
   throw new FhirError('internal', 'The store answered a put with another result');
@@ -136,7 +136,7 @@ function mayAdminister(caller: Caller, project: string | undefined, interaction:
   return reach === 'any' || (reach === 'own' && project === caller.project);
 }
 
-/** Which projects' members a caller may administer. */
+/** The projects that a caller may administer. */
 function openable(caller: Caller, interaction: Interaction): 'own' | 'any' | undefined {
   if (caller.kind === 'server') return 'any';
   if (caller.kind === 'system') return 'own';
@@ -154,7 +154,7 @@ async function projectOf(
   return nameToId((entry.resource as ProjectMembership).project, 'Project');
 }
 
-/** The id that something is named by; names come from hosts that may pass on whatever clients sent. */
+/** Reads an id from a host, which may pass on client input. */
 export function nameToId(name: unknown, type: string): string | undefined {
   if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
   const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });

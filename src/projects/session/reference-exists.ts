@@ -3,14 +3,14 @@ import type { GuardedWrite } from '../../access/contract.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
 
 /**
- * A check inside a commit that what a resource written before it refers to exists at that moment.
+ * Creates a check that the target of a reference written earlier in the commit exists at commit time.
  *
- * A commit can only assert that a search finds nothing. So this one searches for the resource itself, on the condition that
- * its reference leads nowhere.
+ * A commit can only assert that a search has no match. So the check searches for the referencing resource with a
+ * reference that does not resolve.
  *
  * @param from the resource that was written, `Type/id`
  * @param parameter the search parameter of the reference
- * @param to where it leads, `Type/id`
+ * @param to the target, `Type/id`
  */
 export function referenceExists(from: string, parameter: string, to: string): GuardedWrite {
   const source = splitReference(from);

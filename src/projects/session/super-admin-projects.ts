@@ -19,7 +19,7 @@ export async function assertMayTouchMembers(
   interaction: Interaction,
   options: CallOptions,
 ): Promise<void> {
-  // Other members reach their own project only, and sign-in has seen that it is an ordinary one.
+  // Other callers only reach their own project, and sign-in verified that it is not a super-admin project.
   if (caller.kind !== 'member' || !caller.superAdmin || caller.powers === undefined || interaction === 'search') return;
   const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
   if (found?.status !== 'found' || elementsOf(found.resource)['superAdmin'] !== true) return;
