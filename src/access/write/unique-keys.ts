@@ -1,3 +1,4 @@
+import { referenceText } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 
 /**
@@ -31,10 +32,4 @@ export function userEmailKey(email: string, scope: string | undefined): string {
 /** The one form in which e-mails compare: composed, lower case, without surrounding blanks. */
 export function normalizeEmail(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase();
-}
-
-function referenceText(value: unknown): string | undefined {
-  const reference: unknown =
-    typeof value === 'object' && value !== null ? (value as { reference?: unknown }).reference : undefined;
-  return typeof reference === 'string' ? reference : undefined;
 }
