@@ -15,4 +15,9 @@ export interface ImportContext {
    * `assigned`: new ones, as a FHIR server gives them to what clients create. Default `kept`.
    */
   readonly ids?: 'kept' | 'assigned' | undefined;
+  /**
+   * What GET entries of a Bundle read carries Medplum's `meta.project` and `meta.author`, which R4 does not know.
+   * Default false.
+   */
+  readonly extendedMeta?: boolean | undefined;
 }

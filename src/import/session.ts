@@ -6,6 +6,8 @@ import type { ImportContext } from './import-context.js';
 export interface ImportSession extends GuardedSession {
   /** POST entries always get new ids. */
   readonly assignIds: boolean;
+  /** What GET entries read carries `meta.project` and `meta.author`. */
+  readonly extendedMeta: boolean;
 }
 
 /** @throws FhirError `unauthenticated` - the context has no caller */
@@ -15,5 +17,6 @@ export function openSession(context: ImportContext): ImportSession {
     options: { signal: context.signal },
     baseUrl: context.baseUrl,
     assignIds: context.ids === 'assigned',
+    extendedMeta: context.extendedMeta === true,
   };
 }

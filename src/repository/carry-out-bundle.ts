@@ -9,8 +9,8 @@ import type { RepositoryContext } from './repository-context.js';
 
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
 export async function carryOutBundle(bundle: Bundle, context: RepositoryContext): Promise<Bundle> {
-  const { store, caller, signal, baseUrl } = context;
-  return (await runBundle(bundle, { store, caller, signal, baseUrl, ids: 'assigned' })).bundle;
+  const { store, caller, signal, baseUrl, extendedMeta } = context;
+  return (await runBundle(bundle, { store, caller, signal, baseUrl, extendedMeta, ids: 'assigned' })).bundle;
 }
 
 /**

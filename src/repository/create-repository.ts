@@ -6,7 +6,7 @@ import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js'
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
 import type { WriteRequest } from '../interactions/write-request.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
-import { withoutOwnMeta, withoutOwnMetaInside } from './own-meta.js';
+import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { historyBundle } from './history-bundle.js';
 import { readResource } from './read-resource.js';
 import type { Repository } from './repository.js';

@@ -22,7 +22,10 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     const { client, secret } = await createClient(clinic.project, { name: 'App', redirectUris }, context);
     expect(client).toMatchObject({ name: 'App', redirectUris });
     const changes = { jwksUri: 'https://app.example/jwks', redirectUris: null, description: 'The app' };
-    const changed = await updateClient({ project: clinic.project, client: client.id }, changes, context);
+    const changed = await updateClient({ project: clinic.project, client: client.id }, changes, {
+      ...context,
+      extendedMeta: true,
+    });
     expect(changed).toMatchObject({ name: 'App', jwksUri: 'https://app.example/jwks', description: 'The app' });
     expect(changed).not.toHaveProperty('redirectUris');
     expect(changed).not.toHaveProperty('secret');

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { withChosenMeta } from '../../fhir/own-meta.js';
 import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { parseSearch } from '../../search/parse/parse-search.js';
@@ -25,7 +26,7 @@ export async function readEntry(entry: BundleEntry, session: ImportSession): Pro
   if (found?.status !== 'found') throw new FhirError('not-found', `${referenceTo(type, id)} does not exist`);
   if (entry.ifNoneMatch === '*' || entry.ifNoneMatch === found.versionId)
     return { kind: 'not-modified', stored: found };
-  return { kind: 'read', resource: found.resource, stored: found, head };
+  return { kind: 'read', resource: withChosenMeta(found.resource, session), stored: found, head };
 }
 
 async function search(type: string, query: string, session: ImportSession): Promise<AnyResource> {
@@ -49,7 +50,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
   const base = session.baseUrl?.replace(/\/$/, '');
   const entry = page.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),
-    resource,
+    resource: withChosenMeta(resource, session),
     search: { mode: 'match' },
   }));
   const bundle = { resourceType: 'Bundle', type: 'searchset', total: page.total, entry };

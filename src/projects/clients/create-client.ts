@@ -160,7 +160,7 @@ async function writeClient<Written extends ClientApplication | Bot>(
     },
     session.options,
   );
-  return { client: copyWritten(results[0]), membership: copyWritten(results[1]) };
+  return { client: copyWritten(results[0], session), membership: copyWritten(results[1], session) };
 }
 
 function clientWrites(

@@ -77,9 +77,9 @@ export async function initialize(store: ResourceStore, options: InitializeOption
     throw withNames(inDoubt(maskError(error), 'the store is set up all the same'), project, client);
   });
   return {
-    project: copyWritten(results[0]),
-    client: copyWritten(results[1]),
-    membership: copyWritten(results[2]),
+    project: copyWritten(results[0], {}),
+    client: copyWritten(results[1], {}),
+    membership: copyWritten(results[2], {}),
     secret,
     caller,
   };

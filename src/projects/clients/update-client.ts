@@ -112,7 +112,7 @@ function updateClientOrBot<Written extends ClientApplication | Bot>(
     const written = results.at(-1);
     const updated = written?.kind === 'put' ? written.resource : withoutFields(plan.client, secretFields(type));
     facts.targets = [targetOf(updated)];
-    return copyStored<Written>(updated);
+    return copyStored<Written>(updated, session);
   });
 }
 

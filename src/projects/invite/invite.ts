@@ -73,13 +73,13 @@ async function carryOut(
   request: InviteRequest,
   context: InviteContext,
 ): Promise<InvitePreview> {
-  if (request.dryRun) return asInviterSees(session, previewOf(await planInvite(session, request)));
+  if (request.dryRun) return asInviterSees(session, previewOf(await planInvite(session, request), session));
   const { plan, results } = await commitPlanned(
     session.guard,
     (hint) => planInvite(session, request, hint),
     session.options,
   );
-  const done = resultOf(plan, results);
+  const done = resultOf(plan, results, session);
   if (!request.sendEmail) return asInviterSees(session, done);
   const email = await sendInvitation(context, request.email, (to) =>
     invitationFacts(session, to, { ...done, isNewUser: done.created.user }),
@@ -93,24 +93,24 @@ async function carryOut(
  */
 async function asInviterSees(session: ProjectSession, result: InvitePreview): Promise<InvitePreview> {
   if (result.created.profile || session.view === session.guard) return result;
-  return { ...result, profile: copyStored<PersonProfile>(await profileInView(session, result.profile)) };
+  return { ...result, profile: copyStored<PersonProfile>(await profileInView(session, result.profile), session) };
 }
 
-function previewOf(plan: InvitePlan): InvitePreview {
+function previewOf(plan: InvitePlan, session: ProjectSession): InvitePreview {
   return {
-    user: structuredClone(plan.user.resource),
-    profile: structuredClone(plan.profile.resource),
-    membership: structuredClone(plan.membership.resource),
+    user: copyStored(plan.user.resource, session),
+    profile: copyStored(plan.profile.resource, session),
+    membership: copyStored(plan.membership.resource, session),
     created: createdBy(plan),
     email: { status: 'skipped', reason: 'dry-run' },
   };
 }
 
-function resultOf(plan: InvitePlan, results: readonly WriteResult[]): InviteResult {
+function resultOf(plan: InvitePlan, results: readonly WriteResult[], session: ProjectSession): InviteResult {
   return {
-    user: storedBy(plan.user, results),
-    profile: storedBy(plan.profile, results),
-    membership: storedBy(plan.membership, results),
+    user: storedBy(plan.user, results, session),
+    profile: storedBy(plan.profile, results, session),
+    membership: storedBy(plan.membership, results, session),
     created: createdBy(plan),
     email: { status: 'skipped', reason: 'not-asked' },
   };
@@ -124,6 +124,7 @@ function createdBy({ user, profile, membership }: InvitePlan): InvitePreview['cr
 function storedBy<Kept extends User | PersonProfile | ProjectMembership>(
   { resource, write }: Planned<Kept>,
   results: readonly WriteResult[],
+  session: ProjectSession,
 ): Stored<Kept> {
-  return write === undefined ? copyStored(resource) : copyWritten(results[write]);
+  return write === undefined ? copyStored(resource, session) : copyWritten(results[write], session);
 }

@@ -1,4 +1,5 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
+import { withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
 import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference } from '../session/inviter.js';
@@ -25,10 +26,10 @@ export async function invitationFacts(
   if (project?.status !== 'found') throw notFound({ type: 'Project', id: session.project });
   return {
     to,
-    project: project.resource as Stored<Project>,
-    user,
-    profile,
-    membership,
+    project: withChosenMeta(project.resource as Stored<Project>, session),
+    user: withChosenMeta(user, session),
+    profile: withChosenMeta(profile, session),
+    membership: withChosenMeta(membership, session),
     isNewUser,
     invitedBy: await inviterWithName(session),
   };

@@ -96,7 +96,7 @@ async function findMembers(
     session.options,
   );
   const total = found.total ?? 0;
-  const members = found.matches.map(({ resource }) => copyStored<ProjectMembership>(resource));
+  const members = found.matches.map(({ resource }) => copyStored<ProjectMembership>(resource, session));
   const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),

@@ -69,7 +69,10 @@ export function updateMember(
       session.options,
     );
     const written = results[plan.write];
-    const updated = copyStored<ProjectMembership>(written?.kind === 'put' ? written.resource : plan.membership);
+    const updated = copyStored<ProjectMembership>(
+      written?.kind === 'put' ? written.resource : plan.membership,
+      session,
+    );
     facts.targets = [targetOf(updated)];
     return updated;
   });

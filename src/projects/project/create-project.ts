@@ -44,7 +44,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
       signal,
     });
-    const created = copyWritten<Project>(result);
+    const created = copyWritten<Project>(result, context);
     facts.targets = [targetOf(created)];
     return created;
   });

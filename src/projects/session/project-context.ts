@@ -12,6 +12,11 @@ export interface ProjectContext {
   readonly caller: Caller;
   /** Ends the work early with `aborted`, until something is written. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Resources in results carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. What
+   * is written is stamped with them either way.
+   */
+  readonly extendedMeta?: boolean | undefined;
   /** Receives one record per operation. */
   readonly audit?: AuditHook | undefined;
 }

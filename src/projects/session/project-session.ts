@@ -6,6 +6,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { type GuardedStore } from '../../access/contract.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
+import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
 import { idOf } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -25,6 +26,8 @@ export interface ProjectSession {
   /** The project as the caller itself sees it; undefined for a super administrator from another project, who sees nothing. */
   readonly view: GuardedStore | undefined;
   readonly options: CallOptions;
+  /** Resources in results carry `meta.project` and `meta.author`. */
+  readonly extendedMeta: boolean;
 }
 
 /**
@@ -42,7 +45,7 @@ export async function openProject(
   context: ProjectContext,
   interaction: Interaction,
 ): Promise<ProjectSession> {
-  const { store, caller, signal } = context;
+  const { store, caller, signal, extendedMeta = false } = context;
   assertCaller(caller);
   const id = nameToId(project, 'Project');
   if (!mayAdminister(caller, id, interaction)) {
@@ -58,7 +61,7 @@ export async function openProject(
   const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
   const guard = guardStore(held, serverCaller(id));
   const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
-  return { project: id, caller: current, store: held, guard, view, options: { signal } };
+  return { project: id, caller: current, store: held, guard, view, options: { signal }, extendedMeta };
 }
 
 /**
@@ -108,14 +111,14 @@ export async function readMembership(
   return { membership: found.resource as Stored<ProjectMembership>, versionId: found.versionId };
 }
 
-/** A private copy of a stored resource, under the name of its type. */
-export function copyStored<Kept extends Resource>(resource: AnyResource): Stored<Kept> {
-  return structuredClone(resource) as unknown as Stored<Kept>;
+/** A private copy of a stored resource for the caller, under the name of its type. */
+export function copyStored<Kept extends Resource>(resource: AnyResource, choice: MetaChoice): Stored<Kept> {
+  return structuredClone(withChosenMeta(resource, choice)) as unknown as Stored<Kept>;
 }
 
-/** A private copy of a written resource. */
-export function copyWritten<Kept extends Resource>(result: WriteResult | undefined): Stored<Kept> {
-  if (result?.kind === 'put') return copyStored(result.resource);
+/** A private copy of a written resource for the caller. */
+export function copyWritten<Kept extends Resource>(result: WriteResult | undefined, choice: MetaChoice): Stored<Kept> {
+  if (result?.kind === 'put') return copyStored(result.resource, choice);
   throw new FhirError('internal', 'The store answered a put with another result');
 }
 

@@ -1,11 +1,26 @@
-import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { elementsOf, isJsonObject, type AnyResource } from './resource.js';
+
+/** What decides whether callers see Medplum's additions to `meta`. */
+export interface MetaChoice {
+  readonly extendedMeta?: boolean | undefined;
+}
+
+/** A resource as it leaves the library: without Medplum's additions to `meta`, unless they were asked for. */
+export function withChosenMeta<Resource extends AnyResource>(
+  resource: Resource,
+  { extendedMeta }: MetaChoice,
+): Resource {
+  return extendedMeta === true ? resource : withoutOwnMeta(resource);
+}
 
 /** A resource without Medplum's `meta.project` and `meta.author`, which R4 does not know; itself where it has neither. */
 export function withoutOwnMeta<Resource extends AnyResource>(resource: Resource): Resource {
   const { meta } = elementsOf(resource);
   if (!isJsonObject(meta) || !('project' in meta || 'author' in meta)) return resource;
   const { project: _project, author: _author, ...rest } = meta;
-  return { ...resource, meta: rest };
+  if (Object.keys(rest).length > 0) return { ...resource, meta: rest };
+  const { meta: _meta, ...elements } = elementsOf(resource);
+  return elements as unknown as Resource;
 }
 
 /** The same for the resources that a Bundle made here holds. */
