@@ -8,13 +8,14 @@ import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { pageOfMatches } from '../sql/page.js';
 import { planRows } from '../sql/plan.js';
-import { inPlan, inTime, isCurrent, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
+import { inPlan, inTime, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
 import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard } from './guard.js';
 import { type Condition, conditionsOf } from './pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
+import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
 import type { Statements } from './statements.js';
 
@@ -53,28 +54,15 @@ export class Searches {
     return short ?? this.#snapshot(() => this.#search(query, []));
   }
 
-  /**
-   * PERF: where a condition finds few, or there is none, one statement answers: half the time of two in a transaction.
-   * Undefined where that is not so.
-   */
   #shortPage(query: SearchQuery): KeyPage | undefined {
-    const { offset, limit } = pageOf(query);
+    const { limit } = pageOf(query);
     const scope = this.#scope(query);
     if (limit === undefined || limit === 0 || scope.collection === undefined) return undefined;
     const edge = pageEdgeOf(this.#dialect.model, query);
     const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
-    const isPlain = conditions.length === 0 && (query.sort ?? []).length === 0;
-    const keys = isPlain
-      ? this.#statements
-          .all(pageOfMatches(query, sql`FROM resource r0 WHERE ${isCurrent(scope)}`, scope))
-          .map(([content]) => content as number)
-      : this.#finder(query, scope)
-          .findShortly(conditions, offset + limit, edge?.position)
-          ?.slice(offset)
-          .map(({ content }) => content);
+    const keys = shortPage(query, conditions, scope, this.#statements);
     if (keys === undefined) return undefined;
-    if (edge?.before === true) keys.reverse();
-    return { keys };
+    return { keys: edge?.before === true ? keys.toReversed() : keys };
   }
 
   #search(query: SearchQuery, among: readonly Condition[]): KeyPage {
@@ -153,35 +141,24 @@ export class Searches {
     const scope = this.#scope(query);
     const key = parameterKey(scope, parameter) as number | undefined;
     if (key !== undefined && wanted.length > 0) {
-      const broad = pageOf(query).limit === undefined ? new Set<number>() : this.#broadTargets(key, wanted);
-      for (const target of broad) {
-        pages.set(
-          target,
-          this.#snapshot(() => this.#search(query, [refersTo(key, target)])),
-        );
+      const found = this.#searchTogether(query, this.byReferenceStatement(query, parameter, wanted));
+      for (const [target, page] of found) {
+        pages.set(target, page ?? this.#snapshot(() => this.#search(query, [refersTo(key, target)])));
       }
-      const narrow = wanted.filter((target) => !broad.has(target));
-      const found =
-        narrow.length === 0 ? [] : this.#searchTogether(query, this.byReferenceStatement(query, parameter, narrow));
-      for (const [target, page] of found) pages.set(target, page);
     }
     return targetKeys.map((target) => pages.get(target) ?? none);
   }
 
-  /** What so many refer to that a page of it is worth a search of its own. */
-  #broadTargets(parameter: number, targets: readonly number[]): ReadonlySet<number> {
-    const rows = this.#statements.all(sql`SELECT j.value FROM json_each(${JSON.stringify(targets)}) j
-      WHERE (SELECT count(*) FROM (SELECT 1 FROM reference x
-        WHERE x.parameter = ${parameter} AND x.target = j.value LIMIT ${BROAD})) = ${BROAD}`);
-    return new Set(rows.map(([target]) => target as number));
-  }
-
-  /** The pages of a statement by reference, by what it calls its targets. */
-  #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage> {
+  /** The pages of a statement by reference, by what it calls its targets; undefined where it leaves one out. */
+  #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage | undefined> {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
-    const pages = new Map<number, KeyPage>();
+    const pages = new Map<number, KeyPage | undefined>();
     for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
+      if (contents === null) {
+        pages.set(target as number, undefined);
+        continue;
+      }
       const keys = JSON.parse(contents as string) as number[];
       if (edge?.before === true) keys.reverse();
       const whole = query.total === true && limit === undefined && offset === 0 && edge === undefined;
@@ -203,6 +180,7 @@ export class Searches {
 
   /**
    * The one statement behind {@link searchByReference}: per target its key, the page as a JSON list and the total (or null).
+   * Without a page where so many refer to the target that its page is worth a search of its own.
    */
   byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
     const scope = this.#scope(query);
@@ -211,7 +189,9 @@ export class Searches {
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
       WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
-    return this.#perTarget(query, scope, { referring, name: sql`j.value`, list: targetKeys });
+    const last = sql`SELECT 1 FROM reference x WHERE x.parameter = ${key} AND x.target = j.value LIMIT 1 OFFSET ${BROAD - 1}`;
+    const isNarrow = pageOf(query).limit === undefined ? TRUE : sql`(${last}) IS NULL`;
+    return this.#perTarget(query, scope, { referring, isNarrow, name: sql`j.value`, list: targetKeys });
   }
 
   /** The same for a query with a base: per target its position, with what names it by an absolute URL. */
@@ -229,18 +209,16 @@ export class Searches {
         SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target = j.value ->> 0 AND x.grp = 0
         UNION ALL SELECT x.resource FROM uri x WHERE x.parameter = ${key} AND x.value = j.value ->> 1 AND x.grp = 0)
       AND ${allOf([inTime(sql`r0.key`, scope), condition])}`;
-    return this.#perTarget(query, scope, { referring, name: sql`j.key`, list });
+    return this.#perTarget(query, scope, { referring, isNarrow: TRUE, name: sql`j.key`, list });
   }
 
-  #perTarget(
-    query: SearchQuery,
-    scope: RowScope,
-    { referring, name, list }: { readonly referring: Sql; readonly name: Sql; readonly list: readonly unknown[] },
-  ): Sql {
+  #perTarget(query: SearchQuery, scope: RowScope, { referring, isNarrow, name, list }: Targets): Sql {
     const { offset, limit } = pageOf(query);
     const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
-    const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : sql`NULL`;
-    return sql`SELECT ${name}, (SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)})), ${total}
+    const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : NULL;
+    const page = sql`(SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)}))`;
+    const guarded = (value: Sql): Sql => (isNarrow === TRUE ? value : sql`CASE WHEN ${isNarrow} THEN ${value} END`);
+    return sql`SELECT ${name}, ${guarded(page)}, ${total === NULL ? NULL : guarded(total)}
       FROM json_each(${JSON.stringify(list)}) j`;
   }
 
@@ -265,6 +243,18 @@ export class Searches {
 function countOf({ scan, residual }: RowPlan): Sql | undefined {
   if (scan === undefined || residual !== TRUE) return undefined;
   return sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${scan}))`;
+}
+
+const NULL = sql`NULL`;
+
+interface Targets {
+  /** FROM and WHERE of all that refers to a target. */
+  readonly referring: Sql;
+  /** Whether the page of a target is to be found. */
+  readonly isNarrow: Sql;
+  /** What the statement calls a target. */
+  readonly name: Sql;
+  readonly list: readonly unknown[];
 }
 
 /** From so many references on, a page for a target is found by itself. */

@@ -21,7 +21,28 @@ export interface Condition {
 export function conditionsOf(criteria: Criteria, scope: RowScope, choose: ChooseScan): readonly Condition[] {
   if (criteria.kind === 'all') return [];
   if (criteria.kind === 'and') return criteria.of.flatMap((one) => conditionsOf(one, scope, choose));
-  const { scan, residual } = planRows(criteria, scope, choose);
-  const test = rowCondition(criteria, scope);
-  return [{ criteria, test, direct: isDirect(criteria), scan: residual === TRUE ? scan : undefined }];
+  return [new CriteriaCondition(criteria, scope, choose)];
+}
+
+class CriteriaCondition implements Condition {
+  readonly criteria: Criteria;
+  readonly scan: Sql | undefined;
+  readonly #scope: RowScope;
+  #test: Sql | undefined;
+
+  constructor(criteria: Criteria, scope: RowScope, choose: ChooseScan) {
+    const { scan, residual } = planRows(criteria, scope, choose);
+    this.criteria = criteria;
+    this.scan = residual === TRUE ? scan : undefined;
+    this.#scope = scope;
+  }
+
+  get direct(): boolean {
+    return isDirect(this.criteria);
+  }
+
+  /** PERF: a page that begins with the scan never asks for it. */
+  get test(): Sql {
+    return (this.#test ??= rowCondition(this.criteria, this.#scope));
+  }
 }

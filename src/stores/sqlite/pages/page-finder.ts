@@ -8,6 +8,7 @@ import type { Statements } from '../statements.js';
 import type { Condition } from './condition.js';
 import { compareRows, type FoundRow } from './found-row.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
+import { shortestUnder } from './probe.js';
 import { TUNING } from './tuning.js';
 import { isBefore } from './value-range.js';
 import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';
@@ -75,29 +76,6 @@ export class PageFinder {
     }
   }
 
-  /**
-   * The same in one statement, by the first condition with a scan that gives its rows at once. Undefined where that finds many,
-   * and where nothing tells how many it finds.
-   */
-  findShortly(
-    conditions: readonly Condition[],
-    need: number,
-    position: SearchPosition | undefined,
-  ): readonly FoundRow[] | undefined {
-    const start = conditions.find(({ direct, scan }) => direct === true && scan !== undefined);
-    const look = TUNING.looks[0]!;
-    const isDropped = position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true;
-    if (start === undefined || look === Infinity || isDropped) return undefined;
-    const few = { ...start, scan: sql`SELECT * FROM (${start.scan!}) LIMIT ${look}` };
-    const others = conditions.filter((one) => one !== start);
-    const page = this.#collection(0, others, few, need, position && this.#placeOf(position));
-    const rows = this.#statements.all(
-      sql`SELECT p.*, (SELECT count(*) FROM (SELECT 1 FROM (${start.scan!}) LIMIT ${look})) FROM (${page}) p`,
-    );
-    const found = rows[0]?.at(-1);
-    return found === undefined || found === look ? undefined : rows.map(foundRow);
-  }
-
   /** Rows of indexes and scans that were looked at, more or less. */
   get looked(): number {
     return this.#looked;
@@ -111,7 +89,7 @@ export class PageFinder {
   statements(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly Sql[] {
     const place = position && this.#placeOf(position);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
-    const start = this.#shortest(scans, MANY)?.condition ?? scans[0];
+    const start = shortestUnder(MANY, scans, this.#statements)?.condition ?? scans[0];
     const collect = this.#collection(0, conditions, start, need, place);
     const [key] = this.#keys as readonly [SortKey];
     const index = orderIndexOf(key, this.#scope);
@@ -136,7 +114,9 @@ export class PageFinder {
     let walked = 0;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
-      const shortest = isLast ? undefined : this.#shortest(look < TUNING.indirectFrom ? direct : scans, look);
+      const shortest = isLast
+        ? undefined
+        : shortestUnder(look, look < TUNING.indirectFrom ? direct : scans, this.#statements);
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
         return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
@@ -149,22 +129,6 @@ export class PageFinder {
       }
     }
     throw new Error('A walk ends');
-  }
-
-  /** The condition whose scan gives the fewest rows, if fewer than these. */
-  #shortest(
-    conditions: readonly Condition[],
-    look: number,
-  ): { readonly condition: Condition; readonly rows: number } | undefined {
-    let shortest: Condition | undefined;
-    let fewest = look;
-    for (const condition of conditions) {
-      const [rows] = this.#statements.get(
-        sql`SELECT count(*) FROM (SELECT 1 FROM (${condition.scan!}) LIMIT ${fewest})`,
-      ) as [number];
-      if (rows < fewest) [shortest, fewest] = [condition, rows];
-    }
-    return shortest && { condition: shortest, rows: fewest };
   }
 
   /** @param start its scan is where rows come from; undefined: all of the type */
