@@ -10,7 +10,7 @@ import { SERVER_SCOPE, type ResourceStore } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
-/** What an interaction works on, on whose behalf, and the audit hook. */
+/** The context of an interaction: its store, caller and audit hook. */
 export interface AuditedContext {
   readonly store: ResourceStore;
   readonly caller: unknown;
@@ -18,10 +18,9 @@ export interface AuditedContext {
 }
 
 /**
- * Carries out an interaction and reports how it ended to the host's audit hook, tracer and meter; without any of them it is just
- * carried out.
+ * Runs an interaction and reports its outcome to the host's audit hook, tracer and meter, if any.
  *
- * @param work fills in the facts as it learns them, so that the record of a failure holds what was known by then
+ * @param work fills in the facts as it learns them, so that the record of a failure is as complete as possible
  */
 export function audited<Result>(
   context: AuditedContext,

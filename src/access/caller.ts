@@ -6,7 +6,7 @@ import type { AccessRules } from './rule.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
 /**
- * On whose behalf something is done: made by this library only, so that no host code can forge one by accident.
+ * The caller of an operation. Only this library creates callers, so that host code cannot forge one by accident.
  *
  * A caller names the one project it works in and the author its writes are attributed to. It holds what was true at
  * sign-in; sign in again per request, or as often as you need policy changes to take effect.
@@ -16,9 +16,9 @@ export type Caller = SystemCaller | ServerCaller | MemberCaller;
 /**
  * Trusted in-process code of one project: it may do anything with the resources of that project, and nothing elsewhere.
  *
- * Of what lives above projects it reaches what an administrator of the project needs: it reads the Users of the project's
- * members, and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin` and `systemSecret`. Bots with
- * `system: true` belong to the operator, too.
+ * Above projects it reaches what an administrator of the project needs: it reads the Users of the project's members,
+ * and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin` and
+ * `systemSecret`. Bots with `system: true` also belong to the operator.
  */
 export interface SystemCaller {
   readonly kind: 'system';
@@ -29,7 +29,7 @@ export interface SystemCaller {
 /** Trusted in-process code of the operator, above projects: it may do anything with Users and Projects. */
 export interface ServerCaller {
   readonly kind: 'server';
-  /** The id of the project that it also works in; `''` where it stays above projects. */
+  /** The id of the project that it also works in; `''` if it works above projects only. */
   readonly project: string;
 }
 
@@ -47,15 +47,15 @@ export interface MemberCaller {
   readonly admin: boolean;
   /** Belongs to a super-admin project: may create projects and administer all. */
   readonly superAdmin: boolean;
-  /** What access policies leave of a super administrator's powers; undefined: there are none, and nothing is taken. */
+  /** The super administrator's powers left by access policies; undefined if there are no policies. */
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
-  /** Access policies bind the membership; false where the type of its profile decides. */
+  /** True if access policies apply to the membership; false if the type of its profile decides. */
   readonly bound: boolean;
   /** @internal What the policies grant; `explainAccess` shows it. */
   readonly rules: AccessRules;
 }
 
-/** Everything made by this module; nothing else is a caller. */
+/** The callers created by this module; no other object is a caller. */
 const GENUINE = new WeakSet<object>();
 
 /**
@@ -75,8 +75,8 @@ export function systemCaller(project: string | { readonly reference?: string | u
 }
 
 /**
- * The caller for trusted code of the operator, whose work lies above projects: making projects, verifying an e-mail
- * address, setting up or moving whole projects. Never let what clients send, such as a Bundle to import, run as this caller.
+ * The caller for trusted code of the operator that works above projects: creating projects, verifying e-mail addresses,
+ * setting up or moving whole projects. Never process client input, such as a Bundle to import, as this caller.
  *
  * @param project a project whose resources it also reaches; default none
  * @throws FhirError `invalid` - the project is not named by an id
@@ -91,13 +91,13 @@ export function serverCaller(project?: string | { readonly reference?: string | 
   return genuine({ kind: 'server', project: id });
 }
 
-/** The caller of a membership whose checks have all passed. For sign-in only. */
+/** Creates the caller of a fully checked membership. For sign-in only. */
 export function memberCaller(facts: Omit<MemberCaller, 'kind'>): MemberCaller {
   return genuine({ kind: 'member', ...facts, rules: withinContexts(facts.rules) });
 }
 
 /**
- * Refuses everything that is not a caller: no caller, no access.
+ * Rejects everything that is not a caller.
  *
  * @throws FhirError `unauthenticated`
  */
@@ -109,7 +109,7 @@ export function assertCaller(caller: unknown): asserts caller is Caller {
   );
 }
 
-/** True for what this library made as a caller. */
+/** True for callers created by this library. */
 export function isCaller(value: unknown): value is Caller {
   return GENUINE.has(value as object);
 }

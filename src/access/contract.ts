@@ -25,46 +25,46 @@ export type GuardedWrite =
   | (Omit<PutWrite, 'key'> & {
       readonly key: GuardedKey;
       /**
-       * Secrets that the resource leaves out stay as they are: for a resource that was read, and so without them, and is
-       * written back. Left out, trusted code writes the resource as it is; members never see nor change secrets.
+       * Keeps the stored secrets that the resource lacks, for writing back a resource that was read without them.
+       * Default: trusted code writes the resource unchanged; members never see or change secrets.
        */
       readonly keepSecrets?: true | undefined;
       /**
-       * The library made the id for this very resource, so nothing can be stored under it. Every other id was chosen by
-       * the caller, and only callers who read all resources of a type may create under an id that they chose.
+       * The library generated the id, so nothing can be stored under it. Every other id was chosen by the caller, and
+       * only callers who read all resources of a type may create under an id that they chose.
        */
       readonly generatedId?: true | undefined;
     })
   | (Omit<DeleteWrite, 'key'> & {
       readonly key: GuardedKey;
-      /** Deleting what never was is `not-found`; deleting again what was deleted still changes nothing. */
+      /** Deleting a resource that never existed is `not-found`; deleting it again still changes nothing. */
       readonly mustExist?: true | undefined;
     })
   | (Omit<NoMatchAssertion, 'query'> & { readonly query: GuardedQuery });
 
-/** What a write came to, as the caller sees it. */
+/** The result of a write, as the caller sees it. */
 export type GuardedResult =
   | (Extract<WriteResult, { kind: 'put' }> & {
-      /** The caller may not read what it wrote: `resource` repeats what the caller itself sent, and nothing else. */
+      /** Set if the caller may not read what it wrote: `resource` then only repeats the request. */
       readonly unreadable?: true | undefined;
     })
   | Exclude<WriteResult, { kind: 'put' }>;
 
-/** What goes along with a commit. */
+/** Options of a commit. */
 export interface CommitOptions extends CallOptions {
-  /** Called before the store is asked to write: until then nothing can have been written, after the signal never again. */
+  /** Called before the store is asked to write. Nothing was written before; after an abort it is never called. */
   readonly onCommit?: (() => void) | undefined;
 }
 
 /**
  * A store as one caller sees it: the caller's project only, and of that what {@link decide} allows.
  *
- * What a caller may not see does not exist for it: the same answers as for a missing resource. Fields that are hidden are
- * absent from results, and have no values for searches and sorts.
+ * Hidden resources do not exist for the caller: it gets the same answers as for missing ones. Hidden fields are absent
+ * from results, and have no values for searches and sorts.
  */
 export interface GuardedStore {
   readonly caller: Caller;
-  /** The store's own. */
+  /** The model of the store. */
   readonly model: FhirModel;
   read(keys: readonly GuardedKey[], options?: CallOptions): Promise<readonly ReadResult[]>;
   search(query: GuardedQuery, options?: CallOptions): Promise<SearchPage>;
@@ -78,11 +78,11 @@ export interface GuardedStore {
    * Writes what the caller may write, all or nothing. Stamps `meta.project` and `meta.author`.
    *
    * @throws FhirError `forbidden` - a write, or a field of it, that is not allowed; `details.index` is its position
-   * @throws FhirError `not-found` - an update of what the caller cannot see, or a deletion with `mustExist`
+   * @throws FhirError `not-found` - an update of a hidden resource, or a deletion with `mustExist`
    * @throws FhirError `conflict` - the deletion of a profile that a membership needs; also the store's own reasons
    */
   commit(writes: readonly GuardedWrite[], options?: CommitOptions): Promise<readonly GuardedResult[]>;
-  /** The versions that the caller may see: none for a resource that it may not see as it is now. */
+  /** The versions visible to the caller: none if the current resource is hidden. */
   history(
     key: GuardedKey,
     page: { readonly offset: number; readonly limit: number },

@@ -5,10 +5,10 @@ import { administratorRulesFor } from './policy/default-rules.js';
 import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './rule.js';
 
 /**
- * The one decision about access: the rules by which a caller may do something with resources of a type. Every path (root,
- * list, reverse, reference, count, write) asks here and nowhere else.
+ * The one decision about access: the rules by which a caller may do something with resources of a type. Every path
+ * (root, list, reverse, reference, count, write) asks here and nowhere else.
  *
- * @returns null when nothing of that type is allowed, and then no query is sent
+ * @returns null if nothing of that type is allowed; then no query is sent
  */
 export function decide(caller: Caller, type: string, interaction: Interaction): readonly AccessRule[] | null {
   if (caller.kind !== 'member') return trustedRules(caller, type, interaction);
@@ -17,12 +17,12 @@ export function decide(caller: Caller, type: string, interaction: Interaction): 
   return rules.length === 0 ? null : rules;
 }
 
-/** True where the rules grant everything and hide nothing: the store's answers need no second look. */
+/** True if the rules grant everything and hide nothing, so that results need no filtering. */
 export function isUnrestricted(rules: readonly AccessRule[]): boolean {
   return rules.some(({ criteria, hidden }) => criteria.kind === 'all' && hidden.length === 0);
 }
 
-/** True where the caller reads every resource of the type, and so learns nothing from an id that is taken. */
+/** True if the caller reads every resource of the type, and so learns nothing from a taken id. */
 export function readsAll(caller: Caller, type: string): boolean {
   return (decide(caller, type, 'read') ?? []).some(({ criteria }) => criteria.kind === 'all');
 }
@@ -34,7 +34,7 @@ function trustedRules(
 ): readonly AccessRule[] | null {
   if (!isAboveProjects(type)) return caller.project === SERVER_SCOPE ? null : everything(type);
   if (caller.kind === 'server') return everything(type);
-  // What it needs above its project is what an administrator of the project has there.
+  // Above its project it has the rights of an administrator of the project.
   let byType = OWN_RULES.get(caller);
   if (byType === undefined) OWN_RULES.set(caller, (byType = new Map<string, readonly AccessRule[]>()));
   let own = byType.get(type);
@@ -42,7 +42,7 @@ function trustedRules(
   return own.filter(({ interactions }) => interactions.has(interaction));
 }
 
-/** By type, of which only those above projects are asked for. */
+/** By type; only types above projects are cached. */
 const OWN_RULES = new WeakMap<SystemCaller, Map<string, readonly AccessRule[]>>();
 
 function everything(type: string): readonly AccessRule[] {

@@ -22,11 +22,11 @@ import { historyVisible, readVisible } from './read/visible-reads.js';
 import { maskFound } from './evaluate/granting-rules.js';
 
 /**
- * Puts a caller's rights between the engine and a store.
+ * Wraps a store with a caller's rights.
  *
  * @param baseUrl the service's own base: absolute references below it count as local, for rights too
- * @throws FhirError `unauthenticated` - there is no caller, or it signed in over a store with other definitions, by which its
- * rules mean something else
+ * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
+ * which its rules have another meaning
  */
 export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string): GuardedStore {
   assertCaller(caller);
@@ -99,7 +99,7 @@ class Guard {
     return decide(this.caller, type, interaction);
   }
 
-  /** The query that the store may be asked; null when its answer is known to be nothing. */
+  /** The query for the store; null if the answer is known to be empty. */
   async #restrict(
     query: GuardedQuery,
     rules: readonly AccessRule[] | null,

@@ -25,15 +25,15 @@ export interface RuleOrigin {
 
 /** One condition of a rule. */
 export interface RuleCondition {
-  /** As the policy writes it: `organization=%ward`, `compartment %patient`. */
+  /** As written in the policy: `organization=%ward`, `compartment %patient`. */
   readonly text: string;
   readonly criteria: Criteria;
-  /** Names of the parameters in it that have no value. */
+  /** Its parameters without a value. */
   readonly missing: readonly string[];
 }
 
 /**
- * One grant: resources of one type that match `criteria` may be used in these ways, but for some fields.
+ * One grant: resources of one type that match `criteria` may be used with these interactions, except for some fields.
  *
  * Rules add up: a resource may be used in a way if any rule says so, a field is seen if any rule that grants the
  * resource shows it.
@@ -44,11 +44,11 @@ export interface AccessRule {
   readonly criteria: Criteria;
   /** The parts of `criteria`, all of which must hold, as the policy writes them: for explanations. */
   readonly conditions?: readonly RuleCondition[] | undefined;
-  /** Element paths in JSON names that are not there for the caller: `birthDate`, `name.given`, `valueQuantity`. */
+  /** Element paths in JSON names hidden from the caller: `birthDate`, `name.given`, `valueQuantity`. */
   readonly hidden: readonly string[];
-  /** Element paths that writes leave as they are. */
+  /** Element paths that writes cannot change. */
   readonly readonlyFields: readonly string[];
-  /** FHIRPath expressions over `%before` and `%after`, all of which a write must make true. */
+  /** FHIRPath expressions over `%before` and `%after`, all of which must be true for a write. */
   readonly writeConstraints: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface AccessRule {
 export interface AccessRules {
   /** The definitions that the rules were made with. */
   readonly model: FhirModel;
-  /** Every rule that applies to resources of the type; empty where nothing is allowed. */
+  /** Every rule for resources of the type; empty if nothing is allowed. */
   rulesFor(type: string): readonly AccessRule[];
 }
 

@@ -1,9 +1,9 @@
 import type { GuardedStore } from './contract.js';
 
-/** What went through a store. */
+/** The calls made to a store. */
 export interface Tally {
   calls: number;
-  /** The resource types that were asked for. */
+  /** The requested resource types. */
   readonly types: Set<string>;
 }
 

@@ -1,8 +1,8 @@
 import type { CallOptions, ResourceStore, SearchQuery } from '../../store/store.js';
 
 /**
- * A decision that may need to know whether the store holds a match for some queries. It yields each query and continues
- * with the answer, and looks at nothing else outside: the same answers give the same decision.
+ * A decision that may need to know whether the store holds a match for some queries. It yields each query and resumes
+ * with the answer. It has no other inputs: equal answers give equal decisions.
  */
 export type Deciding<Result> = Generator<SearchQuery, Result, boolean>;
 

@@ -9,21 +9,21 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { Deciding } from './deciding.js';
 import type { Overlay } from './overlay.js';
 
-/** Where the chains of criteria lead. */
+/** The targets of chains in criteria. */
 export interface ChainScope {
   readonly model: FhirModel;
-  /** The project whose stored resources they reach. */
+  /** The project of the stored targets. */
   readonly project: string;
   readonly overlay: Overlay;
-  /** The time that a resource without `meta.lastUpdated` counts as written at, in milliseconds since 1970. */
+  /** The `lastUpdated` of a resource without one, in milliseconds since 1970. */
   readonly now: number;
   /** The service's own base, below which absolute references count as local. */
   readonly baseUrl?: string | undefined;
 }
 
 /**
- * Whether one resource, stored or not yet, matches criteria whose chains lead into a store, and into what the same commit
- * writes.
+ * Evaluates criteria for one resource, stored or not, with chains into the store and into the writes of the same
+ * commit.
  */
 export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
   const subject = localized(
@@ -47,7 +47,7 @@ function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): 
     case 'chain':
       return (yield* holdsInside(criteria, subject, scope)) || (yield* holdsOutside(criteria, subject, scope));
     case 'has': {
-      // Nothing points to a resource inside another.
+      // Resources inside another cannot be referenced.
       if (subject.container !== undefined) return false;
       for (const written of overlay.subjects(criteria.type)) {
         const source = localized(written, scope.baseUrl);
@@ -78,7 +78,7 @@ function* holdsOutside(
   scope: ChainScope,
 ): Deciding<boolean> {
   if (reach === 'inside') return false;
-  // Out of a resource inside another, chains enter no other.
+  // A chain that leaves a resource inside another enters no further ones.
   const of = subject.container === undefined ? asked : outsideOnly(asked);
   const stored: string[] = [];
   for (const { value } of subject.entries.get(parameter) ?? []) {
@@ -91,7 +91,7 @@ function* holdsOutside(
   return yield { project: scope.project, type, criteria: and([{ kind: 'id', ids: stored }, of]) };
 }
 
-/** Criteria whose chains stay outside, up to the next `_has`. */
+/** Restricts chains to stored resources, up to the next `_has`. */
 function outsideOnly(criteria: Criteria): Criteria {
   switch (criteria.kind) {
     case 'and':
@@ -106,7 +106,7 @@ function outsideOnly(criteria: Criteria): Criteria {
   }
 }
 
-/** True where no chain or `_has` is in the criteria: they can be decided from the resource alone. */
+/** True if the criteria have no chain or `_has`: the resource alone decides. */
 export function isLocal(criteria: Criteria): boolean {
   return criteria.kind !== 'chain' && criteria.kind !== 'has' && childrenOf(criteria).every(isLocal);
 }

@@ -7,20 +7,20 @@ import { withMemberUsers } from './member-users.js';
 import type { AccessRule } from '../rule.js';
 import { grantsOf } from './granting-rules.js';
 
-/** A resource that is to be written, as it is before, and the rules that grant that version. */
+/** A resource to be written, before the write, with the rules that grant that version. */
 export interface GrantedBefore {
   readonly row: StoredResource;
   readonly rules: ReadonlySet<AccessRule>;
 }
 
 /**
- * Which rules grant the resources that are to be written, as they are before: by `Type/id`, those that exist.
+ * Finds the rules that grant the existing resources to be written, before the write, by `Type/id`.
  *
- * The store is asked about every key in the same way, whether the resource exists or not. Asking only about those that
- * exist would reveal by the time it takes which exist unseen.
+ * The store is queried for every key, whether or not the resource exists. Otherwise timing would reveal the existence
+ * of hidden resources.
  *
  * @param found the results of reading the keys, one per key
- * @param memberUsers see {@link withMemberUsers}; undefined where no rule needs them
+ * @param memberUsers see {@link withMemberUsers}; undefined if no rule needs them
  */
 export async function grantedBefore(
   { store, caller }: { readonly store: ResourceStore; readonly caller: MemberCaller },
@@ -46,7 +46,7 @@ export async function grantedBefore(
   return granted;
 }
 
-/** Those that decide about what exists when something is written. */
+/** The rules that decide whether a resource exists for a writer. */
 function rulesFor(type: string, caller: MemberCaller): readonly AccessRule[] {
   const rules = (['read', 'update', 'delete'] as const).flatMap(
     (interaction) => decide(caller, type, interaction) ?? [],

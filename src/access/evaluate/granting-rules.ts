@@ -11,22 +11,22 @@ import { isLocal } from './evaluate-criteria.js';
 import { maskResource, withMasked } from '../fields/mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../rule.js';
 
-/** A version of a resource, and the rules that grant that very version. */
+/** A version of a resource with the rules that grant this version. */
 export interface GrantedRow<Row extends StoredResource = StoredResource> {
-  /** The row that was asked about, or a newer version of it that a search for a rule came upon. */
+  /** The requested row, or a newer version found by a search for a rule. */
   readonly row: Row;
   readonly rules: readonly AccessRule[];
 }
 
 /**
- * Which of the rules grant each of some resources.
+ * Finds the rules that grant each of the resources.
  *
- * Rules that can be decided from the resource alone are; for the others the store is asked once per rule. Such a search may
- * see a newer version than the one that was read before. The rule then grants that version and says nothing of the older
- * one, so the newer version takes its place.
+ * Rules that can be decided from the resource alone are; for the others the store is asked once per rule. Such a search
+ * may see a newer version than the one that was read before. The rule then grants that version and says nothing of the
+ * older one, so the newer version takes its place.
  *
- * @param ids what to ask the store about. A caller that read them and found less gives all of them, so that
- * the calls do not depend on what exists unseen. Default: those of the rows.
+ * @param ids the ids to query. A caller that found fewer resources passes all requested ids, so that the calls do not
+ * depend on hidden resources. Default: those of the rows.
  */
 export async function grantsOf<Row extends StoredResource>(
   store: ResourceStore,
@@ -59,8 +59,8 @@ export async function grantsOf<Row extends StoredResource>(
 }
 
 /**
- * The rules with those that hide the same fields as one: which of them grants a resource makes no difference to what is
- * seen of it, and the store is asked once for all. Not for older versions, which one rule must grant beside the newest.
+ * Joins rules that hide the same fields: they show the same of a resource, and the store is queried once. Not usable
+ * for older versions, since a single rule must grant both them and the newest version.
  */
 export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRule[] {
   return [...Map.groupBy(rules, ({ hidden }) => hidden.join()).values()].map((alike) => {
@@ -70,10 +70,10 @@ export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRul
   });
 }
 
-/** By rule that needs a search: what it found, by id. */
+/** The results by id of each rule that needs a search. */
 type Searched = ReadonlyMap<AccessRule, ReadonlyMap<string, StoredResource>>;
 
-/** Searches again, a few times, while writers come between the searches for two rules: both are to judge one version. */
+/** Searches again if writers came between the searches for two rules: all must evaluate one version. */
 async function searchAgreed(
   store: ResourceStore,
   project: string,
@@ -101,7 +101,7 @@ async function searchAgreed(
 
 const NOTHING_SEARCHED: Searched = new Map();
 
-/** The version that the last search saw, which no later one is known of; the row itself where none saw another. */
+/** The newest version found by the searches; the row itself if none found another. */
 function newestOf<Row extends StoredResource>(row: Row, searched: Searched): Row {
   const seen = [...searched.values()].flatMap((found) => found.get(row.resource.id!) ?? []).at(-1);
   if (seen === undefined || seen.versionId === row.versionId) return row;
@@ -110,9 +110,8 @@ function newestOf<Row extends StoredResource>(row: Row, searched: Searched): Row
 }
 
 /**
- * Resources that a search under these rules found, without what the rules hide.
- *
- * @param all the caller's rules of other types, which hold for contained resources too
+ * Masks the results of a search under these rules.
+ * @param all the caller's rules of other types, which also apply to contained resources
  */
 export async function maskFound(
   store: ResourceStore,
@@ -127,7 +126,7 @@ export async function maskFound(
     const resource = maskResource(row.resource, grants, all);
     return withMasked(row, resource);
   };
-  // Everything found is granted by some rule; which one matters only where they hide different fields.
+  // Some rule grants each result; the particular rule matters only if they hide different fields.
   const [first, ...others] = rules;
   const alike = others.every(({ hidden }) => hidden.join() === first!.hidden.join());
   if (alike || isUnrestricted(rules)) {
@@ -137,7 +136,8 @@ export async function maskFound(
   const unknown = unrestrictedRule('whichever rule granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
   return rows.map((found, index) => {
     const { row, rules } = granted[index]!;
-    // Some rule granted the version that was found. If it has changed since, nobody knows which rule, so whatever any of them hides is hidden.
+    // Some rule granted the version found. If it has changed since, that rule is unknown, so fields hidden by any rule
+    // are hidden.
     return mask(found, row === found && rules.length > 0 ? rules : [unknown]);
   });
 }

@@ -41,7 +41,7 @@ export function withMemberUsers(criteria: Criteria, users: Criteria): Criteria {
   return { ...criteria, of };
 }
 
-/** No policy can say it, so it stands beside other conditions at most, and inside no chain. */
+/** Policies cannot contain it, so it only appears next to other conditions, never inside a chain. */
 export function mentionsMemberUsers(criteria: Criteria): boolean {
   if (criteria === MEMBER_USERS) return true;
   return (criteria.kind === 'and' || criteria.kind === 'or') && criteria.of.some(mentionsMemberUsers);

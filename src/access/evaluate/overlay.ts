@@ -2,20 +2,20 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
 
-/** What a commit writes, laid over what is stored: for the writes after it, it counts as stored already. */
+/** The writes of a commit over the stored resources: later writes of the commit see them as stored. */
 export interface Overlay {
-  /** Undefined where the commit does not write it, null where it deletes it. */
+  /** Undefined if the commit does not write it, null if it deletes it. */
   find(type: string, id: string): SearchSubject | null | undefined;
   /** The resources of a type that the commit writes. */
   subjects(type: string): Iterable<SearchSubject>;
-  /** Ids of resources of a type whose stored version no longer counts. */
+  /** Ids of resources of a type whose stored versions are outdated. */
   replaced(type: string): readonly string[];
 }
 
-/** No commit: only what is stored counts. */
+/** No commit: only stored resources count. */
 export const NO_OVERLAY: Overlay = { find: () => undefined, subjects: () => [], replaced: () => [] };
 
-/** The overlay with one resource more, which counts as it is given, whatever the commit or the store say of it. */
+/** Adds one resource to the overlay, with precedence over the commit and the store. */
 export function overlaidWith(model: FhirModel, overlay: Overlay, resource: AnyResource, now: number): Overlay {
   const { resourceType: type, id = '' } = resource;
   let subject: SearchSubject | undefined;

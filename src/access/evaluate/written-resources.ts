@@ -4,11 +4,10 @@ import { createSubject, type SearchSubject } from '../../search/evaluate/search-
 import type { Overlay } from './overlay.js';
 
 /**
- * What the writes of a commit make of resources, up to one of them. Immutable: {@link WrittenResources.with} leaves the
- * value as it is.
+ * The resources as left by the writes of a commit so far. Immutable: {@link WrittenResources.with} returns a new value.
  *
- * PERF: all values of a commit share one log and each sees the part of it up to its own length, so that a write costs the
- * same in a long transaction as in a short one.
+ * PERF: all values of a commit share one log and each sees the part of it up to its own length, so that a write costs
+ * the same in a long transaction as in a short one.
  */
 export class WrittenResources implements Overlay {
   private constructor(
@@ -25,14 +24,14 @@ export class WrittenResources implements Overlay {
     return this.length === 0;
   }
 
-  /** @returns undefined where the commit has not written it, null where it has deleted it */
+  /** @returns undefined if the commit has not written it, null if it has deleted it */
   get(type: string, id: string): AnyResource | null | undefined {
     return this.#latest(type, id)?.resource;
   }
 
   /**
    * @param resource null for a deletion
-   * @param replaces whether the store holds a version that this one takes the place of
+   * @param replaces whether this version replaces a stored one
    */
   with(type: string, id: string, resource: AnyResource | null, replaces: boolean): WrittenResources {
     const log = this.log.length === this.length ? this.log : this.log.upTo(this.length);
@@ -82,7 +81,7 @@ class Written {
     return this.entry.resource;
   }
 
-  /** Indexed at first use: most writes are decided by themselves. */
+  /** Indexed on first use: most writes need no index. */
   get subject(): SearchSubject | null {
     if (this.resource === null) return null;
     return (this.#subject ??= createSubject(this.model, this.resource, this.now));

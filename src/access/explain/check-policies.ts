@@ -18,7 +18,7 @@ import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy
 import { ownParameters } from '../sign-in/own-parameters.js';
 import type { ResourceRef } from '../sign-in/find-membership.js';
 
-/** What is wrong with one AccessPolicy, or with the policies of one ProjectMembership. */
+/** The problems of one AccessPolicy, or of the policies of one ProjectMembership. */
 export interface PolicyFinding {
   /** The id of the project. */
   readonly project: string;
@@ -26,7 +26,7 @@ export interface PolicyFinding {
   readonly resource: string;
   /** At least one. With an error, the members concerned cannot sign in; with warnings only, they can. */
   readonly problems: readonly PolicyProblem[];
-  /** Of an AccessPolicy: how many memberships name it. Each that is affected has a finding of its own. */
+  /** Of an AccessPolicy: the number of memberships that name it. Each affected one has its own finding. */
   readonly memberships?: number | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface PolicyCheck {
 }
 
 /**
- * Finds policies and memberships that this version does not understand, as an older version or another program may have
- * written them: run it before an upgrade takes effect, so that nobody is locked out by surprise.
+ * Finds policies and memberships that this version does not understand, for example written by an older version or
+ * another program. Run it before an upgrade, so that nobody is locked out unexpectedly.
  *
  * It finds policies with problems; memberships whose policy is gone, has problems or does not fit their parameters;
  * parameters that the policy does not use, and parameters of the policy without a value. It changes nothing.
@@ -46,7 +46,7 @@ export interface PolicyCheck {
  * Findings come as they are found, each project's policies before its memberships. Resources are read in pages, so any
  * number of them takes the memory of one page.
  *
- * For trusted code of the host: it asks for no caller and looks into every project.
+ * For trusted host code: it needs no caller and reads every project.
  *
  * @throws FhirError `invalid` - the project is not named by an id
  *
@@ -120,7 +120,7 @@ class ProjectCheck {
     return size === undefined ? all : [...all, size];
   }
 
-  /** Policies are read one by one, as a membership may name many large ones. */
+  /** Policies are read one by one, since a membership may name many large ones. */
   async #sizeProblem(chosen: readonly ChosenPolicy[]): Promise<PolicyProblem | undefined> {
     const sizes: PolicySize[] = [];
     for (const choice of chosen) {
@@ -201,7 +201,7 @@ function choiceProblems(
   ];
 }
 
-/** What is understood and has no effect, or more than it seems. */
+/** Elements without effect, or with more effect than intended. */
 function warningsOf(policy: JsonObject): PolicyProblem[] {
   return [policy['resource']].flat().flatMap((rule: unknown, index): PolicyProblem[] => {
     if (!isJsonObject(rule)) return [];
@@ -224,7 +224,7 @@ function warningsOf(policy: JsonObject): PolicyProblem[] {
   });
 }
 
-/** Rules for these grant no resources; they say which powers a super administrator keeps. */
+/** Rules for these types grant no resources; they limit the powers of super administrators. */
 const LIMITS_SUPER_ADMINS: ReadonlySet<string> = new Set(['Project', 'ProjectMembership']);
 
 /** Every resource of a type in the order of their ids, a page at a time. */

@@ -10,12 +10,12 @@ import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js'
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 
-/** Why a caller may do something with resources of a type, or may not. */
+/** Why a caller may or may not do something with resources of a type. */
 export interface AccessExplanation {
   readonly type: string;
   readonly id: string | undefined;
   readonly interactions: { readonly [Name in Interaction]: InteractionExplanation };
-  /** The whole in words, a line per interaction. */
+  /** The explanation as text, one line per interaction. */
   readonly text: string;
 }
 
@@ -23,14 +23,14 @@ export interface InteractionExplanation {
   readonly allowed: boolean;
   /** The rules that allow it, as `AccessPolicy/1, rule 2: Observation?status=final`. */
   readonly by: readonly string[];
-  /** Rules of the type that were looked at and do not grant this; empty where the type has no rules. */
+  /** The type's rules that do not grant this; empty if the type has no rules. */
   readonly not: readonly string[];
-  /** Of each of these rules, why it does not grant this; absent without such rules. */
+  /** The reasons of each of these rules; absent without such rules. */
   readonly reasons?: readonly DenialReason[];
   /** Fields that are hidden although the resource is granted. */
   readonly hidden: readonly string[];
   readonly readonlyFields: readonly string[];
-  /** Of creates and updates that every rule allows under conditions only: the write constraints of these rules. */
+  /** Creates and updates that every rule allows under conditions only: the write constraints of these rules. */
   readonly writeConstraints?: readonly string[];
 }
 
@@ -42,22 +42,22 @@ export interface DenialReason {
   readonly because: readonly string[];
 }
 
-/** Whose access to what is explained. */
+/** The access to be explained. */
 export interface AccessQuestion {
   readonly type: string;
-  /** The resource as it is stored now. Left out: the type, where allowed means "some resources". */
+  /** The resource as stored now. Absent: the type, where allowed means "some resources". */
   readonly id?: string | undefined;
   /** The caller whose access is explained. Default: the caller of the context. */
   readonly of?: Caller | undefined;
 }
 
-/** Where the explained resource lies, and who reads the explanation. */
+/** The location of the explained resource, and the reader of the explanation. */
 export interface ExplainAccessContext {
   readonly store: ResourceStore;
   /**
    * Who reads the explanation: `systemCaller` of the project for the host's own people, or an administrator's caller.
-   * Which condition of a rule fails for a resource, and whether it exists, is said only where this caller reads everything
-   * that the rule's conditions look at.
+   * Failing conditions, and the existence of the resource, are only explained if this caller can read everything that
+   * the conditions read.
    */
   readonly caller: Caller;
 }
@@ -65,7 +65,7 @@ export interface ExplainAccessContext {
 /**
  * Shows administrators which rule allows or denies what.
  *
- * Texts of policies are in it, so show it to administrators only.
+ * It contains texts of policies, so show it to administrators only.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - an unknown type
@@ -97,9 +97,9 @@ export async function explainAccess(
   return { type, id, interactions, text: entries.map(([key, found]) => sentence(key, name, found)).join('\n') };
 }
 
-/** What an explanation with an id is about. */
+/** The subject of an explanation with an id. */
 interface Subject {
-  /** Null where there is no current version. */
+  /** Null if there is no current version. */
   readonly row: StoredResource | null;
   readonly deleted: boolean;
   /** The caller's rules that grant the current version, for whatever interactions. */
@@ -108,7 +108,7 @@ interface Subject {
   readonly bindsCaller: boolean;
 }
 
-/** Asks the store as often for a resource that is missing, so that the time does not reveal which it is. */
+/** A missing resource causes the same store calls, so that timing does not reveal its absence. */
 async function findSubject(store: ResourceStore, caller: MemberCaller, type: string, id: string): Promise<Subject> {
   const project = homeOf(type, caller);
   const found = (await store.read([{ project, type, id }]))[0]!;
@@ -141,7 +141,7 @@ async function explainInteraction(
   subject: Subject | undefined,
   interaction: Interaction,
 ): Promise<InteractionExplanation> {
-  // Criteria that never hold, as they use a parameter without a value, grant nothing.
+  // Criteria that never hold, because a parameter has no value, grant nothing.
   const rules = (decide(caller, type, interaction) ?? []).filter(({ criteria }) => criteria.kind !== 'none');
   const about = interaction === 'create' ? undefined : subject;
   const granting = about === undefined ? rules : grantingRules(caller, type, interaction, about, rules);
@@ -177,7 +177,7 @@ function grantingRules(
   // Only callers who read all of the type learn of a deletion.
   const isOpen = ({ criteria }: AccessRule): boolean => criteria.kind === 'all';
   if (interaction === 'history' || interaction === 'vread') return rules.filter(isOpen);
-  // Deleting once more changes nothing.
+  // Repeating a deletion changes nothing.
   return interaction === 'delete' && (decide(caller, type, 'read') ?? []).some(isOpen) ? rules : [];
 }
 
@@ -185,7 +185,7 @@ function isBound(subject: Subject | undefined, interaction: Interaction): boolea
   return subject?.bindsCaller === true && (interaction === 'update' || interaction === 'delete');
 }
 
-/** What must hold of the new content, where no rule grants the write without. */
+/** The constraints on new content, if no rule grants the write unconditionally. */
 function constraintsOf(
   rules: readonly AccessRule[],
   interaction: Interaction,
@@ -195,7 +195,6 @@ function constraintsOf(
   return { writeConstraints: [...new Set(rules.flatMap(({ writeConstraints }) => writeConstraints))] };
 }
 
-/** Fields that all the rules name. */
 function shared(rules: readonly AccessRule[], list: 'hidden' | 'readonlyFields'): readonly string[] {
   const [first, ...others] = rules;
   return first === undefined ? [] : first[list].filter((field) => others.every((rule) => rule[list].includes(field)));

@@ -7,13 +7,13 @@ import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { AccessRule, Interaction, RuleCondition } from '../rule.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 
-/** What a denial is about. */
+/** The denial to be explained. */
 export interface DeniedQuestion {
   readonly store: ResourceStore;
   readonly caller: Caller;
-  /** Who reads the answer. */
+  /** The reader of the answer. */
   readonly askedBy: Caller;
-  /** Where the type's resources lie. */
+  /** The project of the type's resources. */
   readonly project: string;
   readonly type: string;
   readonly interaction: Interaction;
@@ -22,10 +22,11 @@ export interface DeniedQuestion {
 /**
  * Why a rule does not grant an interaction, in the words of the policy: no value of a resource is in it.
  *
- * Which condition fails, and whether there is such a resource, is said only to those who read everything that decides it.
+ * Failing conditions, and the existence of the resource, are only explained to callers who can read everything that
+ * decides them.
  *
- * @param row none where there is no such resource, or where the question is about the type, which only rules without the
- * interaction and rules that never hold deny
+ * @param row none where there is no such resource, or where the question is about the type, which only rules without
+ * the interaction and rules that never hold deny
  */
 export async function denialReasons(
   rule: AccessRule,
@@ -67,7 +68,7 @@ async function holds(
   return granted!.rules.length > 0;
 }
 
-/** Callers who read all of every type that the criteria look at, without hidden fields, learn nothing new. */
+/** Callers who read every type used in the criteria, without hidden fields, learn nothing new. */
 function mayKnow({ caller, askedBy, type }: DeniedQuestion, criteria: Criteria): boolean {
   if (askedBy.kind === 'server') return true;
   if (askedBy.project !== caller.project) return false;

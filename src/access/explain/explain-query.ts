@@ -9,22 +9,22 @@ import { MEMBER_USERS } from '../policy/member-users.js';
 import type { AccessRule } from '../rule.js';
 import { restrictQuery } from '../read/restrict-query.js';
 
-/** A caller's search as the store would be asked for it, and what of it comes from the caller's rules. */
+/** A caller's search as sent to the store, with the parts that come from the caller's rules. */
 export interface ExplainedQuery {
-  /** Undefined where nothing may be searched, and then the store is not asked. */
+  /** Undefined if nothing may be searched; then the store is not queried. */
   readonly query: SearchQuery | undefined;
-  /** The rules that the type may be searched by. */
+  /** The rules that allow searching the type. */
   readonly rules: readonly AccessRule[];
-  /** Parts of the query's criteria that rules brought in, with those rules. Everything else was asked for. */
+  /** The criteria added by rules, with those rules. All other criteria come from the query. */
   readonly origins: ReadonlyMap<Criteria, readonly AccessRule[]>;
-  /** The searched-by order without what rules hide. */
+  /** The sort parameters hidden by rules. */
   readonly hiddenSort: readonly string[];
 }
 
 /**
- * What the guarded store would make of a search, without asking the store.
+ * Restricts a search as the guarded store would, without querying the store.
  *
- * "Members of the project", which it would look up, stays as it is.
+ * "Members of the project", which the guard would look up, is unchanged.
  */
 export function explainQuery(
   model: FhirModel,

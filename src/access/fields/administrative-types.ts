@@ -1,4 +1,4 @@
-/** Types that a rule for `*` never covers: who may sign in, and what each may do. */
+/** Types that a rule for `*` never covers: they decide who may sign in and what each may do. */
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([
   'AccessPolicy',
   'Cron',
@@ -12,12 +12,12 @@ const ADMINISTRATIVE: ReadonlySet<string> = new Set([
   'UserSecurityRequest',
 ]);
 
-/** Types that no rule reaches, whoever wrote it: keys, sessions, the registration of domains. */
+/** Types that no rule can grant: keys, sessions, the registration of domains. */
 const PROTECTED: ReadonlySet<string> = new Set(['DomainConfiguration', 'Enterprise', 'JsonWebKey', 'Login']);
 
 /**
- * Types whose resources sign in and act: a member who rewrites one acts with its rights. They are read like other types,
- * and written through the operations for administrators (`createClient`, `updateBot` …) and by trusted code.
+ * Types that sign in and act: a member who changes one acts with its rights. They are read like other types, and
+ * written through the operations for administrators (`createClient`, `updateBot` …) and by trusted code.
  */
 const PROGRAMS: ReadonlySet<string> = new Set(['Bot', 'ClientApplication']);
 
@@ -25,8 +25,8 @@ const PROGRAMS: ReadonlySet<string> = new Set(['Bot', 'ClientApplication']);
 const PROVIDER_SECRETS = ['identityProvider.clientSecret', 'identityProvider.userInfoApiKey'] as const;
 
 /**
- * Element paths that nobody ever reads through this library, by type. A test walks the definitions and fails where an
- * element whose name looks like a secret stands neither here nor among those that were reviewed.
+ * Element paths never readable through this library, by type. A test walks the definitions and fails if an element with
+ * a secret-like name is neither listed here nor reviewed.
  */
 const SECRETS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['ClientApplication', ['secret', 'retiringSecret', ...PROVIDER_SECRETS]],
@@ -55,7 +55,7 @@ export function coveredByWildcard(type: string): boolean {
   return !ADMINISTRATIVE.has(type) && !PROTECTED.has(type);
 }
 
-/** Types that say who may do what, or sign in themselves: nothing clinical. */
+/** Types that decide access or sign in themselves, without clinical content. */
 export function isAdministrative(type: string): boolean {
   return ADMINISTRATIVE.has(type) || PROGRAMS.has(type) || type === 'UserConfiguration';
 }

@@ -4,7 +4,7 @@ import type { PathStep, SearchParameterDefinition } from '../../fhir/model/defin
 import { FhirError } from '../../fhir/error.js';
 
 /**
- * The elements that a policy's field names: its path in JSON names, once per typed form where a step is a choice.
+ * The elements named by a policy's field: its path in JSON names, once per typed form of a choice.
  *
  * ```text
  * Patient      name.given       ['name.given']
@@ -17,7 +17,7 @@ import { FhirError } from '../../fhir/error.js';
 export function fieldPaths(model: FhirModel, type: string, field: string): readonly string[] {
   const steps = field.split('.');
   const paths: string[] = [];
-  // Types from which the steps that are left lead nowhere: the choices before them could be walked one by one for nothing.
+  // Types in which the remaining steps do not resolve, cached because choices multiply the paths.
   const dead = new Set<string>();
   const walk = (from: string, depth: number, prefix: string): boolean => {
     const step = steps[depth];
@@ -40,21 +40,21 @@ export function fieldPaths(model: FhirModel, type: string, field: string): reado
   return paths;
 }
 
-/** Elements that one field of a policy may stand for. */
+/** Per field of a policy. */
 const MAX_PATHS = 1_000;
-/** Names in one field of a policy. */
+/** Per field of a policy. */
 const MAX_STEPS = 50;
 
 /**
- * Whether a policy's field names an element of the type. Inside a resource of any type (`contained.birthDate`), where
- * {@link fieldPaths} takes every name, some type must have it.
+ * Whether a policy's field is an element of the type. Inside a resource of any type (`contained.birthDate`), where
+ * {@link fieldPaths} accepts every name, some type must have it.
  */
 export function hasFieldNamed(model: FhirModel, type: string, field: string): boolean {
   const steps = field.split('.');
   return steps.length <= MAX_STEPS && resolves(model, type, steps, 0, new Set());
 }
 
-/** @param dead what was tried and leads nowhere */
+/** @param dead failed combinations */
 function resolves(model: FhirModel, type: string, steps: readonly string[], depth: number, dead: Set<string>): boolean {
   const step = steps[depth];
   if (step === undefined) return true;
@@ -85,7 +85,7 @@ export function pathsRead(model: FhirModel, type: string, code: string): readonl
   return paths.flatMap((path) => (path.endsWith('.reference') ? [path, path.replace(/reference$/, 'display')] : path));
 }
 
-/** Stands for what chains read of a resource when they enter the resources inside it. */
+/** Represents what chains read when they enter the resources inside a resource. */
 export const INSIDE = '#';
 
 /** Where chains find resources inside: `Bundle.composition` and `.message` mean entries. */
@@ -94,7 +94,7 @@ const INSIDE_HEADS = ['contained', 'entry'];
 /** Definitions are made once per type and kept, so these are too. */
 const READ = perModel(() => new WeakMap<SearchParameterDefinition, readonly string[]>());
 
-/** Where a walk ends, and what it looks at on the way. */
+/** The end of a walk, and the elements read along the way. */
 interface Visit {
   readonly end: (type: string, path: readonly string[]) => void;
   readonly aside?: (path: readonly string[]) => void;
@@ -122,7 +122,7 @@ function collectPaths(model: FhirModel, type: string, parameter: SearchParameter
   return paths;
 }
 
-/** Of a Reference, indexes hold what it leads to, and of its display only that it is there (`code:present`). */
+/** From a Reference, indexes contain its target, but of its display only its presence (`code:present`). */
 function readInside(type: string, path: readonly string[]): (readonly string[])[] {
   return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
 }

@@ -7,10 +7,10 @@ import type { AccessRules } from '../rule.js';
 
 /**
  * The top-level elements of a type that some rule of a caller hides, whole or in part, and the secrets of the type. A
- * caller leaves them as it was shown them, whichever rule lets it write.
+ * caller cannot change them, whichever rule allows the write.
  *
- * They follow from the rules alone, so that a refusal reveals nothing of what is stored. Every typed form of a choice is
- * guarded where one is: they are one element.
+ * They depend on the rules only, so that a rejection reveals nothing about stored data. If one typed form of a choice
+ * is guarded, all are.
  */
 export function guardedElements(type: string, rules: AccessRules): ReadonlySet<string> {
   let byType = GUARDED.get(rules);
@@ -19,7 +19,7 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
   if (guarded === undefined) {
     const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];
     guarded = new Set(hidden.flatMap((path) => formsOf(rules.model, type, headOf(path))));
-    // Names that are no types have no rules; they are not kept, so the map is bounded.
+    // Unknown names have no rules and are not cached, so the map is bounded.
     if (rules.model.typeDefinition(type) !== undefined) byType.set(type, guarded);
   }
   return guarded;

@@ -3,10 +3,10 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../
 import { pathsRead } from './field-paths.js';
 
 /**
- * A copy of a resource without the hidden fields, the extensions beside them included. What is not hidden is shared with
- * the original, which stays as it is. `resourceType` and `id` cannot be hidden: they are how the resource is known.
+ * A copy of a resource without the hidden fields, and their extensions. Other values are shared with the original.
+ * `resourceType` and `id` cannot be hidden: they identify the resource.
  *
- * An object of which nothing is left is absent, in a list too: empty shells would reveal how many there are.
+ * Objects that become empty are removed, also from lists: empty objects would reveal their number.
  *
  * @param hidden paths in JSON names, as `fieldPaths` gives them
  */
@@ -85,7 +85,7 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
 /**
  * The value of an element without what a path inside it names; undefined where nothing is left.
  *
- * @param sibling of primitives: its items stand beside those of the element, so one that is empty leaves null in its place
+ * @param sibling of primitives: its items are parallel to those of the element, so an empty one becomes null
  */
 function withoutInside(value: unknown, path: readonly string[], sibling: boolean): unknown {
   if (Array.isArray(value)) {
@@ -103,7 +103,7 @@ function isEmpty(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** The JSON names that a field covers where it stands: itself and its `_` sibling. */
+/** The JSON names of a field: itself and its `_` sibling. */
 function jsonNames(field: string, source: JsonObject): string[] {
   return [field, `_${field}`].filter((name) => Object.hasOwn(source, name));
 }

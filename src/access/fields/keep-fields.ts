@@ -8,11 +8,11 @@ import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
 
 /**
- * Refuses what a writer sets of elements that are guarded from it: on creation they are absent, otherwise as they are
- * shown to it. What is stored has no part in the decision.
+ * Rejects changes to guarded elements: on creation they must be absent, otherwise as shown to the writer. Stored values
+ * do not affect the decision.
  *
- * @param shown the stored resource as the writer is shown it; null where something new is created
- * @returns the top-level elements that stay as they are stored; none on creation
+ * @param shown the stored resource as shown to the writer; null on creation
+ * @returns the top-level elements to keep from the stored resource; none on creation
  * @throws FhirError `forbidden` - names the element
  */
 export function assertGuarded(asked: AnyResource, shown: AnyResource | null, rules: AccessRules): ReadonlySet<string> {
@@ -49,29 +49,29 @@ function setsGuarded(resource: AnyResource, head: string, rules: AccessRules): b
   );
 }
 
-/** What a writer must leave as it is. */
+/** The fields that a writer cannot change. */
 export interface FixedFields {
-  /** Top-level elements that stay as they are stored. */
+  /** Top-level elements kept from the stored resource. */
   readonly kept: ReadonlySet<string>;
   /** Element paths that the writer sees and may repeat, but not change. */
   readonly readonly: readonly string[];
-  /** What is stored, as the writer is shown it; null where nothing is stored yet. */
+  /** The stored resource as shown to the writer; null on creation. */
   readonly shown: AnyResource | null;
-  /** The writer may not read it, so that repeating is guessing. */
+  /** Set if the writer may not read it, so that repeating a value would be guessing. */
   readonly unread: boolean;
 }
 
-/** What a write will store. */
+/** The resource to be stored. */
 export interface KeptFields {
   readonly after: AnyResource;
-  /** The top-level elements in it that are as they were stored, and not as the writer sent them. */
+  /** Its top-level elements that come from the stored resource. */
   readonly kept: ReadonlySet<string>;
 }
 
 /**
- * The resource to store: what the writer may not change stays as it was before.
+ * The resource to store, with the fields that the writer cannot change.
  *
- * @returns a `forbidden` error that names the field, where the writer touches what it may not
+ * @returns a `forbidden` error that names the field, if the writer changes such a field
  */
 export function keepFields(
   model: FhirModel,
@@ -92,7 +92,7 @@ export function keepFields(
       if (!isAbsent || hasOtherForm(model, asked, head)) return refusal(asked, path);
       restored.add(head);
     } else if (hasField(asked, path) || hasField(shown, path)) {
-      // Another form in its place would change it, or stand beside it.
+      // Another form of the choice would change it or be present together with it.
       if (isAbsent && hasOtherForm(model, asked, head)) return refusal(asked, path);
       if (isAbsent) restored.add(head);
       else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);

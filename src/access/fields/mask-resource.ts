@@ -6,8 +6,8 @@ import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js
 /**
  * A resource as a caller sees it through the rules that grant it: without the fields that all of them hide.
  *
- * Resources inside it (contained ones, entries of a Bundle) are seen with it, but what every rule for their own type hides
- * is hidden in them too.
+ * Resources inside it (contained ones, entries of a Bundle) are visible with it, except for fields hidden by every rule
+ * for their own type.
  *
  * @param all the caller's rules; undefined for trusted code
  */
@@ -19,7 +19,7 @@ export function maskResource(
   return maskInside(withoutFields(resource, hiddenByAll(grants)), all);
 }
 
-/** A resource without its secrets and those of the resources inside it: what an expression may look at. */
+/** Removes the secrets of a resource and of the resources inside it, for use in expressions. */
 export function withoutSecrets(resource: AnyResource): AnyResource {
   return maskInside(withoutFields(resource, secretFields(resource.resourceType)), undefined);
 }
@@ -64,7 +64,7 @@ function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
   const known = all?.rulesFor(type) ?? [];
   const reading = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
-  // Rules that only write hide too: without any that reads, nothing shows what they hide.
+  // Write-only rules hide too: without a rule that reads, their hidden fields are never shown.
   const rules = reading.length > 0 ? reading : known;
   const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
   return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);

@@ -10,7 +10,7 @@ import { ruleElements } from './policy-grant.js';
 import { ruleProblems } from './rule-problems.js';
 
 /**
- * Refuses an AccessPolicy that could not be used, when it is written and not when someone signs in.
+ * Rejects an unusable AccessPolicy when it is written, not only at sign-in.
  *
  * @throws FhirError `policy-invalid` - an issue per problem, with the path of each
  */
@@ -25,7 +25,7 @@ export function policyProblems(model: FhirModel, reference: string, policy: Json
   const size = sizeProblems(policy);
   if (size.length > 0) return size;
   const shape = shapeProblems(model, policy);
-  // Rules of the wrong shape have no meaning that could be checked.
+  // Malformed rules have no meaning to check.
   if (shape.length > 0) return shape;
   return ruleProblems(model, { reference, policy, parameters: sampleValues(policy) });
 }
@@ -36,8 +36,8 @@ export function parametersUsed(policy: JsonObject): ReadonlySet<string> {
 }
 
 /**
- * The policy with references where parameters own compartments (`%patient`), as FHIR knows no parameters there: for
- * holding it against the definitions.
+ * The policy with references where parameters own compartments (`%patient`), since FHIR has no parameters there; for
+ * validation against the definitions.
  */
 export function withSampleOwners(policy: AnyResource): AnyResource {
   const { compartment, resource } = elementsOf(policy);
@@ -54,8 +54,8 @@ function sampleOwner(compartment: unknown): { readonly compartment?: JsonObject 
 }
 
 /**
- * The policy's parameters have no values yet, so each gets one that fits where it stands: a reference for the owner of a
- * compartment, and elsewhere a text that is an id, a code, a number and a date in one.
+ * The policy's parameters have no values yet, so each gets a fitting sample: a reference for the owner of a
+ * compartment, otherwise text that is a valid id, code, number and date.
  */
 function sampleValues(policy: JsonObject): PolicyParameters {
   const used = uses(policy);
@@ -68,7 +68,7 @@ const VALUE: PolicyValue = { kind: 'string', text: '2000' };
 
 interface ParameterUse {
   readonly name: string;
-  /** Stands for the owner of a compartment. */
+  /** Represents the owner of a compartment. */
   readonly owner: boolean;
 }
 

@@ -4,11 +4,11 @@ import { isAboveProjects, isProtected } from '../fields/administrative-types.js'
 import type { AccessRule, AccessRules, RuleCondition } from '../rule.js';
 
 /**
- * Rules under which a Binary with a `securityContext` belongs to whoever may read the resource that it references, and
- * not to everybody whom a rule for Binary names. See https://hl7.org/fhir/R4/binary.html#security-context.
+ * Restricts rules for Binary: a Binary with a `securityContext` is visible only to callers who may read the referenced
+ * resource. See https://hl7.org/fhir/R4/binary.html#security-context.
  *
- * A context that does not exist, or lies outside of the project, grants nothing. A Binary is a context only while it has
- * none itself, so chains of contexts end.
+ * A context that does not exist, or lies outside of the project, grants nothing. A Binary is a context only while it
+ * has none itself, so chains of contexts end.
  */
 export function withinContexts(rules: AccessRules): AccessRules {
   let binary: readonly AccessRule[] | undefined;
@@ -59,7 +59,7 @@ function contextOf(type: string, rules: AccessRules): Criteria {
   return of.kind === 'none' ? NONE : { kind: 'chain', parameter: 'security-context', type, of };
 }
 
-/** Asked for as a value and not by its absence: a Binary that is not indexed belongs to nobody. */
+/** Tested as a value, not by its absence: a Binary that is not indexed is visible to nobody. */
 const WITHOUT_CONTEXT: Criteria = {
   kind: 'match',
   parameter: 'has-security-context',

@@ -12,15 +12,15 @@ import { assertWildcard } from './wildcard-rules.js';
 /**
  * Compiles policies into rules per type, each at first use. Grants add up.
  *
- * No policy reaches the administrative types, even by their names: whoever could write memberships or policies could
- * give itself any right. Administrators have rules of their own for them.
+ * No policy can grant the administrative types, even by name: anybody who could write memberships or policies could
+ * grant itself any right. Administrators have separate rules for them.
  *
  * See https://www.medplum.com/docs/access/access-policies for the resource's shape.
  *
- * A policy that is not understood as a whole grants nothing: a misspelt element might have restricted any of its rules.
+ * A policy with any unknown part grants nothing: a misspelt element might have restricted any of its rules.
  *
- * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria, fields
- * and write constraints that cannot be understood
+ * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria,
+ * fields and write constraints that cannot be understood
  */
 export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
   for (const grant of grants) {
@@ -48,7 +48,7 @@ export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]
   };
 }
 
-/** More than there are resource types, so the cache is bounded whatever names are asked for. */
+/** More than the number of resource types, so the cache is bounded for any names. */
 const MAX_TYPES = 500;
 
 function grantRules(model: FhirModel, grant: PolicyGrant, type: string): AccessRule[] {

@@ -19,7 +19,7 @@ import { ruleInteractions } from './rule-interactions.js';
 import { assertWriteConstraint } from './write-constraint.js';
 
 /**
- * One rule of a policy, as it holds for resources of one type.
+ * Compiles one rule of a policy for resources of one type.
  *
  * @param index position of the rule in its policy
  * @throws PolicyFault - see `policy-fault.ts`
@@ -48,7 +48,7 @@ export function compileRule(
   };
 }
 
-/** Criteria without repetitions, once it is known that they do not cost too much in each search. */
+/** Simplifies criteria and asserts that they are affordable in each search. */
 function affordable(criteria: Criteria, path: string): Criteria {
   try {
     const simplified = simplifyCriteria(criteria);
@@ -59,7 +59,7 @@ function affordable(criteria: Criteria, path: string): Criteria {
   }
 }
 
-/** A rule for all types whose criteria name a parameter that a type does not have grants nothing of that type. */
+/** A rule for all types grants nothing of types that lack a parameter of its criteria. */
 function conditionsOf(
   model: FhirModel,
   rule: JsonObject,
@@ -79,7 +79,7 @@ function conditionsOf(
   }
 }
 
-/** A type lacks a parameter, or has one of that name that cannot be searched by. */
+/** The error codes for a type that lacks a parameter, or cannot be searched by it. */
 const CANNOT_SEARCH: ReadonlySet<string> = new Set(['invalid', 'unsupported']);
 
 function compartmentOf(
@@ -121,8 +121,8 @@ export function constraintsOf(model: FhirModel, rule: JsonObject, path: string):
 }
 
 /**
- * The elements that the rule's list names. A name that the type does not have would leave open what was meant to be
- * hidden, so it is refused; only a rule for all types may name what some of them lack.
+ * The elements in a list of the rule. An unknown name would leave visible what was meant to be hidden, so it is
+ * rejected; only rules for all types may name elements that some of them lack.
  */
 function fieldsOf(
   model: FhirModel,

@@ -7,7 +7,7 @@ import { compartmentCriteria } from './compartment.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from '../rule.js';
 
 /**
- * What a member may do whose membership names no policy: the type of its profile decides.
+ * The rules of a member without policies, by the type of its profile.
  *
  * | profile | may |
  * |---|---|
@@ -36,10 +36,10 @@ export function defaultRules(model: FhirModel, profileType: string, patient: str
 }
 
 /**
- * What every member may do whatever its policies say: see and change the own User.
+ * The rules of every member regardless of policies: it may read and change its own User.
  *
- * Not its e-mail: an invitation goes to the User with the address, so who could take any address could take what is meant
- * for its owner. Trusted code changes it once the host has verified the new one.
+ * Not its e-mail: an invitation goes to the User with the address, so a member who takes an address would receive its
+ * owner's invitations. Trusted code changes it once the host has verified the new one.
  */
 export function ownUserRules(model: FhirModel, user: string): AccessRules {
   const { type, id } = splitReference(user);
@@ -60,7 +60,7 @@ export function ownUserRules(model: FhirModel, user: string): AccessRules {
   );
 }
 
-/** Elements of a User that nobody else relies on, and so the only ones that a person changes in its own. */
+/** Elements of a User that do not affect others, and so the only ones that people may change. */
 const PERSONAL: ReadonlySet<string> = new Set([
   'contained',
   'extension',
@@ -73,20 +73,20 @@ const PERSONAL: ReadonlySet<string> = new Set([
   'text',
 ]);
 
-/** All others, so that an element which a later version of the definitions brings is closed until it is reviewed. */
+/** All others, so that elements added in later definitions are closed until reviewed. */
 function othersUserFields(model: FhirModel): readonly string[] {
   const defined = [...model.typeDefinition('User')!.elements.keys()].filter((name) => !PERSONAL.has(name));
-  // Not an element of the definitions; sign-in refuses a User with `status: off` all the same.
+  // Not an element of the definitions; sign-in still rejects a User with `status: off`.
   return [...defined, 'status'];
 }
 
 /**
- * What a project administrator may do beyond its policies: see the people, clients and Bots of the project, write its
- * policies, and change the name and the settings of the project itself. Memberships are read here and written by invite,
+ * The additional rules of a project administrator: see the people, clients and Bots of the project, write its policies,
+ * and change the name and the settings of the project itself. Memberships are read here and written by invite,
  * updateMember and removeMember only; Users belong to themselves.
  *
- * @param readonly true for a super administrator who is bound by access policies: it reads all this and changes none of it,
- * as it could change what binds it, or others who have the powers that it lacks
+ * @param readonly true for a super administrator with access policies: it may read but not change these, since it could
+ * change its own restrictions, or members with more power
  */
 export function administratorRules(model: FhirModel, project: string, readonly = false): AccessRules {
   return rulesByType(model, (type) => administratorRulesFor(type, project, readonly));
@@ -122,7 +122,7 @@ export function administratorRulesFor(type: string, project: string, readonly = 
   }
 }
 
-/** Elements of a Project that belong to the operator: the project's own administrators leave them as they are. */
+/** Elements of a Project reserved for the operator: the project's own administrators cannot change them. */
 export const OPERATORS_FIELDS = [
   'active',
   'features',
@@ -133,7 +133,7 @@ export const OPERATORS_FIELDS = [
   'systemSetting',
 ] as const;
 
-/** Rules of several sources, which add up. */
+/** Combines the rules of several sources, which add up. */
 export function joinRules(model: FhirModel, sources: readonly AccessRules[]): AccessRules {
   return rulesByType(model, (type) => sources.flatMap((source) => source.rulesFor(type)));
 }
@@ -147,7 +147,7 @@ function rulesByType(model: FhirModel, make: (type: string) => readonly AccessRu
       let rules = cache.get(type);
       if (rules === undefined) {
         rules = model.isResourceType(type) ? make(type) : [];
-        // Only known types are kept, so the cache is bounded whatever names are asked for.
+        // Only known types are cached, so the cache is bounded for any names.
         if (model.isResourceType(type)) cache.set(type, rules);
       }
       return rules;

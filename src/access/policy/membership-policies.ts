@@ -17,9 +17,9 @@ export interface ChosenPolicy {
   readonly path: string;
 }
 
-/** What a membership says about access, and what of it is not understood. */
+/** The policies of a membership, and the problems found in them. */
 export interface MembershipPolicies {
-  /** Empty where the membership names no policy, so that the type of the profile decides. */
+  /** Empty if the membership names no policy, so that the type of the profile decides. */
   readonly chosen: readonly ChosenPolicy[];
   readonly problems: readonly PolicyProblem[];
 }
@@ -27,8 +27,8 @@ export interface MembershipPolicies {
 /**
  * Reads the policies of a stored ProjectMembership.
  *
- * What is not understood is a problem and never left out: a membership whose policy is left out would get the default of
- * its profile type, and a parameter that lost one of its values could exclude less.
+ * Unknown parts are problems and never ignored: a membership with an ignored policy would get the default of its
+ * profile type, and a parameter with an ignored value could exclude less.
  */
 export function readMembershipPolicies(model: FhirModel, membership: JsonObject): MembershipPolicies {
   const reader = new Reader(model);
@@ -48,7 +48,7 @@ export function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly Chos
   return [...byMeaning.values()];
 }
 
-/** @throws FhirError `policy-invalid` - something about access in the membership is not understood */
+/** @throws FhirError `policy-invalid` - the membership's access settings have problems */
 export function assertMembershipUnderstood(id: string, { problems }: MembershipPolicies): void {
   const [first] = problems;
   if (first === undefined) return;

@@ -2,8 +2,8 @@ import { referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 
 /**
- * The parameters of one membership's policy: name → values. A name given several times stands for any of its values.
- * A reference is kept as `Type/id`, a string as it is.
+ * The parameters of one membership's policy: name → values. A repeated name means any of its values. References are
+ * stored as `Type/id`, strings unchanged.
  */
 export type PolicyParameters = ReadonlyMap<string, readonly PolicyValue[]>;
 
@@ -12,9 +12,9 @@ export type PolicyValue =
   | { readonly kind: 'string'; readonly text: string };
 
 /**
- * `%name`, `%name.id` or `Type/%name.id` standing as a whole value.
+ * `%name`, `%name.id` or `Type/%name.id` as a whole value.
  *
- * @returns undefined for a text that is no placeholder; an empty list for one without a value
+ * @returns undefined for text that is not a placeholder; an empty list for one without a value
  */
 export function placeholderValues(text: string, parameters: PolicyParameters): readonly string[] | undefined {
   const match = PLACEHOLDER.exec(text);
@@ -25,7 +25,7 @@ export function placeholderValues(text: string, parameters: PolicyParameters): r
     return values.map((value) => (value.kind === 'string' ? value.text : referenceTo(value.type, value.id)));
   }
   const ids = values.map((value) => (value.kind === 'reference' ? value.id : value.text));
-  // Only an id can stand where an id is meant; anything else could name another resource than the policy says. All or
+  // Only an id is allowed in place of an id; anything else could name a resource that the policy does not mean. All or
   // none: under `:not`, leaving out one of several values would grant what it excludes.
   if (!ids.every(isResourceId)) return [];
   return type === undefined ? ids : ids.map((found) => referenceTo(type, found));
@@ -38,7 +38,7 @@ export function placeholderName(text: string): string | undefined {
 
 const PLACEHOLDER = /^(?:([A-Z][A-Za-z]*)\/)?%([A-Za-z_][A-Za-z0-9_-]*)(\.id)?$/;
 
-/** True where a text holds what looks like a placeholder of these parameters, whole or inside other text. */
+/** True if text contains a placeholder of these parameters, as a whole value or inside other text. */
 export function mentionsParameter(text: string, parameters: PolicyParameters): boolean {
   return [...text.matchAll(/%([A-Za-z_][A-Za-z0-9_-]*)/g)].some(([, name]) => parameters.has(name!));
 }

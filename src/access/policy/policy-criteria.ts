@@ -9,9 +9,9 @@ import { mentionsParameter, placeholderName, placeholderValues, type PolicyParam
 import type { RuleCondition } from '../rule.js';
 
 /**
- * The names of the parameters that criteria use: placeholders that stand as whole values.
+ * The names of the parameters that criteria use: placeholders used as whole values.
  *
- * @returns each name with `owner` true where it stands for the owner of a compartment, which is always a reference
+ * @returns each name with `owner` true if it is the owner of a compartment, which is always a reference
  */
 export function criteriaParameters(text: string): { readonly name: string; readonly owner: boolean }[] {
   const mark = text.indexOf('?');
@@ -36,10 +36,10 @@ const IN_FILTER = /(?<=^|[\s(+/]|%20|%28|%2[fF])%([A-Za-z_][A-Za-z0-9_-]*)(?:\.i
 /**
  * The criteria of a policy rule: `Observation?status=final&subject=%patient`, as a search of `type`.
  *
- * Parameters take the place of whole values only, and are escaped there: a value can never add a value, a parameter or
- * an operator to the search, whatever it holds. A placeholder without value makes its search parameter match nothing.
+ * Parameters replace whole values only and are escaped: their values can never add a value, a parameter or an operator
+ * to the search. A placeholder without value makes its search parameter match nothing.
  *
- * @throws FhirError `invalid`, `unsupported` - the text is no search that this library can carry out
+ * @throws FhirError `invalid`, `unsupported` - the text is not a supported search
  */
 export function policyCriteria(model: FhirModel, type: string, text: string, parameters: PolicyParameters): Criteria {
   return and(criteriaConditions(model, type, text, parameters).map(({ criteria }) => criteria));
@@ -137,7 +137,7 @@ function compartmentOf(model: FhirModel, type: string, raw: string, parameters: 
   );
 }
 
-/** In `_filter` a placeholder stands for a whole value, outside string literals; it becomes a literal of its own. */
+/** In `_filter` a placeholder is a whole value outside string literals; it is replaced by a literal. */
 function substituteInFilter(text: string, parameters: PolicyParameters): string {
   return text.replace(/"(?:[^"\\]|\\.)*"|(?<=\s)'(?:[^'\\]|\\.)*'|[^\s()"]+/gs, (token) => {
     const found = placeholderValues(token, parameters);
@@ -148,7 +148,7 @@ function substituteInFilter(text: string, parameters: PolicyParameters): string 
     if (found.length !== 1) {
       throw new FhirError('invalid', 'A parameter inside _filter must have exactly one value');
     }
-    // Whatever the text around it means, the value ends no string of it.
+    // Whatever the surrounding text, the value cannot end a string.
     return JSON.stringify(escape(found[0]!)).replaceAll("'", '\\u0027');
   });
 }
@@ -190,7 +190,7 @@ function decodeOutside(raw: string, parameters: PolicyParameters): string {
   return decoded + decode(plain);
 }
 
-/** @throws FhirError `invalid` - a "%" that is no escape: what was meant as a parameter must not become plain text */
+/** @throws FhirError `invalid` - a "%" that is not an escape: an intended parameter must not become plain text */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

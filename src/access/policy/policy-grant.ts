@@ -9,13 +9,13 @@ export interface PolicyGrant {
   readonly parameters: PolicyParameters;
 }
 
-/** The rules of an AccessPolicy; what is no object is no rule. */
+/** The rules of an AccessPolicy; non-objects are ignored. */
 export function ruleElements(policy: JsonObject): JsonObject[] {
   const rules = policy['resource'];
   return Array.isArray(rules) ? rules.filter(isJsonObject) : [];
 }
 
-/** The element paths that a rule names in a list; what is no text names none. */
+/** The element paths in a list of a rule; non-strings are ignored. */
 export function ruleFields(rule: JsonObject, list: 'hiddenFields' | 'readonlyFields'): string[] {
   const fields = rule[list];
   return Array.isArray(fields) ? fields.filter((one) => typeof one === 'string') : [];

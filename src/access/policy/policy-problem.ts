@@ -5,9 +5,9 @@ import { FhirError } from '../../fhir/error.js';
 export interface PolicyProblem {
   /** Where in the policy: `resource[2].hiddenField`. */
   readonly path: string;
-  /** What is wrong and how to fix it. It repeats names of the policy, never values of other resources. */
+  /** The problem and its remedy. It contains names from the policy, never values of other resources. */
   readonly message: string;
-  /** An error: the policy is refused when written, and its members cannot sign in. A warning: nothing is refused. */
+  /** An error rejects the policy on write, and its members cannot sign in. A warning rejects nothing. */
   readonly severity: 'error' | 'warning';
 }
 

@@ -9,8 +9,8 @@ import { ALL_INTERACTIONS } from '../rule.js';
 const MAX_PROBLEMS = 100;
 
 /**
- * Finds what the elements of an AccessPolicy cannot mean: unknown names, values of another type, elements that restrict
- * access in a way that this library cannot apply. An empty list means that every element has a known meaning.
+ * Finds unsupported elements of an AccessPolicy: unknown names, values of another type, elements that restrict access
+ * in a way that this library cannot apply. An empty list means that every element has a known meaning.
  *
  * A misspelt element would leave open what it was meant to close, so unknown elements are errors in every project,
  * whether or not it has `strictMode`.
@@ -21,7 +21,7 @@ export function shapeProblems(model: FhirModel, policy: JsonObject): PolicyProbl
   return shape.problems;
 }
 
-/** Elements whose primitive siblings (`_name`) say nothing about access. */
+/** Elements whose primitive siblings (`_name`) do not affect access. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(['id', 'language', 'name']);
 
 /** Elements that restrict access, or change what the others mean, and that this library does not apply. */
@@ -76,7 +76,7 @@ class Shape {
     });
   }
 
-  /** `*` would be no search of one type, and taken for one it would grant all of it. */
+  /** `*` is not a search of one type; treated as one, it would grant the whole type. */
   #criteria(value: unknown, type: unknown, path: string): void {
     this.#text(value, path);
     if (typeof value !== 'string' || typeof type !== 'string' || type === '*' || !value.startsWith('*')) return;
@@ -97,9 +97,8 @@ class Shape {
   }
 
   /**
-   * Every name must be one of the type's elements, and have a value.
-   *
-   * @returns false where one is not
+   * Every name must be an element of the type and have a value.
+   * @returns false if one is not
    */
   #names(object: JsonObject, path: string, type: string, others: readonly string[] = []): boolean {
     const before = this.problems.length;
@@ -142,7 +141,7 @@ class Shape {
   }
 }
 
-/** Null stands where a value is missing, and is reported with the names. */
+/** Null counts as a missing value, and is reported with the names. */
 function given(value: unknown): boolean {
   return value !== undefined && value !== null;
 }

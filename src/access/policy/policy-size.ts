@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../fhir/resource.js';
 import type { PolicyProblem } from './policy-problem.js';
 
-/** Rules of one policy. A rule for each resource type is about 150. */
+/** Maximum number of rules of one policy. A rule for each resource type is about 150. */
 const MAX_RULES = 500;
-/** Characters of one policy as JSON. */
+/** Maximum length of one policy, in characters of JSON. */
 const MAX_LENGTH = 100_000;
-/** What all policies of one membership may have, each with its parameters counted once, in policies of the largest size. */
+/** Maximum total size of a membership's policies with their parameters, in policies of maximum size. */
 const MAX_LARGEST_POLICIES = 2;
 
 /** What is too large in a policy to be compiled at each sign-in. */

@@ -2,15 +2,15 @@ import { ruleElements, type PolicyGrant } from './policy-grant.js';
 import { ruleInteractions } from './rule-interactions.js';
 import type { Interaction } from '../rule.js';
 
-/** What may be left to a super administrator who is bound by access policies. */
+/** The powers left to a super administrator with access policies. */
 export type SuperAdminPower = `${'Project' | 'ProjectMembership'}.${Interaction}`;
 
 /**
- * What access policies leave of a super administrator's powers over projects and their members: what their rules grant on
- * `Project` and `ProjectMembership` by name. A rule with conditions leaves nothing, because projects are made and members
- * invited where no condition on stored resources holds yet.
+ * The powers over projects and their members that access policies leave to a super administrator: those granted by
+ * rules for `Project` and `ProjectMembership` by name. A conditional rule grants none, since a new project or member
+ * cannot meet a condition on stored resources yet.
  *
- * @returns undefined when there are no policies, and so no limits
+ * @returns undefined without policies, and so without limits
  */
 export function superAdminPowers(grants: readonly PolicyGrant[]): ReadonlySet<SuperAdminPower> | undefined {
   if (grants.length === 0) return undefined;

@@ -9,7 +9,7 @@ import { policyCriteria } from './policy-criteria.js';
 import { located, messageOf } from './policy-fault.js';
 import { ruleFields, type PolicyGrant } from './policy-grant.js';
 
-/** What a rule for all types names must be there in some type: which of them has it decides what the rule means there. */
+/** Asserts that every name in a rule for all types exists in some type. */
 export function assertWildcard(model: FhirModel, grant: PolicyGrant, rule: JsonObject, index: number): void {
   if (rule['resourceType'] !== '*') return;
   assertWildcardCriteria(model, grant, rule, index);
@@ -31,10 +31,12 @@ export function isFieldOfSomeType(model: FhirModel, field: string): boolean {
   return known;
 }
 
-/** Asked at each sign-in, and answered by looking through all types; what comes out never changes. */
+/** PERF: asked at each sign-in and computed over all types; the results never change. */
 const FIELDS = perModel(() => new LRUCache<string, boolean>({ max: 5_000 }));
 
-/** A rule for all types grants nothing of those that its criteria cannot search; criteria of no type at all are a mistake. */
+/**
+ * A rule for all types skips types that its criteria cannot search; criteria without any searchable type are an error.
+ */
 function assertWildcardCriteria(model: FhirModel, grant: PolicyGrant, rule: JsonObject, index: number): void {
   const { criteria } = rule;
   if (typeof criteria !== 'string') return;

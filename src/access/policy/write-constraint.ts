@@ -9,12 +9,12 @@ import { loadFhirPath } from '../../fhirpath/library.js';
 import { rootElements } from '../../fhirpath/root-elements.js';
 
 /**
- * Refuses a write constraint that could never be evaluated.
+ * Rejects a write constraint that cannot be evaluated.
  *
- * @returns the names of first-level elements that it asks the resource for: a misspelt one has no values, and
+ * @returns the names of the first-level elements it reads: a misspelt one has no values, and
  * `%before.statuss.exists().not()` would always hold
  * @param expression FHIRPath over `%before` and `%after`
- * @throws FhirError `invalid`, `unsupported`, `too-costly` - it does not parse, or uses what is not there
+ * @throws FhirError `invalid`, `unsupported`, `too-costly` - it does not parse, or uses unknown names
  */
 export function assertWriteConstraint(model: FhirModel, expression: string): ReadonlySet<string> {
   const outcomes = OUTCOMES(model);
@@ -32,7 +32,7 @@ export async function loadForPolicies(policies: readonly JsonObject[]): Promise<
   if (isConstrained) await loadFhirPath();
 }
 
-/** Constraints are checked at each sign-in and parsing takes milliseconds; what comes out never changes. */
+/** PERF: constraints are checked at each sign-in and parsing takes milliseconds; the results never change. */
 const OUTCOMES = perModel(() => new LRUCache<string, ReadonlySet<string> | FhirError>({ max: 500 }));
 
 function check(model: FhirModel, expression: string): ReadonlySet<string> | FhirError {
@@ -45,5 +45,5 @@ function check(model: FhirModel, expression: string): ReadonlySet<string> | Fhir
   }
 }
 
-/** Variables that hold the resource as it is, or as it will be. */
+/** Variables with the resource before or after the write. */
 const RESOURCES: ReadonlySet<string> = new Set(['after', 'before', 'context', 'resource', 'rootResource']);

@@ -10,7 +10,7 @@ import { restrict, type SearchRules } from './restrict.js';
 import type { AccessRule } from '../rule.js';
 
 /**
- * A caller's search as the store is asked for it: within what the rules grant, and without any use of what they hide.
+ * Restricts a caller's search to resources that the rules grant, without any use of hidden fields.
  *
  * @throws FhirError `too-costly` - the search, or what the rules make of it; see `assertAffordable`
  *
@@ -27,7 +27,7 @@ export function restrictQuery(
   reference?: string,
 ): SearchQuery {
   const project = homeOf(query.type, caller);
-  // A sort by a field that some rule hides would reveal its order.
+  // Sorting by a hidden field would reveal its order.
   const open = query.sort?.map(({ parameter }) =>
     rules.every(({ hidden }) => !readsHidden(model, query.type, parameter, hidden)),
   );

@@ -6,15 +6,15 @@ import { INSIDE } from '../fields/field-paths.js';
 import { readsHidden } from '../fields/hidden-fields.js';
 import type { AccessRule } from '../rule.js';
 
-/** The rules that let a caller search a type; null when none does. */
+/** The rules that let a caller search a type; null if there are none. */
 export type SearchRules = (type: string) => readonly AccessRule[] | null;
 
 /**
- * What a caller asks for, within what it may see: any of the rules grants the resource, and through that rule the
- * question holds. Hidden fields have no values, and chains reach only resources that may be seen in their turn.
+ * Restricts a search to visible data: some rule grants the resource, and the criteria hold for the fields that this
+ * rule shows. Hidden fields have no values, and chains reach visible resources only.
  *
- * The question stands once for all rules that show what it reads. Where rules hide parts of it, those parts stand once
- * per different answer, and through chains they multiply: the cost of that is known before any store is asked.
+ * Rules that show everything the criteria read share one copy of them. If rules hide parts, those parts are repeated
+ * per distinct set of hidden fields, and multiply through chains; the cost is checked before any store call.
  *
  * @throws FhirError `too-costly` - the question, or what the rules make of it; see `assertAffordable`
  */
@@ -29,22 +29,25 @@ export function restrict(
   const question = simplifyCriteria(asked);
   assertAffordable({ criteria: question });
   const seen = new Restriction(model, rulesOf).restrict(question, type, rules, reference);
-  // PERF: most rules open a type as a whole, and a page of one search is found in less time than it is looked through.
+  // PERF: most rules grant whole types, so the criteria need no rewriting.
   if (seen === question) return seen;
   const restricted = simplifyCriteria(seen);
   assertAffordable({ criteria: restricted }, MAX_RESTRICTED_COST);
   return restricted;
 }
 
-/** Rules that let a caller see the same of a question. */
+/** Rules that show a caller the same of a search. */
 interface Group {
   /** The keys of {@link readings} that the rules hide. */
   readonly hidden: ReadonlySet<string>;
-  /** Of any of the rules. */
+  /** The disjunction of the rules' criteria. */
   readonly criteria: Criteria;
 }
 
-/** One question about one caller's rules. What chains lead to is the same for all rules before them, so it is made once. */
+/**
+ * One search under one caller's rules. The targets of chains are the same for all preceding rules, so they are computed
+ * once.
+ */
 class Restriction {
   readonly #followed = new Map<Criteria, Criteria>();
 
@@ -54,13 +57,13 @@ class Restriction {
   ) {}
 
   restrict(asked: Criteria, type: string, rules: readonly AccessRule[], reference: string | undefined): Criteria {
-    // The reference that a reverse search follows is a question too.
+    // The reference of a reverse search counts as a criterion too.
     const open =
       reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(this.model, type, reference, hidden));
     return this.#through(asked, groupsOf(this.model, asked, type, open));
   }
 
-  /** Through any of the groups. What all of them show alike stands outside, once. */
+  /** Criteria shown by all groups are outside the disjunction, once. */
   #through(asked: Criteria, groups: readonly Group[]): Criteria {
     const granted = or(groups.map(({ criteria }) => criteria));
     const isAlike = (one: Criteria): boolean => seenAlike(one, groups);
@@ -129,7 +132,7 @@ class Restriction {
   }
 }
 
-/** Rules whose hidden fields do not change the question form one group. */
+/** Rules with the same effect on the search form one group. */
 function groupsOf(model: FhirModel, asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
   if (rules.length > 0 && rules.every(({ hidden }) => hidden.length === 0)) {
     return [{ hidden: NOTHING, criteria: or(rules.map(({ criteria }) => criteria)) }];
@@ -162,7 +165,7 @@ function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
   return true;
 }
 
-/** What a question reads of the resource itself, not of those that it leads to: codes of parameters. */
+/** The parameter codes that the criteria read from the resource itself, not from chain targets. */
 function readings(criteria: Criteria, found = new Set<string>()): ReadonlySet<string> {
   if (criteria.kind === 'and' || criteria.kind === 'or') for (const one of criteria.of) readings(one, found);
   else if (criteria.kind === 'not') readings(criteria.of, found);

@@ -22,7 +22,7 @@ import type { AccessRule } from '../rule.js';
 import { NO_OVERLAY } from '../evaluate/overlay.js';
 import { grantsOf, joinedByFields } from '../evaluate/granting-rules.js';
 
-/** Who reads what from where. */
+/** The context of a read. */
 export interface Reading {
   readonly store: ResourceStore;
   readonly caller: Caller;
@@ -30,10 +30,9 @@ export interface Reading {
 }
 
 /**
- * Behind `GuardedStore.read`: what may not be seen is missing, and what is seen lacks what is hidden.
+ * Behind `GuardedStore.read`: hidden resources are missing, and visible ones lack their hidden fields.
  *
- * A deletion is visible where a rule opens the whole type; under other rules nobody knows whether the resource was one of
- * theirs.
+ * A deletion is visible if a rule grants the whole type; other rules cannot decide whether they granted the resource.
  */
 export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
   const { store, caller, options } = reading;
@@ -57,7 +56,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
     const [first] = group as [number];
     const { type, version } = asked[first]!;
     const each = await resolved(reading, decided[allowed[first]!]!);
-    // An older version is seen through a rule that grants it and what is there now: each rule by itself.
+    // An older version is visible if a single rule grants both it and the current resource.
     const rules = version === undefined ? joinedByFields(each) : each;
     const now = group.map((at) => (version === undefined ? found[at]! : nows.get(referenceTo(type, asked[at]!.id))!));
     const ids = group.map((at) => asked[at]!.id);
@@ -72,8 +71,8 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
 }
 
 /**
- * Behind `GuardedStore.history`: the versions that rules grant which grant the resource as it is now. An Observation that
- * was moved to the right patient must not reveal to that patient whose it was thought to be.
+ * Behind `GuardedStore.history`: the versions granted by rules that also grant the current resource. An Observation
+ * moved to the right patient must not reveal the previous patient.
  */
 export async function historyVisible(
   reading: Reading,
@@ -131,13 +130,13 @@ function resolved({ store, caller, options }: Reading, rules: readonly AccessRul
   );
 }
 
-/** What is there now, and the rules that grant it. */
+/** The current resource, and the rules that grant it. */
 interface DecidedRow {
   readonly row: ReadResult;
   readonly rules: readonly AccessRule[];
 }
 
-/** For each resource as it is now, the rules that grant it; for a deleted one those that would grant anything. */
+/** For each current resource, the rules that grant it; for a deleted one, the rules that grant the whole type. */
 async function grantsNow(
   { store, caller, options }: Reading,
   type: string,
@@ -202,11 +201,9 @@ function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grant
 }
 
 /**
- * One page of the versions that the rules grant, and how many there are. All of them are read, a few at a time, and only
- * the page is kept.
+ * One page of the granted versions, and their number. All versions are read in batches, and only the page is kept.
  *
- * @returns undefined where the newest version is not the one that was decided on; for the last attempt, versions since the
- * decision are left out instead
+ * @returns undefined if the newest version is not the decided one; the last attempt skips newer versions instead
  */
 async function readHistory(
   reading: Reading,
@@ -216,14 +213,14 @@ async function readHistory(
   isLastAttempt: boolean,
 ): Promise<HistoryPage | undefined> {
   const entries: HistoryEntry[] = [];
-  // A version written between two batches moves the others back by one, so that the next batch repeats one.
+  // A version written between two batches shifts the others by one, so that the next batch repeats one.
   const seen = new Set<string>();
   let total = 0;
   let isReached = false;
   for (let read = 0; ; read += VERSIONS_AT_ONCE) {
     const batch = await reading.store.history(key, { offset: read, limit: VERSIONS_AT_ONCE }, reading.options);
     for (const entry of batch.entries) {
-      // Versions since the decision may have taken the resource away from this caller, and the older ones with it.
+      // Newer versions may have revoked this caller's access, also to the older ones.
       isReached ||= isVersion(entry, decided.row);
       if (!isReached && !isLastAttempt) return undefined;
       if (!isReached || seen.has(entry.versionId)) continue;
@@ -237,5 +234,5 @@ async function readHistory(
   }
 }
 
-/** Bounds the memory that a long history takes. */
+/** Bounds the memory for a long history. */
 const VERSIONS_AT_ONCE = 50;

@@ -10,7 +10,7 @@ export async function readActiveProject(store: ResourceStore, id: string): Promi
   return elementsOf(found.resource);
 }
 
-/** True for a Project or membership that was switched off. Any value but `true` was meant to switch it off. */
+/** True for an inactive Project or membership. Any value of `active` other than `true` means inactive. */
 export function isInactive(resource: AnyResource): boolean {
   const { active } = elementsOf(resource);
   return active !== undefined && active !== true;

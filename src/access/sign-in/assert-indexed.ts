@@ -4,8 +4,8 @@ import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
 import type { AccessRules } from '../rule.js';
 
 /**
- * Refuses a member whose rules rest on search parameters that are being indexed again: what the rules grant could not be
- * found. Costs nothing where none is, as nearly always.
+ * Rejects a member whose rules use search parameters that are being re-indexed: their resources could not be found.
+ * Costs nothing in the usual case without re-indexing.
  *
  * Callers who signed in before are safe too: the store rejects every search with such criteria.
  *

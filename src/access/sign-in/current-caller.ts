@@ -7,15 +7,15 @@ import type { Caller, MemberCaller } from '../caller.js';
 import { failedIndex, withIndex } from '../write-error.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
 
-/** Whether a caller, as it is now, may still do what it is about to do. */
+/** Whether a caller in its current state is still allowed to proceed. */
 export type StillMay = (caller: MemberCaller) => boolean;
 
 /**
- * The caller as its membership is now. A caller holds what was true when it signed in; administrators hand out rights, so
- * what they do is decided on what is true when they do it. Trusted code is as it is.
+ * The caller with the current state of its membership. A caller has the rights of its sign-in; administrators grant
+ * rights, so their operations are decided on current rights. Trusted code is returned unchanged.
  *
  * @throws FhirError `membership-missing`, `membership-inactive` and the other codes of signing in
- * @throws FhirError `forbidden` - signs in, but may not do this any more
+ * @throws FhirError `forbidden` - signs in, but is no longer allowed to do this
  */
 export async function currentCaller<Kind extends Caller>(
   store: ResourceStore,
@@ -26,8 +26,8 @@ export async function currentCaller<Kind extends Caller>(
 }
 
 /**
- * The store, with commits that take effect only while the caller is what it claims to be: its membership is read again
- * before each, and the commit fails if that version of it is no longer current. For trusted code the store as it is.
+ * Wraps a store so that commits require the caller's current rights: its membership is read again before each commit,
+ * which fails if that version is no longer current. For trusted code it returns the store itself.
  */
 export function storeWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): ResourceStore {
   if (caller.kind !== 'member') return store;
@@ -45,7 +45,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
         const checks = checksOf(await confirm(store, caller, stillMay));
         try {
-          // Before the writes: these may be about the caller's own membership.
+          // Before the writes, which may change the caller's own membership.
           return (await store.commit([...checks, ...writes], options)).slice(checks.length);
         } catch (error) {
           const index = failedIndex(error);
@@ -69,18 +69,19 @@ async function confirm(store: ResourceStore, caller: MemberCaller, stillMay: Sti
   );
 }
 
-/** A commit can only demand that a search finds nothing. */
+/** A commit can only assert that a search has no match. */
 function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
   const { project, membership, admin, profile } = caller;
   const itself: Criteria = { kind: 'id', ids: [membership] };
   const changed = or([
     notLastUpdatedAt(lastUpdated),
-    // Two versions may be of one millisecond.
+    // Two versions may have the same millisecond.
     flagIs('active', 'false'),
     ...(admin ? [not(flagIs('admin', 'true'))] : []),
   ]);
   const unchanged = { project, type: 'ProjectMembership', criteria: and([itself, changed]) };
-  // A membership that is gone changes no more: something that stays is searched for, on the condition that it is gone.
+  // A deleted membership no longer changes, so the check searches for a permanent resource, on the condition that the
+  // membership is gone.
   const { type, id } = splitReference(profile);
   const there = isListed
     ? withoutMembership(SERVER_SCOPE, 'Project', project, 'project', itself)

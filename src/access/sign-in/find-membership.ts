@@ -8,7 +8,7 @@ import { isInactive, readActiveProject } from './active-project.js';
 /** An id, a `Type/id`, or a Reference. */
 export type ResourceRef = string | { readonly reference?: string | undefined };
 
-/** Whom the host's token stands for, after the host has verified it. */
+/** The identity in the host's verified token. */
 export type SignInIdentity =
   | { readonly membership: ResourceRef }
   | { readonly project: ResourceRef; readonly user: ResourceRef }
@@ -20,7 +20,7 @@ export interface FoundMembership {
 }
 
 /**
- * The membership that an identity signs in through. An inactive one only where there is no active one.
+ * Finds the membership of an identity. Inactive ones are considered only if there is no active one.
  *
  * @throws FhirError `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
  */
@@ -33,12 +33,12 @@ export async function findMembership(store: ResourceStore, identity: SignInIdent
       : clientTypes(identity.client).map((type) => referenceTo(type, requireId(identity.client, type)));
   const criteria = or(users.map((user) => refersTo('user', splitReference(user))));
   const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
-  // Where there are no members, the project itself may be the mistake.
+  // Without members, the project itself may be wrong.
   if (matches.length === 0) await readActiveProject(store, project);
   return { project, membership: chooseMembership(matches, project) };
 }
 
-/** A membership lies in its project; the directory above the projects says in which. */
+/** A membership lives in its project; the directory above projects has the project's id. */
 async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
   const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
   if (entry?.status === 'found') {

@@ -9,7 +9,7 @@ import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 import type { AccessRules } from '../rule.js';
 
-/** What sign-in found out about a member. */
+/** The facts found by sign-in about a member. */
 export interface Member {
   readonly project: string;
   /** The elements of the Project. */
@@ -18,12 +18,12 @@ export interface Member {
   readonly user: string;
   readonly profile: string;
   readonly parameters: PolicyParameters;
-  /** Empty where the type of the profile decides. */
+  /** Empty if the type of the profile decides. */
   readonly grants: readonly PolicyGrant[];
 }
 
 /**
- * The caller of a member, with the rules of its policies, or of its profile's type where it has none.
+ * Creates the caller of a member, with the rules of its policies, or without policies those of its profile type.
  *
  * @throws FhirError `policy-invalid`
  */
@@ -48,9 +48,8 @@ export function makeCaller(
 }
 
 /**
- * Compiles the rules of each named type once, so that a mistake in one is found at sign-in and not in the middle of work.
- * Rules for all types stand for all by one type, and are compiled for another when it is first asked for: 150 types would
- * take longer than all the rest of a sign-in.
+ * Compiles the rules of each named type once, so that errors are found at sign-in. Rules for all types are checked with
+ * one type, and compiled for others on first use: 150 types would take longer than the rest of the sign-in.
  */
 function policyRules(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
   const rules = compilePolicies(model, grants);

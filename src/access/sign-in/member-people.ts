@@ -6,7 +6,7 @@ import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
 /**
  * The `Type/id` in an element of a membership.
  *
- * @throws FhirError `membership-missing` - the membership names none
+ * @throws FhirError `membership-missing` - the membership has none
  */
 export function memberReference(membership: AnyResource, element: 'user' | 'profile'): string {
   const reference = referenceText(elementsOf(membership)[element]);

@@ -7,11 +7,10 @@ import type { MemberCaller } from '../caller.js';
 import { readsAll } from '../decide.js';
 
 /**
- * The id of the Patient whose compartment a RelatedPerson sees: `RelatedPerson.patient` while the record is active
- * and its period holds. A link that cannot be read gives no Patient.
+ * The id of the Patient whose compartment a RelatedPerson sees: `RelatedPerson.patient` while the record is active and
+ * its period holds. A malformed link gives no Patient.
  *
- * The link is not followed any further: where a Patient was merged into another one (`Patient.link`), staff changes
- * `RelatedPerson.patient`.
+ * `Patient.link` is not followed: after a merge, staff change `RelatedPerson.patient`.
  *
  * @param now milliseconds since 1970
  */
@@ -28,12 +27,11 @@ function holds({ start, end }: { readonly start?: unknown; readonly end?: unknow
   return from !== undefined && until !== undefined && from <= now && now < until;
 }
 
-/** What {@link relatedPatient} reads. */
 const LINK = ['patient', 'active', 'period'] as const;
 
 /**
- * The elements of a RelatedPerson that {@link assertPatientLink} keeps as they are. A writer that may not read it leaves
- * them out: were they compared with what is stored, the answer would confirm a guess.
+ * The elements of a RelatedPerson that {@link assertPatientLink} keeps as they are. A writer that may not read it omits
+ * them: comparing them with stored values would confirm guesses.
  */
 export function fixedLink(caller: MemberCaller, { resourceType, id }: AnyResource): readonly string[] {
   if (resourceType !== 'RelatedPerson') return [];
@@ -42,17 +40,17 @@ export function fixedLink(caller: MemberCaller, { resourceType, id }: AnyResourc
 }
 
 /**
- * Refuses a write that would decide by itself whose compartment a RelatedPerson sees.
+ * Rejects writes that would choose the compartment a RelatedPerson sees.
  *
  * - Nobody changes the link of its own profile: `patient`, `active` and `period` stay as they are.
  * - `RelatedPerson.patient` of others changes only by callers who read every Patient, and by project administrators:
- *   others could open to a RelatedPerson what they do not see themselves. The same goes for bringing back a deleted one.
+ * others could grant a RelatedPerson more than they see themselves. The same applies to restoring a deleted one.
  *
  * It depends on the caller's rules and on what the caller is shown alone, as {@link fixedLink} keeps the others from
  * naming what is fixed, and so reveals nothing.
  *
- * @param before null where there is no current version
- * @param deleted true where there was one once
+ * @param before null if there is no current version
+ * @param deleted true if there was one before
  * @throws FhirError `forbidden`
  */
 export function assertPatientLink(

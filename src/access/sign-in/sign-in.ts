@@ -11,31 +11,27 @@ import { readMemberPolicies } from './member-policies.js';
 import { ownParameters } from './own-parameters.js';
 
 export interface SignInOptions {
-  /**
-   * Refuse members whose membership names no access policy, instead of applying the default of their profile type.
-   * Default false.
-   */
+  /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
 }
 
 /**
- * Makes the caller of a membership.
+ * Signs a member in and returns its caller.
  *
- * Everything that must be true of a member is checked here, and the caller keeps it: sign in again per request, or as often
- * as you need changes to members and policies to take effect. The host has verified the token; passwords are not looked at.
+ * All conditions of membership are checked here and fixed in the caller: sign in again per request, or as often as you
+ * need changes to members and policies to take effect. The host has verified the token; passwords are not checked.
  *
- * @throws FhirError `invalid` - the identity names nothing
+ * @throws FhirError `invalid` - the identity is empty
  * @throws FhirError `membership-missing` - no such membership, or none of that user or client in the project
  * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them
  * @throws FhirError `membership-inactive` - it was made inactive
  * @throws FhirError `project-missing` - its project is gone or inactive
  * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
  * @throws FhirError `policy-missing` - an access policy that the membership names is gone
- * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is not understood; no default
- * takes its place
+ * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is invalid; no default
+ * replaces it
  * @throws FhirError `policy-required` - see {@link SignInOptions}
- * @throws FhirError `unavailable` - the store's own reasons, and search parameters of the policies whose index is being made
- * again
+ * @throws FhirError `unavailable` - the store's own reasons, and re-indexing of the policies' search parameters
  *
  * @example
  * const caller = await signIn(store, { project: token.project, user: token.sub });
@@ -48,16 +44,16 @@ export function signIn(
   return observed(store, 'sign-in', {}, async () => checkMember(store, await findMembership(store, identity), options));
 }
 
-/** A caller as its membership is now. */
+/** A caller with the current state of its membership. */
 export interface CurrentMember {
   readonly caller: MemberCaller;
-  /** When the membership was last written: ISO 8601, UTC. */
+  /** When the membership was last changed: ISO 8601, UTC. */
   readonly lastUpdated: string;
   /** True where the directory above the projects has the membership. */
   readonly isListed: boolean;
 }
 
-/** Signs a caller in once more, through the same membership. @throws FhirError as {@link signIn} */
+/** Signs a caller in again through the same membership. @throws FhirError as {@link signIn} */
 export async function signInAgain(store: ResourceStore, caller: MemberCaller): Promise<CurrentMember> {
   const { project, membership: id, user } = caller;
   const key = { type: 'ProjectMembership', id };
@@ -65,7 +61,7 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
     { ...key, project },
     { ...key, project: SERVER_SCOPE },
   ]);
-  // An id may have been used again, for somebody else.
+  // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
   return {
     caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller)?.options ?? {}),

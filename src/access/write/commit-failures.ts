@@ -5,16 +5,16 @@ import type { GuardedWrite } from '../contract.js';
 import { failedIndex, withIndex } from '../write-error.js';
 import type { AddedWrite, OwnWrite } from './ready-write.js';
 
-/** Why a store refused a commit. */
+/** The reason why a store rejected a commit. */
 export interface CommitFailure {
   readonly error: FhirError;
-  /** The step that it refused. */
+  /** The rejected step. */
   readonly step: OwnWrite | AddedWrite;
-  /** The caller's write that the step belongs to. */
+  /** The caller's write of that step. */
   readonly asked: GuardedWrite;
 }
 
-/** @returns undefined for an error that is about no step */
+/** @returns undefined for an error without a step */
 export function commitFailure(
   error: unknown,
   steps: readonly (OwnWrite | AddedWrite)[],
@@ -25,7 +25,7 @@ export function commitFailure(
   return step && { error: error as FhirError, step, asked: writes[step.from]! };
 }
 
-/** True where the decision rested on what is no longer current, and the caller itself demanded no version. */
+/** True if the decision was based on outdated data, and the caller itself required no version. */
 export function isOvertaken({ error, step, asked }: CommitFailure): boolean {
   if (step.role === 'added' && step.refusal === 'decide again') return true;
   return (
@@ -36,7 +36,7 @@ export function isOvertaken({ error, step, asked }: CommitFailure): boolean {
   );
 }
 
-/** The store's error in the terms of the caller's write. */
+/** Translates the store's error to the caller's write. */
 export function explainFailure({ error, step, asked }: CommitFailure, caller: Caller): FhirError {
   const { from } = step;
   const refusal = step.role === 'added' ? step.refusal : undefined;
@@ -49,7 +49,7 @@ export function explainFailure({ error, step, asked }: CommitFailure, caller: Ca
   }
   if (refusal !== undefined) return withIndex(refusal(String(error.details?.['holder'])), from);
   if (error.code === 'conflict' && step.write.kind === 'put' && caller.kind === 'member') {
-    // The unique text may be held in another project.
+    // The unique key may be held in another project.
     const { type, id } = step.write.key;
     return new FhirError('conflict', `${referenceTo(type, id)} must be unique, but there is another one like it`, {
       details: { index: from },

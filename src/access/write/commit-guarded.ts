@@ -23,7 +23,7 @@ export async function commitGuarded(
   options: CommitOptions | undefined,
 ): Promise<readonly GuardedResult[]> {
   const strictness = await strictnessFor(store, caller, writes, options);
-  // What a member writes is held to the definitions once the fields that it cannot see are back in.
+  // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : strictness;
   for (const [index, write] of writes.entries())
     if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);
@@ -32,7 +32,7 @@ export async function commitGuarded(
       write.kind === 'put' && write.key.type === 'AccessPolicy' ? [elementsOf(write.resource)] : [],
     ),
   );
-  // An administrator who was demoted since it signed in writes no policies.
+  // An administrator demoted since sign-in must not write policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {
     const decided =
@@ -60,7 +60,6 @@ export async function commitGuarded(
   });
 }
 
-/** One answer per write of the caller's. */
 function answersOf(
   ready: readonly ReadyWrite[],
   steps: readonly ReadyWrite[],
@@ -80,7 +79,7 @@ function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, call
   return { ...result, resource, ...(unreadable === true ? { unreadable } : {}) };
 }
 
-/** True for what members write by no other right than that of an administrator. */
+/** True for writes that require an administrator. */
 function isForAdministrators(write: GuardedWrite): boolean {
   return write.kind !== 'assert-no-match' && write.key.type !== 'User' && !coveredByWildcard(write.key.type);
 }

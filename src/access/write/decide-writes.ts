@@ -14,7 +14,7 @@ import { loadTrusted } from './trusted/load-trusted.js';
 import type { ReadyWrite } from './ready-write.js';
 import { assertWithinReach } from './trusted/trusted-reach.js';
 
-/** Loads what the writes of a member rest on, and decides them. */
+/** Loads the data for a member's writes, and decides them. */
 export async function decideMemberWrites(
   store: ResourceStore,
   who: Pick<CommitState, 'caller' | 'strictness'>,
@@ -26,7 +26,7 @@ export async function decideMemberWrites(
   return decideInOrder(state, writes, (now, write, from) => answeredBy(store, decideWrite(now, write, from), options));
 }
 
-/** Loads what the writes of trusted code rest on, and decides them. */
+/** Loads the data for the writes of trusted code, and decides them. */
 export async function decideTrustedWrites(
   store: ResourceStore,
   caller: SystemCaller | ServerCaller,

@@ -4,6 +4,6 @@ import type { ReadyWrite } from './ready-write.js';
 /** A write, decided. */
 export interface DecidedWrite<State = CommitState> {
   readonly ready: readonly ReadyWrite[];
-  /** What the next write is decided on. */
+  /** The state for the next write. */
   readonly state: State;
 }

@@ -14,23 +14,23 @@ interface Step {
   readonly from: number;
 }
 
-/** The caller's own write as the store carries it out. */
+/** The caller's own write as sent to the store. */
 export interface OwnWrite extends Step {
   readonly role: 'own';
   readonly write: Write;
-  /** The rules through which the caller sees the result; empty where the result holds no resource. */
+  /** The rules for masking the result; empty if the result has no resource. */
   readonly readRules: readonly AccessRule[];
   /** The caller may write the resource but not read it. */
   readonly unreadable?: boolean | undefined;
 }
 
-/** What must hold, or be written, together with the caller's write. */
+/** A check or write that accompanies the caller's write. */
 export interface AddedWrite extends Step {
   readonly role: 'added';
   readonly write: Write;
   /**
-   * The error where a check fails, made from the resource that it found (`Type/id`). `decide again`: the decision rests on
-   * what has changed. Default: the store's own error.
+   * The error if the check fails, created from the resource found (`Type/id`). `decide again`: the decision is
+   * outdated. Default: the store's own error.
    */
   readonly refusal?: 'decide again' | ((holder: string) => FhirError) | undefined;
 }
@@ -41,7 +41,7 @@ export interface Unchanged extends Step {
   readonly answer: GuardedResult;
 }
 
-/** The key of the resource that a step writes or deletes; undefined where it does neither. */
+/** The key of the resource that a step writes or deletes; undefined for checks. */
 export function writtenKey(ready: ReadyWrite): ResourceKey | undefined {
   return ready.role === 'unchanged' || ready.write.kind === 'assert-no-match' ? undefined : ready.write.key;
 }

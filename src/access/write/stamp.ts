@@ -2,7 +2,7 @@ import { isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import type { Caller } from '../caller.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
 
-/** Says who wrote the resource and where: Medplum's `meta.author` and `meta.project`. */
+/** Sets the author and project of a write: Medplum's `meta.author` and `meta.project`. */
 export function stamp(resource: AnyResource, caller: Caller): AnyResource {
   const meta = {
     ...resource.meta,
@@ -12,7 +12,7 @@ export function stamp(resource: AnyResource, caller: Caller): AnyResource {
   return { ...resource, meta };
 }
 
-/** The resource without the version and the time of another version: the store gives it its own. */
+/** Removes the version and time of another version; the store sets its own. */
 export function withoutVersion(resource: AnyResource): AnyResource {
   if (!isJsonObject(resource.meta)) return resource;
   const { versionId: _v, lastUpdated: _l, ...meta } = resource.meta;

@@ -14,9 +14,9 @@ import { withIndex } from '../write-error.js';
 export type Strictness = (type: string) => boolean;
 
 /**
- * How strict the caller's project is. What lives above projects is always held to the definitions.
+ * The strictness of the caller's project. Resources above projects are always validated.
  *
- * The project is read only where something is written.
+ * The project is read only for writes.
  */
 export async function strictnessFor(
   store: ResourceStore,
@@ -30,16 +30,15 @@ export async function strictnessFor(
   return (type) => strictMode || isAboveProjects(type);
 }
 
-/** Holds nothing against the definitions: only what could not be stored is refused. */
+/** No validation against the definitions: only unstorable resources are rejected. */
 export const LENIENT: Strictness = () => false;
 
 /**
- * Refuses a resource that could not be stored and, where that is asked for, one that breaks the R4 definitions.
+ * Rejects a resource that cannot be stored and, in strict mode, one that violates the R4 definitions.
  *
  * @param index position of the write, for the error
- * @param maxBytes largest resource, in bytes of its JSON text
- * @param kept top-level elements that the writer does not send, as they stay what they are: the definitions are not asked
- * about them
+ * @param maxBytes maximum size, in bytes of the JSON text
+ * @param kept top-level elements kept from the stored version, which are not validated
  * @throws FhirError `too-costly` - it is larger than `maxBytes`
  * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
  */

@@ -5,11 +5,10 @@ import type { Caller, MemberCaller } from '../../caller.js';
 import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 
 /**
- * The writes of a commit with a check before each of a Binary: no member writes one that a Bot of the project has as its
- * code. Bots act with rights of their own, and change through administrators' operations only: whoever wants other code
- * makes another Binary, and an administrator points the Bot to it.
+ * Adds a check before each write of a Binary: no member may write the code of a Bot. Bots have their own rights and are
+ * changed through administrators' operations only: new code is a new Binary, to which an administrator points the Bot.
  *
- * The commit itself checks it, so a Bot that is pointed to the Binary in the meantime counts.
+ * The check runs inside the commit, so that concurrent changes of Bots count.
  */
 export function withCodeChecks(caller: Caller, writes: readonly ReadyWrite[]): readonly ReadyWrite[] {
   if (caller.kind !== 'member') return writes;
@@ -24,7 +23,7 @@ function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): Ad
     role: 'added',
     write: { kind: 'assert-no-match', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
     from,
-    // Which Bot it is, is not for everybody to know.
+    // The id of the Bot is not for everybody to know.
     refusal: () =>
       new FhirError(
         'forbidden',

@@ -5,8 +5,8 @@ import { and, refersTo } from '../../../search/criteria/criteria.js';
 import type { CallOptions, PutWrite, ResourceStore } from '../../../store/store.js';
 
 /**
- * Where the records of removed memberships lie. An id never contains a slash, so no caller has this project: only this
- * file writes the records and reads them, and no search, chain or `_has` of a caller reaches them.
+ * The scope of the records of removed memberships. An id never contains a slash, so no caller has this project: only
+ * this file writes the records and reads them, and no search, chain or `_has` of a caller reaches them.
  */
 const FORMER_MEMBERSHIPS = '/former-memberships';
 
@@ -24,7 +24,7 @@ export function formerMembershipWrite(project: string, membership: AnyResource):
   const user = referenceText(elements['user']);
   const profile = referenceText(elements['profile']);
   if (user?.startsWith('User/') !== true || profile === undefined) return undefined;
-  // One record per link: removing the same person again and again leaves one.
+  // One record per link: repeated removals of the same person leave one.
   const id = createHash('sha256')
     .update(JSON.stringify([project, user, profile]))
     .digest('hex');

@@ -5,10 +5,10 @@ import { SERVER_SCOPE, type ResourceKey, type Write } from '../../../store/store
 import { formerMembershipWrite } from './former-memberships.js';
 import type { AddedWrite } from '../ready-write.js';
 
-// Memberships lie in their projects. Above the projects is a directory with an entry per membership that says in which, so
-// that a membership alone is enough to sign in. Its id is therefore unique over all projects.
+// Memberships live in their projects. A directory above the projects maps each membership to its project, so that the
+// membership's id is enough to sign in. Ids of memberships are therefore unique across projects.
 
-/** Enters a membership that is written. */
+/** The directory entry of a written membership. */
 export function directoryEntry(key: ResourceKey, from: number): readonly AddedWrite[] {
   const elsewhere = and([
     { kind: 'id', ids: [key.id] },

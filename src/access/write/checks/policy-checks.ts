@@ -26,10 +26,10 @@ export async function loadPolicyUser(
 }
 
 /**
- * The writes of a commit with what else must hold for its AccessPolicies, checked in the commit itself:
+ * Adds checks for AccessPolicies to the writes of a commit, run inside the commit:
  *
- * - Nobody writes a policy that its own membership names at that moment; who is bound by policies, none that another
- *   membership of its User names either.
+ * - Members cannot write a policy of their own membership; restricted members cannot write those of their User's other
+ * memberships either.
  * - A policy that a membership names, or the Project among its defaults, is not deleted: its members could not sign in.
  *
  * @throws FhirError `conflict` - the Project names a policy that is to be deleted
@@ -55,7 +55,7 @@ function deletesPolicy(ready: ReadyWrite): boolean {
   return ready.role === 'own' && ready.write.kind === 'delete' && ready.write.key.type === 'AccessPolicy';
 }
 
-/** Who is bound has no hand in the policies of its other memberships either: it could sign in through them. */
+/** Restricted members cannot change the policies of their other memberships: they could sign in through them. */
 function bindsNotItself(
   { project, membership, user, bound }: MemberCaller,
   key: ResourceKey,
@@ -82,7 +82,9 @@ function namedByNoMembership(key: ResourceKey, from: number): AddedWrite {
   return { role: 'added', write: { kind: 'assert-no-match', query }, from, refusal: (holder) => inUse(key, holder) };
 }
 
-/** No search parameter leads from a Project to its policies, so it is read, and must stay as it was. */
+/**
+ * No search parameter leads from a Project to its policies, so the Project is read, and must be unchanged at commit.
+ */
 function namedByNoProject(found: ReadResult | undefined, key: ResourceKey, from: number): readonly AddedWrite[] {
   const { project } = key;
   if (found?.status !== 'found') return [];

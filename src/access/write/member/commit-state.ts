@@ -10,7 +10,7 @@ import type { GrantedBefore } from '../../evaluate/granted-before.js';
 import type { WrittenResources } from '../../evaluate/written-resources.js';
 import type { Strictness } from '../validate-writes.js';
 
-/** What a write of a member is decided on: what is stored, and what the writes before it make of that. Immutable. */
+/** The state for deciding a member's write: the stored resources, and the effects of earlier writes. Immutable. */
 export interface CommitState {
   readonly caller: MemberCaller;
   readonly strictness: Strictness;
@@ -18,25 +18,25 @@ export interface CommitState {
   readonly written: WrittenResources;
 }
 
-/** What was loaded for the writes of a commit, by `Type/id`. */
+/** The data loaded for the writes of a commit, by `Type/id`. */
 export interface StoredState {
-  /** Resources that do not exist any more. */
+  /** Deleted resources. */
   readonly deleted: ReadonlySet<string>;
-  /** Resources that exist, and the rules that grant them. */
+  /** Existing resources, and the rules that grant them. */
   readonly granted: ReadonlyMap<string, GrantedBefore>;
-  /** The Users who are members of the project; undefined where no rule asks for them. */
+  /** The Users of the project's members; undefined if no rule needs them. */
   readonly memberUsers: Criteria | undefined;
   /** When it was loaded, in milliseconds since 1970. */
   readonly now: number;
-  /** The service's own base; undefined where it has none. */
+  /** The service's own base; undefined if it has none. */
   readonly baseUrl: string | undefined;
 }
 
-/** A resource as a write finds it. */
+/** A resource before a write. */
 export interface CurrentResource {
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly resource: AnyResource | null;
-  /** The stored version; null where there is none, undefined after a write of the same commit. */
+  /** The stored version; null if there is none, undefined after a write of the same commit. */
   readonly version: string | null | undefined;
 }
 
@@ -54,9 +54,9 @@ export function withWritten(state: CommitState, { type, id }: GuardedKey, resour
 }
 
 /**
- * What must still hold when the store commits: the caller's own demand, else that the version decided on is current.
+ * The expectation for the store: the caller's own, otherwise that the decided version is still current.
  *
- * @throws FhirError `precondition-failed` - the caller demands another version than the one decided on
+ * @throws FhirError `precondition-failed` - the caller requires another version
  */
 export function expectationOf(
   { expect, key }: Exclude<GuardedWrite, { kind: 'assert-no-match' }>,

@@ -7,9 +7,9 @@ import { settledCriteria } from './granting.js';
 import type { AddedWrite } from '../ready-write.js';
 
 /**
- * What must hold in the commit itself: one of the rules grants the resource, as the commit has it so far. Rules with
- * chains rest on other resources, which someone may change between decision and commit. For the others the version that
- * the write expects is enough.
+ * The checks inside the commit: one of the rules must grant the resource in the commit's state. Rules with chains
+ * depend on other resources, which may change between decision and commit. For other rules the expected version is
+ * enough.
  *
  * @param rules those that the decision found to grant it
  */

@@ -25,7 +25,7 @@ export function* decideDelete(
   const granting = before === null ? [] : yield* grantingRulesBefore(state, 'delete', before);
   if (before === null || granting.length === 0) {
     if (before !== null && (yield* canRead(state, before))) throw forbidden(type, 'delete');
-    // Deleting what does not exist changes nothing, and neither does deleting what does not exist for this caller.
+    // Deleting a resource that is missing or hidden changes nothing.
     if (typeof write.expect?.version === 'string') throw unexpected(write.key, from, write.expect, null);
     if (write.mustExist === true && !knowsDeletion(state, write.key)) throw notFound({ type, id });
     return { ready: [{ role: 'unchanged', from, answer: { kind: 'delete', versionId: null } }], state };
@@ -42,7 +42,7 @@ export function* decideDelete(
   };
 }
 
-/** Only the caller that made a deletion in this commit, and callers to whom a rule opens the whole type, know of it. */
+/** Only callers whose commit deleted it, and callers with a rule for the whole type, know of a deletion. */
 function knowsDeletion({ caller, written, stored }: CommitState, { type, id }: GuardedKey): boolean {
   return written.get(type, id) === null || (stored.deleted.has(referenceTo(type, id)) && readsAll(caller, type));
 }

@@ -11,8 +11,8 @@ import type { DecidedWrite } from '../decided-write.js';
 import { settledCriteria } from './granting.js';
 
 /**
- * Decides one write of a member. It changes nothing: all that it rests on is in the state and in the answers to the
- * queries that it yields.
+ * Decides one write of a member. It has no side effects: its only inputs are the state and the answers to the queries
+ * it yields.
  *
  * @param from position of the write in its commit
  * @throws FhirError the denial
@@ -28,7 +28,7 @@ export function decideWrite(state: CommitState, write: GuardedWrite, from: numbe
   }
 }
 
-/** The check asks about what the caller may search only. */
+/** The check only covers what the caller may search. */
 // eslint-disable-next-line require-yield -- answered from the state alone
 function* decideNoMatch(
   state: CommitState,

@@ -8,7 +8,7 @@ export function forbidden(type: string, interaction: Interaction): FhirError {
   return new FhirError('forbidden', `Not allowed to ${interaction} ${type}${hint}`);
 }
 
-/** The operations that write what the repository and mutations do not. */
+/** The operations for types that the repository and mutations cannot write. */
 const OPERATIONS: ReadonlyMap<string, string> = new Map([
   ['Bot', 'createBot or updateBot'],
   ['ClientApplication', 'createClient, updateClient or rotateClientSecret'],

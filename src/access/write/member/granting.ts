@@ -10,7 +10,7 @@ import { homeOf } from '../../home-of.js';
 import type { AccessRule, Interaction } from '../../rule.js';
 import type { CommitState } from './commit-state.js';
 
-/** The rules that grant an interaction with a resource as the commit would have it. */
+/** The rules that grant an interaction with a resource in the commit's state. */
 export function* grantingRules(
   state: CommitState,
   interaction: Interaction,
@@ -24,8 +24,8 @@ export function* grantingRules(
 }
 
 /**
- * The same for a resource as a write finds it. What earlier writes of the commit change may take it away from the caller,
- * and never gives it what it did not see: asking the store about what it holds unseen would reveal that it is there.
+ * The same for a resource as a write finds it. Earlier writes of the commit may revoke access but never grant it:
+ * querying the store for hidden resources would reveal their existence.
  */
 export function* grantingRulesBefore(
   state: CommitState,
@@ -50,7 +50,7 @@ export function* grants(state: CommitState, rule: AccessRule, resource: AnyResou
   if (rule.criteria.kind === 'all') return true;
   const { caller, written, stored } = state;
   const criteria = settledCriteria(state, rule.criteria);
-  // A chain may lead back to the resource itself, which then counts as it is decided on and not as it is stored.
+  // A chain may lead back to the resource itself, which then counts in its decided state.
   const overlay = isLocal(criteria) ? written : overlaidWith(caller.rules.model, written, resource, stored.now);
   const scope = {
     model: caller.rules.model,
@@ -62,7 +62,7 @@ export function* grants(state: CommitState, rule: AccessRule, resource: AnyResou
   return yield* evaluateCriteria(criteria, resource, scope);
 }
 
-/** Criteria that a store understands. */
+/** Replaces placeholders in criteria, so that a store can evaluate them. */
 export function settledCriteria({ stored: { memberUsers } }: CommitState, criteria: Criteria): Criteria {
   return memberUsers === undefined ? criteria : withMemberUsers(criteria, memberUsers);
 }

@@ -11,18 +11,18 @@ import type { CommitState } from './commit-state.js';
 import { grants } from './granting.js';
 import { stamp, withoutVersion } from '../stamp.js';
 
-/** What a write replaces; `before` and `shown` are null where something new is created. */
+/** The resource replaced by a write; `before` and `shown` are null on creation. */
 export interface Replaced {
   readonly before: AnyResource | null;
-  /** The same as the writer is shown it. */
+  /** The same as shown to the writer. */
   readonly shown: AnyResource | null;
   /** The writer may not read it. */
   readonly unread: boolean;
-  /** The elements that are guarded from the writer. */
+  /** The elements guarded from the writer. */
   readonly kept: ReadonlySet<string>;
 }
 
-/** The resource as the rule lets it be stored; a `forbidden` error where it does not. */
+/** The resource as the rule allows it to be stored, or a `forbidden` error. */
 export function* resourceUnderRule(
   state: CommitState,
   rule: AccessRule,
@@ -38,7 +38,7 @@ export function* resourceUnderRule(
     unread,
   });
   if (fixed instanceof FhirError) return fixed;
-  // Decided on as it will be stored: what `meta` says of author, project and time is not for the writer to claim.
+  // Decided in its stored form: writers cannot set author, project and time in `meta`.
   const after = stamp(withoutVersion(fixed.after), state.caller);
   if (!(yield* grants(state, rule, after))) {
     return new FhirError(

@@ -20,19 +20,19 @@ import { stamp } from '../stamp.js';
 import { uniqueKeysOf } from '../unique-keys.js';
 import { withWhatStays } from './what-stays.js';
 
-/** What a write of trusted code is decided on. Immutable. */
+/** The state for deciding a write of trusted code. Immutable. */
 export interface TrustedState {
   readonly model: FhirModel;
   readonly caller: SystemCaller | ServerCaller;
-  /** By `Type/id`, the resources that a write rests on; the others are not loaded. */
+  /** The resources that the writes depend on, by `Type/id`; others are not loaded. */
   readonly stored: ReadonlyMap<string, ReadResult>;
-  /** The Users who are members of the project; undefined where no write asks for them. */
+  /** The Users of the project's members; undefined if no write needs them. */
   readonly memberUsers: Criteria | undefined;
   readonly written: WrittenResources;
 }
 
 /**
- * Decides one write of trusted code, which no policy binds. It may write secrets, but no result has them.
+ * Decides one write of trusted code, to which no policy applies. It may write secrets, but results never contain them.
  *
  * @param from position of the write in its commit
  * @throws FhirError the denial
@@ -72,7 +72,7 @@ function decideDelete(
   const stored = earlier === undefined ? state.stored.get(referenceTo(type, id)) : undefined;
   if (mustExist === true && write.expect === undefined && stored?.status === 'missing') throw notFound({ type, id });
   const before = earlier ?? (stored?.status === 'found' ? stored.resource : null);
-  // What a removed membership linked is recorded, so the version that was loaded must be the one that goes.
+  // The links of a removed membership are recorded, so the deleted version must be the loaded one.
   const expect =
     type === 'ProjectMembership' && stored !== undefined
       ? (write.expect ?? { version: stored.status === 'found' ? stored.versionId : null })

@@ -2,8 +2,8 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../
 import { secretFields } from '../../fields/administrative-types.js';
 
 /**
- * The resource with the secrets of the version that it replaces where it leaves them out: whoever read that version was
- * not shown them. For trusted code only.
+ * Restores the secrets that a resource lacks from the replaced version, since reads do not return them. For trusted
+ * code only.
  *
  * An item of a list keeps the secrets of the stored item with the same `name`.
  */

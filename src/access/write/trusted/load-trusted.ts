@@ -35,7 +35,7 @@ export async function loadTrusted(
   return { stored, memberUsers: asksForUsers ? await loadMemberUsers(store, caller, options) : undefined };
 }
 
-/** What a removed membership linked is recorded. */
+/** The links of a removed membership are recorded, so it is read first. */
 function looksFirst({ key, mustExist, expect }: GuardedWrite & { kind: 'delete' }): boolean {
   return key.type === 'ProjectMembership' || (mustExist === true && expect === undefined);
 }

@@ -4,9 +4,9 @@ import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
 
 /**
- * What a project's own trusted code may make of the Project: it changes what the project's administrators may change, and
- * the project's own secrets; the settings that belong to the operator stay, and may be repeated or left out. The operator's
- * secrets may only be left out: nobody reads them, so repeating would be guessing.
+ * Decides the write of a Project by its own trusted code: it changes what the project's administrators may change, and
+ * the project's own secrets; the settings that belong to the operator stay, and may be repeated or left out. The
+ * operator's secrets may only be left out: they are never readable, so repeating would be guessing.
  *
  * @param stored undefined where there is no such Project yet: it may then be made, but not as a super-admin project
  * @returns a `forbidden` error where it touches what it may not
@@ -25,7 +25,7 @@ export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResou
   return kept as unknown as AnyResource;
 }
 
-/** What the operator keeps from the project, for system Bots. */
+/** A secret of the operator, for system Bots only. */
 const OPERATORS_SECRET = 'systemSecret';
 
 function formsOf(field: string): readonly string[] {

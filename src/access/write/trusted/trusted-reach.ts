@@ -6,9 +6,10 @@ import { isAboveProjects } from '../../fields/administrative-types.js';
 import { withIndex } from '../../write-error.js';
 
 /**
- * Trusted code is bound by no policy, but by its place: one project, or what is above projects.
+ * Asserts the scope of trusted code, to which no policy applies: one project, or the resources above projects.
  *
- * @throws FhirError `forbidden` - the resource lies in no project of the caller's, or above projects and out of its reach
+ * @throws FhirError `forbidden` - the resource lies in no project of the caller's, or above projects and out of its
+ * reach
  */
 export function assertWithinReach(caller: SystemCaller | ServerCaller, write: GuardedWrite, from: number): void {
   if (write.kind === 'assert-no-match') return;

@@ -12,18 +12,18 @@ import { outOfReach } from './trusted-reach.js';
 type Put = GuardedWrite & { kind: 'put' };
 
 /**
- * True for what trusted code may only write on top of what is stored: a project's own code its Project and its Bots, and
- * resources whose secrets stay where they are left out.
+ * True for resources that trusted code may only write based on the stored version: a project's own code its Project and
+ * its Bots, and resources whose secrets stay where they are left out.
  */
 export function restsOnStored(caller: SystemCaller | ServerCaller, write: Put): boolean {
   return isOwnPut(caller, write) || keepsSecrets(write);
 }
 
 /**
- * The resource with what it leaves out and what must stay, and the version that this was decided on.
+ * The resource completed with stored secrets and fixed fields, and the version it was based on.
  *
  * @param found what is stored, where the write {@link restsOnStored}
- * @throws FhirError `forbidden` - it touches what belongs to the operator
+ * @throws FhirError `forbidden` - it changes a setting of the operator
  */
 export function withWhatStays(
   caller: SystemCaller | ServerCaller,
@@ -48,7 +48,7 @@ function keepsSecrets({ key, keepSecrets }: Put): boolean {
   return keepSecrets === true && secretFields(key.type).length > 0;
 }
 
-/** What a project's own code may make of its Project or of a Bot. */
+/** The result of a project's own code writing its Project or a Bot. */
 function ownPut({ key, resource }: Put, found: ReadResult | undefined, stored: AnyResource | undefined): AnyResource {
   if (key.type === 'Bot') {
     if ([resource, stored].some((one) => one !== undefined && isSystemBot(one))) {
