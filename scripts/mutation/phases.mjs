@@ -5,7 +5,7 @@
 export const PHASES = [
   [
     'test/access/{assert-policy-write,caller,chosen-ids,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
-    'test/access/{commit-failures,former-memberships,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields,unique-keys}.test.ts',
+    'test/access/{commit-failures,current-caller,former-memberships,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields,unique-keys}.test.ts',
     'test/access/{membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],

@@ -1,0 +1,168 @@
+import type { ProjectMembership } from '@medplum/fhirtypes';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import { currentCaller, storeWhile } from '../../src/access/sign-in/current-caller.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
+import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
+
+const isAdmin = ({ admin }: MemberCaller): boolean => admin;
+const put = (id: string, version?: string): Write => ({
+  kind: 'put',
+  key: { project: 'clinic', type: 'Patient', id },
+  resource: { resourceType: 'Patient', id },
+  ...(version === undefined ? {} : { expect: { version } }),
+});
+
+/** An administrator, and something that happens before the first commit after that. */
+async function administrator(): Promise<{
+  readonly store: ResourceStore;
+  readonly caller: MemberCaller;
+  readonly change: (more: Partial<ProjectMembership>) => Promise<unknown>;
+  readonly before: (event: () => Promise<unknown>) => void;
+}> {
+  const store = new MemoryStore();
+  const trusted = await system(store);
+  const caller = await signedIn(store, { admin: true });
+  const change = async (more: Partial<ProjectMembership>): Promise<unknown> =>
+    trusted.update({ ...(await trusted.read('ProjectMembership', caller.membership)), ...more });
+  const before = (event: () => Promise<unknown>): void => {
+    const commit = store.commit.bind(store);
+    vi.spyOn(store, 'commit').mockImplementationOnce(async (...args) => {
+      await event();
+      return commit(...args);
+    });
+  };
+  return { store, caller, change, before };
+}
+
+const patients = async (store: ResourceStore): Promise<readonly (string | undefined)[]> =>
+  (await store.search({ project: 'clinic', type: 'Patient', criteria: ALL })).matches.map(
+    ({ resource }) => resource.id,
+  );
+
+// Two versions of a membership may be of one millisecond.
+beforeEach(() => void vi.useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] }));
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a store for as long as its caller is an administrator', () => {
+  test('commits what it is given, and answers for that alone', async () => {
+    const { store, caller } = await administrator();
+    const results = await storeWhile(store, caller, isAdmin).commit([put('a'), put('b')]);
+    expect(results.map((one) => one.kind === 'put' && one.resource.id)).toEqual(['a', 'b']);
+    expect(await patients(store)).toEqual(['a', 'b']);
+  });
+
+  test.each<[string, string, Partial<ProjectMembership>]>([
+    ['its membership is made inactive', 'membership-inactive', { active: false }],
+    ['it is an administrator no more', 'forbidden', { admin: false }],
+  ])('commits nothing once %s', async (_, code, more) => {
+    const { store, caller, change, before } = await administrator();
+    before(() => change(more));
+    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe(code);
+    expect(await patients(store)).toEqual([]);
+  });
+
+  test.each([true, false])('commits nothing once its membership is gone, listed above projects: %s', async (listed) => {
+    const { store, caller, before } = await administrator();
+    const key = { type: 'ProjectMembership', id: caller.membership };
+    const removal = (project: string): Write => ({ kind: 'delete', key: { ...key, project } });
+    if (!listed) await store.commit([removal(SERVER_SCOPE)]);
+    before(() => store.commit([removal('clinic'), removal(SERVER_SCOPE)]));
+    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
+    expect(await patients(store)).toEqual([]);
+  });
+
+  test('commits where a change leaves it what it is', async () => {
+    const { store, caller, change, before } = await administrator();
+    before(() => {
+      vi.setSystemTime(Date.now() + 1);
+      return change({ userName: 'ann' });
+    });
+    await storeWhile(store, caller, isAdmin).commit([put('a')]);
+    expect(await patients(store)).toEqual(['a']);
+  });
+
+  test('says which of the writes failed', async () => {
+    const { store, caller } = await administrator();
+    const fault = await faultOf(storeWhile(store, caller, isAdmin).commit([put('a'), put('b', '9')]));
+    expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', 1]);
+  });
+
+  test('passes on an error that is about no write', async () => {
+    const { store, caller } = await administrator();
+    const error = new Error('disk full');
+    vi.spyOn(store, 'commit').mockRejectedValueOnce(error);
+    await expect(storeWhile(store, caller, isAdmin).commit([put('a')])).rejects.toBe(error);
+  });
+
+  test('gives up where the membership never stops changing, or when it is told to', async () => {
+    const { store, caller } = await administrator();
+    const cause = new FhirError('precondition-failed', 'x', { details: { index: 0 } });
+    const abort = new AbortController();
+    const spy = vi.spyOn(store, 'commit').mockRejectedValue(cause);
+    expect(await faultOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toMatchObject({
+      code: 'unavailable',
+      message: 'The membership of the caller keeps changing; try again',
+      cause,
+    });
+    expect(spy).toHaveBeenCalledTimes(50);
+    abort.abort();
+    const { signal } = abort;
+    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
+    expect(spy).toHaveBeenCalledTimes(51);
+    expect(spy).toHaveBeenLastCalledWith(expect.anything(), { signal });
+  });
+
+  test.each([
+    ['read', 2],
+    ['search', 2],
+    ['searchByReference', 4],
+    ['history', 3],
+    ['subscribe', 1],
+    ['close', 0],
+  ] as const)('is the same store to %s', async (method, count) => {
+    const { store, caller } = await administrator();
+    const answer = {};
+    const spy = vi.fn(() => answer);
+    const held = storeWhile(Object.assign(store, { [method]: spy }), caller, isAdmin);
+    const given = [1, 2, 3, 4].slice(0, count);
+    expect(await (held[method] as (...args: unknown[]) => unknown)(...given)).toBe(answer);
+    expect(spy).toHaveBeenCalledExactlyOnceWith(...given);
+    expect(held).toMatchObject({ model: store.model, maxResourceBytes: store.maxResourceBytes });
+  });
+});
+
+describe('the current caller', () => {
+  test('is what its membership makes of it now', async () => {
+    const { store, caller, change } = await administrator();
+    const still = await currentCaller(store, caller, isAdmin);
+    expect(still).toMatchObject({ kind: 'member', membership: caller.membership, admin: true });
+    await change({ admin: false });
+    expect(await currentCaller(store, caller, () => true)).toMatchObject({ admin: false });
+    expect(await faultOf(currentCaller(store, caller, isAdmin))).toMatchObject({
+      code: 'forbidden',
+      message: 'The caller may not do this any more: its membership has changed since it signed in',
+    });
+  });
+
+  test('is not the one who got its membership after it', async () => {
+    const { store, caller, change } = await administrator();
+    await change({ user: { reference: 'User/other' } });
+    expect(await faultOf(currentCaller(store, caller, isAdmin))).toMatchObject({
+      code: 'membership-missing',
+      message: `ProjectMembership/${caller.membership} was not found`,
+    });
+  });
+
+  test('is trusted code as it is', async () => {
+    const { store } = await administrator();
+    const trusted = systemCaller('clinic');
+    expect(await currentCaller(store, trusted, () => false)).toBe(trusted);
+    expect(storeWhile(store, trusted, () => false)).toBe(store);
+  });
+});
