@@ -4,14 +4,14 @@
  */
 export const PHASES = [
   [
-    'test/access/{assert-policy-write,caller,chosen-ids,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
-    'test/access/{commit-failures,current-caller,former-memberships,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields,unique-keys}.test.ts',
+    'test/access/{assert-policy-write,caller,chosen-ids,compile-policies,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
+    'test/access/{commit-failures,current-caller,former-memberships,granted-before,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields,unique-keys}.test.ts',
     'test/access/{membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
   ['test/search/{criteria-cost,match,sort,values,parse-*,describe-criteria,simplify-criteria}.test.ts'],
   [
-    'test/access/{bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation}.test.ts',
+    'test/access/{audited,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',
     'test/access/{programs-closed,restrict,secrets,trusted-code,version-races,write-answers}.test.ts',
   ],
   ['test/access/{binary-context,policy-size,sign-in}.test.ts'],

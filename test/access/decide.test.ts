@@ -8,6 +8,7 @@ import {
   isProtected,
   secretFields,
 } from '../../src/access/fields/administrative-types.js';
+import { OPERATORS_FIELDS } from '../../src/access/policy/default-rules.js';
 import { ruleInteractions } from '../../src/access/policy/rule-interactions.js';
 import {
   ALL_INTERACTIONS,
@@ -23,6 +24,13 @@ const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedR
 /** A member with the same rules for every type, however a policy could have given them. */
 const memberWith = (...rules: readonly AccessRule[]): Caller =>
   ({ kind: 'member', project: 'clinic', rules: { rulesFor: () => rules } }) as unknown as Caller;
+
+test('an unrestricted rule grants everything, and hides what it is told to', () => {
+  const all = { interactions: new Set(ALL_INTERACTIONS), criteria: { kind: 'all' }, readonlyFields: [], writeConstraints: [] }; // prettier-ignore
+  const origin = { policy: undefined, text: 'text' };
+  expect(unrestrictedRule('text')).toEqual({ ...all, origin, hidden: [] });
+  expect(unrestrictedRule('text', ['name'])).toEqual({ ...all, origin, hidden: ['name'] });
+});
 
 describe('for a member', () => {
   test('the rules of the type that grant the interaction count, and none is null', () => {
@@ -60,6 +68,13 @@ describe('trusted code', () => {
         ]);
       }
     }
+  });
+
+  test('of a project changes the project itself as its administrators do, but for what belongs to operators', () => {
+    expect(decide(systemCaller('clinic'), 'Project', 'update')).toMatchObject([
+      { criteria: { kind: 'id', ids: ['clinic'] }, readonlyFields: OPERATORS_FIELDS },
+    ]);
+    expect(decide(systemCaller('clinic'), 'Project', 'delete')).toEqual([]);
   });
 
   test('of a project reads of what is above it what its administrators read, and writes none of it', () => {

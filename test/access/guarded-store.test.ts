@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
+import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -55,6 +56,20 @@ test('there is no store without a caller', () => {
   expect(() => guardStore(new MemoryStore(), {} as Caller)).toThrow(
     expect.objectContaining({ code: 'unauthenticated' }) as Error,
   );
+});
+
+test('there is no store for a member who signed in over other definitions', async () => {
+  const store = await world();
+  const { kind: _kind, ...facts } = await signedIn(store);
+  const other = memberCaller({ ...facts, rules: { ...facts.rules, model: {} as FhirModel } });
+  expect(() => guardStore(store, other)).toThrow(
+    expect.objectContaining({
+      code: 'unauthenticated',
+      message: 'The caller signed in over a store with other definitions; sign in over this one',
+    }) as Error,
+  );
+  expect(guardStore(store, memberCaller(facts)).model).toBe(store.model);
+  expect(guardStore(store, systemCaller('clinic')).model).toBe(store.model);
 });
 
 describe('a member finds', () => {

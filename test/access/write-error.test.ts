@@ -14,6 +14,7 @@ test('the position of a write is added to the details of an error, and taken awa
     undefined,
     undefined,
   ]);
+  expect(failedIndex(new FhirError('conflict', 'Without details'))).toBeUndefined();
   const free = withoutIndex(placed);
   expect(free).toMatchObject({ code: 'conflict', message: 'Taken', issues, cause, details: { holder: 'User/1' } });
   expect(free.details).not.toHaveProperty('index');

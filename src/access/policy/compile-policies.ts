@@ -7,6 +7,7 @@ import { ruleElements, type PolicyGrant } from './policy-grant.js';
 import { policyError } from './policy-problem.js';
 import { shapeProblems } from './policy-shape.js';
 import { sizeProblems } from './policy-size.js';
+import { rulesByType } from './rules-by-type.js';
 import { assertWildcard } from './wildcard-rules.js';
 
 /**
@@ -31,30 +32,15 @@ export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]
       reported(grant, () => assertWildcard(model, grant, rule, index)),
     );
   }
-  const cache = new Map<string, readonly AccessRule[]>();
-  return {
-    model,
-    rulesFor(type) {
-      let rules = cache.get(type);
-      if (rules === undefined) {
-        rules =
-          model.isResourceType(type) && coveredByWildcard(type)
-            ? grants.flatMap((grant) => grantRules(model, grant, type))
-            : [];
-        if (cache.size < MAX_TYPES) cache.set(type, rules);
-      }
-      return rules;
-    },
-  };
+  return rulesByType(model, (type) =>
+    coveredByWildcard(type) ? grants.flatMap((grant) => grantRules(model, grant, type)) : [],
+  );
 }
-
-/** More than the number of resource types, so the cache is bounded for any names. */
-const MAX_TYPES = 500;
 
 function grantRules(model: FhirModel, grant: PolicyGrant, type: string): AccessRule[] {
   return ruleElements(grant.policy).flatMap((rule, index) => {
     const named = rule['resourceType'];
-    if (named !== type && !(named === '*' && coveredByWildcard(type))) return [];
+    if (named !== type && named !== '*') return [];
     return reported(grant, () => compileRule(model, grant, rule, index, type));
   });
 }

@@ -4,6 +4,7 @@ import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import { MEMBER_USERS } from './member-users.js';
 import { coveredByWildcard, secretFields } from '../fields/administrative-types.js';
 import { compartmentCriteria } from './compartment.js';
+import { rulesByType } from './rules-by-type.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from '../rule.js';
 
 /**
@@ -136,23 +137,6 @@ export const OPERATORS_FIELDS = [
 /** Combines the rules of several sources, which add up. */
 export function joinRules(model: FhirModel, sources: readonly AccessRules[]): AccessRules {
   return rulesByType(model, (type) => sources.flatMap((source) => source.rulesFor(type)));
-}
-
-/** Rules made at first use of each type, and kept. */
-function rulesByType(model: FhirModel, make: (type: string) => readonly AccessRule[]): AccessRules {
-  const cache = new Map<string, readonly AccessRule[]>();
-  return {
-    model,
-    rulesFor(type) {
-      let rules = cache.get(type);
-      if (rules === undefined) {
-        rules = model.isResourceType(type) ? make(type) : [];
-        // Only known types are cached, so the cache is bounded for any names.
-        if (model.isResourceType(type)) cache.set(type, rules);
-      }
-      return rules;
-    },
-  };
 }
 
 function rule(
