@@ -8,7 +8,7 @@ import type { SearchQuery } from '../store/store.js';
  * The part of the matches that the query asks for: its offset, limit and position.
  *
  * @param matching all matches, in the order of `compareSubjects(query.sort)`
- * @throws FhirError `invalid` - the page is none
+ * @throws FhirError `invalid` - the page is malformed
  */
 export function cutPage(
   model: FhirModel,

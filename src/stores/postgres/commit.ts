@@ -18,9 +18,9 @@ import { inTransaction, type Transaction } from './transaction.js';
 /**
  * Applies writes, each list in one transaction.
  *
- * What is written rests on versions that were read before; each is written only if that is still the newest, and else all
- * begins anew. That, and unique keys, hold at the usual isolation. Only a check that nothing matches needs a serializable
- * transaction: another commit may be about to write a match that nobody can see yet.
+ * Writes are based on versions read before; each is written only if that version is still current, otherwise the commit
+ * starts over. This, and unique keys, work at the default isolation level. Only a check that nothing matches needs a
+ * serializable transaction: another commit may be about to write a match that nobody can see yet.
  */
 export class Commits {
   readonly #connections: Connections;
@@ -71,7 +71,7 @@ class Commit {
   readonly #projects = new Map<string, ProjectWrites>();
   readonly #changes: Change[] = [];
 
-  /** @param locks holds the resources from the start, so that nobody else changes them. */
+  /** @param locks holds the resources from the start, so that no other commit changes them */
   constructor(
     private readonly model: FhirModel,
     transaction: Transaction,

@@ -11,11 +11,11 @@ export interface PostgresStoreOptions {
   /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
   readonly connectionWait?: number | undefined;
   /**
-   * How long a statement whose signal has fired may take to end, in milliseconds; then its connection is closed. Default
-   * 2000.
+   * How long a statement may take to end after its signal is aborted, in milliseconds; then its connection is closed.
+   * Default 2000.
    */
   readonly cancelWait?: number | undefined;
-  /** How often a commit is tried that others stand in the way of, before it rejects with `conflict`. Default 20. */
+  /** How often a commit is tried under concurrent writes before it rejects with `conflict`. Default 20. */
   readonly attempts?: number | undefined;
   /**
    * How long after a commit the reads of its projects go to the writer, in milliseconds; only with readers. Longer than

@@ -71,7 +71,7 @@ export class Connections {
   }
 }
 
-/** How many heed the lost connections of a pool. */
+/** The number of subscribers to the lost connections of a pool. */
 const subscribers = new WeakMap<PostgresPool, number>();
 
 /** A connection lost while idle is noticed by the call that needs one; unheard, it would end the process. */

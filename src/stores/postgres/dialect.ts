@@ -79,8 +79,7 @@ function isOneOf(column: Sql, texts: readonly string[]): Sql {
 }
 
 /**
- * Characters of a text that stand in its index: an entry of a B-tree holds 2,704 bytes. The same number stands in the
- * indexes of schema.ts.
+ * Characters of a text in its index: a B-tree entry holds 2,704 bytes. The indexes in schema.ts use the same number.
  */
 const INDEXED_LENGTH = 256;
 

@@ -1,8 +1,8 @@
 /** The part of a `pg` Pool that the store uses. Anything that has it serves. */
 export interface PostgresPool {
-  /** A connection that is nobody else's until it is released. */
+  /** Acquires a connection for exclusive use until it is released. */
   connect(): Promise<PostgresClient>;
-  /** Left out by pools that never tell of new connections, nor of lost idle ones. */
+  /** Absent for pools that do not report new connections or lost idle ones. */
   readonly on?: PoolListening | undefined;
   readonly off?: PoolListening | undefined;
   /**
@@ -29,9 +29,9 @@ export interface PostgresClient {
   release(broken?: boolean): void;
   /** The server's process behind the connection. Without it and {@link secretKey} no statement is cancelled. */
   readonly processID?: number | null | undefined;
-  /** What the server demands of whoever cancels a statement of that process. */
+  /** The key that the server requires to cancel a statement of that process. */
   readonly secretKey?: number | null | undefined;
-  /** Holds the socket as `stream`, whose remote address is where a cancel request goes. */
+  /** Holds the socket as `stream`; cancel requests go to its remote address. */
   readonly connection?: object | undefined;
   on?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
   off?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;

@@ -29,7 +29,7 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /** Selects something where the condition holds; where not, the whole statement fails and can be retried. */
-export function takenBackUnless(condition: Sql): Sql {
+export function rollbackUnless(condition: Sql): Sql {
   return sql`1 / CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
@@ -41,8 +41,8 @@ export function isBroken(error: unknown): boolean {
 }
 
 /**
- * The statement had no effect: the server refused it, or it was never sent. After a lost connection, or an error that ends
- * one, nobody knows what became of a statement that was on its way.
+ * The statement had no effect: the server rejected it, or it was never sent. After a lost connection, or an error that
+ * ends one, the outcome of a pending statement is unknown.
  */
 export function isDefinite(error: unknown): boolean {
   if (error instanceof FhirError || isProgrammingError(error)) return true;
@@ -58,8 +58,8 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * serialization_failure, deadlock_detected, unique_violation (whoever came first is seen the next time), and
- * division_by_zero, by which a statement of ours takes itself back: see {@link takenBackUnless}.
+ * serialization_failure, deadlock_detected, unique_violation (the retry sees the other writer), and division_by_zero,
+ * by which a statement rolls itself back: see {@link rollbackUnless}.
  */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '22012']);
 

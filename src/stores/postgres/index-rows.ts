@@ -76,7 +76,7 @@ export class IndexRows {
     return this.#inside.size === 0 ? inserts : [...inserts, this.#insertInside()];
   }
 
-  /** Tells which of the resources have other rows in a table than these. */
+  /** Finds the resources with other rows in a table than these. */
   differences(table: IndexTable, keys: readonly string[]): Sql {
     const there = sql`SELECT ${COLUMNS[table].names} FROM ${TABLE_NAMES[table]}
       WHERE project = ${this.#shard} AND resource = ANY (${arrayText(keys)})`;

@@ -21,15 +21,15 @@ import type { Run, SearchIndex } from './search.js';
 
 /** With what this process works on the index. */
 export interface PostgresIndexState extends IndexState {
-  /** Stands in `fhirgraph_writer` as long as nobody has taken the database over. */
+  /** The value in `fhirgraph_writer` until another process takes the database over. */
   readonly generation: number;
 }
 
 /**
- * Says what can be searched: which index rows are complete, and made with the definitions of this process.
+ * Tracks which parameters can be searched: their index rows are complete and made with the definitions of this process.
  *
- * Others may change that at any time. So every statement of a search fails where the epoch is another one than this process
- * knows of, and every statement that writes where the generation is: neither costs a round trip.
+ * Other processes may change that at any time. So every search statement fails if the epoch has changed, and every
+ * write statement if the generation has changed: neither check costs a round trip.
  */
 export class IndexStatus {
   readonly #writer: Connections;
@@ -75,10 +75,9 @@ export class IndexStatus {
   }
 
   /**
-   * Runs a search whose parameters are searchable while it runs.
+   * Runs a search during which its parameters stay searchable.
    *
-   * Replicas may lag behind: what has just become searchable, and what one of them does not know of yet, is searched where it
-   * is written.
+   * Replicas may lag behind: parameters that have just become searchable are searched on the primary.
    *
    * @param runs where it may be searched: on a replica where there are some, and where it is written
    * @throws FhirError `unavailable` - a parameter is not searchable
@@ -125,7 +124,7 @@ export class IndexStatus {
     );
   }
 
-  /** @returns true where only a look at what is left to do told that the parameters are searchable */
+  /** @returns true if only the remaining work showed that the parameters are searchable */
   async #assertSearchable(
     state: IndexState,
     project: string,

@@ -24,11 +24,11 @@ export async function isMadeWith(runner: Runner, model: FhirModel): Promise<bool
 }
 
 /**
- * Makes a database one of these definitions: from now on rows are written with them, and what was written with others before
- * is noted as work. Inside a transaction of the usual isolation.
+ * Takes a database over for these definitions: from now on rows are written with them, and rows of other definitions
+ * are queued for re-indexing. Runs inside a transaction of the default isolation level.
  *
- * Statements that write read `fhirgraph_writer` and so hold it until they are committed: whoever wrote by the definitions
- * before is done when the lock is ours, and whoever comes later finds another generation.
+ * Statements that write read `fhirgraph_writer` and so hold it until they are committed: writers with the previous
+ * definitions are done when the lock is granted, and later writers find another generation.
  *
  * @param isNew nothing has been written yet
  */

@@ -33,7 +33,7 @@ export class IndexWork {
     this.#attempts = attempts;
   }
 
-  /** The number of resources to be indexed again, as far as it is not more than this. */
+  /** The number of resources to re-index, up to the limit. */
   async countUpTo(limit: number): Promise<number> {
     const [row] = await this.#connections.run(sql`SELECT count(*) FROM (SELECT 1 FROM fhirgraph_index_work w
       JOIN resource r ON r.project = w.project AND r.type = w.type WHERE r.content IS NOT NULL LIMIT ${limit}) AS r`);

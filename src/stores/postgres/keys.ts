@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
-// Names are made into numbers without asking the database: a search or a write never waits for a look-up, and no process
-// has to know what another one has named. 128 bits of SHA-256: nobody finds two names with the same key.
+// Names are hashed to numbers without the database: searches and writes never wait for a look-up, and processes need
+// not share state. 128 bits of SHA-256: finding two names with the same key is infeasible.
 
 /** The shard of a project: 32 hexadecimal digits, a uuid of PostgreSQL. */
 export function projectKey(project: string): string {

@@ -16,9 +16,9 @@ export interface Connection {
   /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
   run(statement: Sql): Promise<readonly Row[]>;
   /**
-   * Runs a statement outside of a transaction, which is written when it ends.
+   * Runs a statement outside a transaction; its writes are committed when it ends.
    *
-   * @throws as {@link run}; FhirError with `details.unknown` where nobody can tell whether it was written.
+   * @throws as {@link run}; FhirError with `details.unknown` if the outcome is unknown.
    */
   write(statement: Sql): Promise<readonly Row[]>;
   /** Ends a transaction. @throws as {@link write} */
@@ -159,7 +159,7 @@ export class LentConnection implements Connection {
   }
 }
 
-/** What becomes of a statement whose signal fires while it runs. */
+/** The state of a statement that is aborted while it runs. */
 interface Handling {
   /** It is cancelled on the server; otherwise it has its time to end. */
   readonly cancels: boolean;

@@ -19,8 +19,8 @@ export interface PostgresVerification {
 }
 
 /**
- * Compares every resource with its versions, its index rows and its key. Others read and write meanwhile. The rows of types
- * that are being indexed again are left out.
+ * Compares every resource with its versions, its index rows and its key. Concurrent reads and writes are possible.
+ * Types that are being re-indexed are skipped.
  */
 export async function verify(
   model: FhirModel,
@@ -91,7 +91,7 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   }
 }
 
-/** The types of a project whose rows are not complete. */
+/** The types of a project with incomplete index rows. */
 async function pendingTypes(connection: Connection, shard: string): Promise<ReadonlySet<string>> {
   const rows = await connection.run(sql`SELECT type, parameters FROM fhirgraph_index_work WHERE project = ${shard}`);
   const pending = rows.filter(([, codes]) => readCodes(codes as string).some((code) => code !== REMAKE));

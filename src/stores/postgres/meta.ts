@@ -2,7 +2,7 @@ import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import type { Row } from './lent-connection.js';
 
-/** What statements run on: a connection, or a pool where they stand alone. */
+/** Runs statements: a connection, or a pool for independent statements. */
 export interface Runner {
   run(statement: Sql): Promise<readonly Row[]>;
 }

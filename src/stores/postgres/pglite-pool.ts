@@ -10,7 +10,7 @@ export interface PgliteDatabase {
 }
 
 /**
- * A pool over PostgreSQL within this process, which has one connection: whoever wants it waits for the one before.
+ * A pool over PostgreSQL within this process, with a single connection, lent in order of request.
  *
  * @example
  * const store = new PostgresStore(pglitePool(await PGlite.create()));

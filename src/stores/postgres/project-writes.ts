@@ -9,7 +9,7 @@ import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
-import { takenBackUnless } from './errors.js';
+import { rollbackUnless } from './errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
 import type { Transaction } from './transaction.js';
@@ -25,8 +25,8 @@ export interface ResourceState {
 }
 
 /**
- * What a commit knows of a project and is about to change in it. Versions are worked out here and written together, by
- * {@link flush}: a commit of any size is a few statements.
+ * The state of a project in a commit and its pending changes. Versions are computed here and written together by {@link
+ * flush}: a commit of any size takes a few statements.
  */
 export class ProjectWrites {
   readonly #shard: string;
@@ -35,7 +35,7 @@ export class ProjectWrites {
   readonly #states = new Map<string, ResourceState>();
   /** Who holds a unique text, as of now. */
   readonly #holders = new Map<string, Holder>();
-  /** The unique texts that the database has for someone, as far as they are known. */
+  /** The known holders of unique keys in the database. */
   readonly #heldThere = new Map<string, string>();
   #pending = new Map<string, PendingVersion>();
   #rows: IndexRows;
@@ -120,9 +120,9 @@ export class ProjectWrites {
   }
 
   /**
-   * Writes everything that was added. Fails where one of the resources has changed meanwhile.
+   * Writes all pending changes. Fails if one of the resources has changed concurrently.
    *
-   * @param alone nothing else is written.
+   * @param alone nothing else is written in this transaction.
    */
   async flush(transaction: Transaction, alone: boolean): Promise<void> {
     if (this.#pending.size === 0) return;
@@ -167,7 +167,7 @@ export class ProjectWrites {
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
     const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
-      SELECT ${takenBackUnless(sql`count(*) = ${versions.length} AND (SELECT generation FROM fhirgraph_writer) = ${this.#generation}`)}
+      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND (SELECT generation FROM fhirgraph_writer) = ${this.#generation}`)}
       FROM saved`;
   }
 
@@ -207,8 +207,8 @@ type StateRow = readonly [
 const NEVER: ResourceState = { version: 0, updated: 0, exists: false };
 
 /**
- * Gives a row for each version that follows the one in the database; a resource that has changed meanwhile gives none. In
- * the order of keys, so that two commits never wait for each other in a circle.
+ * Returns a row for each version that follows the one in the database, and none for a resource changed concurrently.
+ * Writes in the order of keys, so that commits never deadlock.
  */
 function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
   const sorted = versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));

@@ -6,7 +6,7 @@ import { arrayText } from './array.js';
 import { projectKey, resourceKey } from './keys.js';
 import type { Run } from './search.js';
 
-/** What each key stands for now, or stood for at its version. All keys are of one project. */
+/** Reads the current state, or the given version, of each key. All keys are of one project. */
 export async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {
   const results: ReadResult[] = keys.map(() => ({ status: 'missing' }));
   const current = keys.flatMap(({ version }, index) => (version === undefined ? [index] : []));

@@ -127,8 +127,8 @@ function indexWork(): readonly Sql[] {
 }
 
 /**
- * What leads from each form of the tables to the next; the first from an empty database. A step that stands here is never
- * changed: databases have taken it.
+ * The migrations from each schema version to the next; the first one starts from an empty database. A published step
+ * never changes, since databases have applied it.
  */
 const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork];
 

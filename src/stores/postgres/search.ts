@@ -10,7 +10,7 @@ import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
 import { postgresDialect } from './dialect.js';
-import { takenBackUnless } from './errors.js';
+import { rollbackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
 import type { Row } from './lent-connection.js';
 
@@ -19,7 +19,7 @@ const X = sql`x`;
 /** Runs statements, as many side by side as are given at once. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
 
-/** What a search knows of the index. */
+/** The state of the index seen by a search. */
 export interface SearchIndex {
   /** In what epoch its statements may run; see {@link epochHolds}. */
   readonly epoch: string;
@@ -74,11 +74,11 @@ export async function searchByReference(
 }
 
 /**
- * True where the index is in this epoch; where not, the whole statement fails, and index-status.ts has it run again. No
- * row is read for it but one, once: no column stands in it.
+ * True if the index is in this epoch; otherwise the whole statement fails, and index-status.ts runs it again. The
+ * condition has no columns, so it reads a single row, once.
  */
 export function epochHolds(epoch: string): Sql {
-  return sql`1 = ${takenBackUnless(sql`(SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}`)}`;
+  return sql`1 = ${rollbackUnless(sql`(SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}`)}`;
 }
 
 /** The statements behind {@link search}. */
@@ -98,9 +98,9 @@ export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch:
 }
 
 /**
- * The one statement behind {@link searchByReference}: a page per target, found by itself, so that a limit holds for each
- * and nobody reads what it leaves out. Rows are the target's position from 1 up, the content and the total; both are null
- * where they are not asked for or not there. In the order of each page.
+ * The one statement behind {@link searchByReference}: a page per target, searched separately, so that the limit applies
+ * to each and no further rows are read. Rows are the target's position from 1 up, the content and the total; both are
+ * null if not requested or absent. In the order of each page.
  */
 export function byReferenceStatement(
   model: FhirModel,

@@ -46,9 +46,9 @@ export interface PostgresPools {
 /**
  * A store in a PostgreSQL database (13 or later), for any number of connections and processes.
  *
- * The first call makes or updates the tables. Every statement names one project. Nothing of a commit that rejects is half
- * written, and nothing of it is written at all unless the error's details say `unknown: true`: then it was lost on the way,
- * or its signal fired while it was being written, and only a read tells.
+ * The first call creates or migrates the tables. Every statement names one project. Commits are atomic. A rejected
+ * commit wrote nothing, unless the error's details have `unknown: true`: then the connection was lost or the signal
+ * aborted during the write, and only a read shows the outcome.
  *
  * @example
  * const store = new PostgresStore(new Pool({ connectionString, max: 20 }));
@@ -143,7 +143,7 @@ export class PostgresStore implements ResourceStore {
     return this.#answer(options, (bounded) => history(key, page, this.#runOn(key.project, bounded)));
   }
 
-  /** Tells of the commits of this store; those of other processes are not heard. */
+  /** Publishes the commits of this store, not those of other processes. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
     return this.#feed.subscribe(listener);
   }
@@ -189,8 +189,8 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * Looks at the whole database: the text of every resource, its versions and its index rows. Others read and write
-   * meanwhile.
+   * Verifies the whole database: the text of every resource, its versions and its index rows. Concurrent reads and
+   * writes are possible.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
     return this.#answer(options, (bounded) => verify(this.model, this.#writer, bounded?.signal));

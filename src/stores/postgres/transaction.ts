@@ -7,7 +7,7 @@ import type { Connection, Row } from './lent-connection.js';
 export interface TransactionOptions {
   /** What was searched must still be so at the end, not only what was written. */
   readonly serializable: boolean;
-  /** How often it is tried while others stand in the way. */
+  /** Maximum number of attempts under concurrent writes. */
   readonly attempts: number;
   readonly signal?: AbortSignal | undefined;
   /** Called before each further attempt, while no connection is held. */
@@ -15,8 +15,8 @@ export interface TransactionOptions {
 }
 
 /**
- * Runs an action that writes: all of it is kept, or after an error nothing. While others stand in the way it is run again
- * from the start, with growing random pauses.
+ * Runs a writing action atomically. On conflicts with concurrent writes it is run again from the start, after growing
+ * random pauses.
  *
  * @param action also gets the number of the attempt, from 1 up.
  */

@@ -75,7 +75,7 @@ const LATER_MS = 50;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 60_000;
 
-/** @returns false where the signal fired meanwhile */
+/** @returns false if the signal was aborted during the wait */
 async function waits(time: number, signal: AbortSignal): Promise<boolean> {
   try {
     await delay(time, undefined, { signal, ref: false });

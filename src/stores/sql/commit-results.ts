@@ -13,7 +13,7 @@ export interface WrittenVersion {
   readonly versionId: string;
   /** ISO 8601 instant, UTC. */
   readonly lastUpdated: string;
-  /** The resource as it is kept; null: a deletion. */
+  /** The resource as stored; null for a deletion. */
   readonly text: string | null;
 }
 

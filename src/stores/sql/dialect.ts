@@ -26,11 +26,11 @@ export interface SqlDialect {
   /** The store's. */
   readonly model: FhirModel;
 
-  /** What stands for a type of a project; undefined while there is none of it, so that nothing can match. */
+  /** The key of a type of a project; undefined if there is none yet, so that nothing can match. */
   collection(project: string, type: string): SqlValue | undefined;
-  /** What stands for a search parameter of a collection; undefined while no resource has had a value of it. */
+  /** The key of a search parameter of a collection; undefined if no resource ever had a value of it. */
   parameter(collection: SqlValue, code: string): SqlValue | undefined;
-  /** What stands for a system; undefined while there is none of it. */
+  /** The key of a system; undefined if there is none yet. */
   system(project: string, uri: string): SqlValue | undefined;
   /** `token.system` and `quantity.system` of values without one. */
   readonly noSystem: SqlValue;
@@ -58,7 +58,7 @@ export interface SqlDialect {
 
   /** Equal to the only one of the texts, or to any of them. For ids. */
   isOneOf(column: Sql, texts: readonly string[]): Sql;
-  /** Texts of any length that stand in an index by value. */
+  /** Texts of any length indexed by value. */
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
@@ -83,6 +83,6 @@ export interface SqlDialect {
   readonly plans: boolean;
   /** A join that starts from its left side, where that can be said. */
   readonly join: Sql;
-  /** The value of a LIMIT that is none. */
+  /** The LIMIT value that means no limit. */
   readonly noLimit: SqlValue;
 }

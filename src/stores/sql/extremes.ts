@@ -2,16 +2,12 @@ import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
 import { compareTexts } from './texts.js';
 
-// What an index row says of itself, so that an index by value can be walked in the order of a sort: each resource is met
-// once, at its smallest value or at its largest. The bits of a row:
-//
-//   1  the smallest value of the resource under the parameter; of equal ones the first
-//   2  the largest; of equal ones the last
-//   4  the resource has several values under the parameter: rows that all have the same code are one value, since a `code`
-//      is indexed with and without its system
-//
-// A row that stands alone is 3, or 0 where its value has no place in an order (a token without code). Components of
-// composites, whose group is not 0, are all 0: nothing sorts by them.
+// Flags of an index row, so that an index by value can be walked in the order of a sort: each resource is met once, at
+// its smallest value or at its largest. The bits of a row: 1 the smallest value of the resource under the parameter; of
+// equal ones the first 2 the largest; of equal ones the last 4 the resource has several values under the parameter:
+// rows that all have the same code are one value, since a `code` is indexed with and without its system A row that
+// stands alone is 3, or 0 where its value has no place in an order (a token without code). Components of composites,
+// whose group is not 0, are all 0: nothing sorts by them.
 
 export const SMALLEST = 1;
 export const LARGEST = 2;

@@ -1,9 +1,9 @@
 import type { ParameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 
-/** Stands for every parameter of a type, those included that no model knows any more. */
+/** Represents every parameter of a type, including those that no model has any more. */
 export const EVERY = '*';
 
-/** Stands for no parameter: the rows of all are made again, and are complete all the while. */
+/** Represents no parameter: all rows are re-indexed, and stay complete throughout. */
 export const REMAKE = '+';
 
 /** Codes of parameters, {@link REMAKE} among them, or {@link EVERY} alone. */
@@ -36,7 +36,7 @@ export function union(one: Codes, other: Codes): Codes {
 /**
  * The parameters whose index rows differ between two sets of definitions: changed, new and removed ones.
  *
- * @param before undefined where nobody knows what the rows were made with
+ * @param before undefined if the definitions of the rows are unknown
  */
 export function changedParameters(before: ParameterFingerprints | undefined, now: ParameterFingerprints): CodesByType {
   if (before === undefined) return { [EVERY]: [EVERY] };
@@ -67,8 +67,8 @@ export function insideType(entry: string): string | undefined {
 }
 
 /**
- * What is to be made again of a type whose resources hold others of these types: `#Patient` stands for all values of the
- * Patients inside.
+ * The parameters to re-index of a type that may contain resources of these types: `#Patient` represents all values of
+ * the Patients inside.
  */
 export function changesOf(changes: CodesByType, type: string, inside: Iterable<string>): Codes {
   const held = [...new Set(inside)].filter((one) => codesOf(changes, one).length > 0).map((one) => `#${one}`);
@@ -79,10 +79,10 @@ function fingerprintOf(parameters: { readonly [code: string]: string }, code: st
   return Object.hasOwn(parameters, code) ? parameters[code] : undefined;
 }
 
-/** Types without which nobody signs in or is checked; they are indexed first. */
+/** Types needed for sign-in and access checks; they are indexed first. */
 export const FIRST_TYPES: readonly string[] = ['ProjectMembership', 'User', 'AccessPolicy', 'ClientApplication', 'Bot'];
 
-/** Codes as they stand in the database. What is damaged stands for all. */
+/** Parses stored codes. Damaged text counts as all parameters. */
 export function readCodes(text: string): Codes {
   return jsonOf<Codes>(text) ?? [EVERY];
 }

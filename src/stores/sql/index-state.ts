@@ -11,8 +11,8 @@ import {
 } from './index-changes.js';
 
 /**
- * What a process knows of the index of a database. It holds as long as the database has the same epoch, which rises when a
- * process with other definitions takes the database over, and when a type is indexed in all projects.
+ * The state of a database's index, valid as long as the database has the same epoch, which rises when a process with
+ * other definitions takes the database over, and when a type is indexed in all projects.
  */
 export interface IndexState {
   readonly epoch: string;
@@ -20,7 +20,7 @@ export interface IndexState {
   readonly isOurs: boolean;
   /** Parameters that the database has by other definitions than this process. Empty where it is ours. */
   readonly foreign: CodesByType;
-  /** Parameters whose rows are not complete in some project. */
+  /** Parameters with incomplete rows in some project. */
   readonly pending: CodesByType;
 }
 
@@ -60,12 +60,12 @@ export function isForeign({ foreign }: IndexState, { type, parameter }: TypePara
   return includesCode(codesOf(foreign, type), parameter);
 }
 
-/** The parameter's rows may be incomplete in a project; only a look at the project tells. */
+/** The parameter's rows may be incomplete in some project; the state of the project decides. */
 export function mayBePending({ pending }: IndexState, { type, parameter }: TypeParameter): boolean {
   return includesCode(codesOf(pending, type), parameter);
 }
 
-/** The parameters of a model, and those that stand for resources inside as far as they are pending. */
+/** The parameters of a model, and the pending ones that represent resources inside. */
 export function searchableParameters(model: FhirModel, { pending }: IndexState): readonly TypeParameter[] {
   const fingerprints = parameterFingerprints(model);
   return model.resourceTypes.flatMap((type) =>
@@ -75,7 +75,7 @@ export function searchableParameters(model: FhirModel, { pending }: IndexState):
   );
 }
 
-/** Undefined where nobody knows what the rows are made with. */
+/** Undefined if the definitions of the rows are unknown. */
 export function readFingerprints(text: string | undefined): ParameterFingerprints | undefined {
   return text === undefined ? undefined : jsonOf<ParameterFingerprints>(text);
 }

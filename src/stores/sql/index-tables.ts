@@ -14,14 +14,14 @@ export const TABLE_NAMES: { readonly [Table in IndexTable]: Sql } = {
   display: sql`display`,
 };
 
-/** The tables that hold index values: all but `display`, whose rows belong to those of `token`. */
+/** The tables of index values, except `display`, which extends `token`. */
 export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference', 'uri'] as const;
 
 export type ValueTable = (typeof INDEX_TABLES)[number];
 
 /** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
 export function tablesOf(model: FhirModel, type: string, parameter: string): readonly ValueTable[] {
-  // What stands beside a parameter are tokens; see index-entry.ts for the forms of codes.
+  // Derived parameters are tokens; see index-entry.ts for the forms of codes.
   if (parameter.includes(':')) return ['token'];
   const [code, component] = parameter.split('$') as [string, string | undefined];
   const definition = model.searchParameter(type, code);

@@ -91,10 +91,13 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
   }
 }
 
-/** Milliseconds; stands as 86400000 in the index of schema.ts and, to be recognized with it, in the conditions here. */
+/**
+ * In milliseconds. Written as the literal 86400000 in the index of schema.ts and in the conditions here, so that the
+ * planner matches them.
+ */
 const DAY = 86_400_000;
 
-/** A lookup whose condition is a range of the index as it stands. */
+/** The condition is a range of the index. */
 function ranged(table: 'date' | 'quantity', condition: Sql): Lookup {
   return { table, condition, scans: [condition] };
 }

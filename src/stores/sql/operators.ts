@@ -208,7 +208,7 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
   }
 }
 
-/** A lookup whose condition is a range of the index as it stands. */
+/** The condition is a range of the index. */
 function ranged(table: IndexTable, condition: Sql): Lookup {
   return { table, condition, scans: [condition] };
 }

@@ -80,7 +80,7 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   return sql`(SELECT ${extreme} FROM (${unionAll(values)}) AS v)`;
 }
 
-/** What stands for a reference below the own base is ordered as that. */
+/** References below the service's own base are ordered as local ones. */
 function orderValue(
   table: Exclude<ValueTable, 'reference'>,
   isReference: boolean,

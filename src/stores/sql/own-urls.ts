@@ -1,13 +1,13 @@
 import { ofParameter, type RowScope, type SearchScope } from './rows.js';
 import { allOf, type Sql, sql, type SqlValue } from './sql.js';
 
-// Absolute references below the service's own base stand in the table `uri` as they are written. What follows finds them by
-// what they stand for, for queries that name a base; other queries pay nothing.
+// The table `uri` has absolute references below the service's own base as written. The functions here find them as
+// local references for queries with a base; other queries pay nothing.
 
 const X = sql`x`;
 const T = sql`t`;
 
-/** Ranges of the values that stand for resources of these types, with these ids; undefined: of any. */
+/** Ranges of the URLs of resources of these types, with these ids; undefined: any. */
 export function ownUrlRanges(
   types: readonly string[] | undefined,
   ids: readonly string[] | undefined,

@@ -3,7 +3,7 @@ import type { CallOptions } from '../../store/store.js';
 
 /** How index rows are made again. */
 export interface ReindexOptions extends CallOptions {
-  /** The id of the project whose resources are indexed. Default: all projects. */
+  /** The id of the project to re-index. Default: all projects. */
   readonly project?: string | undefined;
   /**
    * Only what other definitions or an older version of the library left behind (`pendingParameters`), not what is complete.

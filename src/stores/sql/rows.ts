@@ -13,7 +13,7 @@ export interface SearchScope {
 /** The rows of `resource` that criteria speak of. */
 export interface RowScope extends SearchScope {
   readonly type: string;
-  /** What stands for (project, type); undefined while the project has never had or referred to such a resource. */
+  /** The key of (project, type); undefined if the project never had or referenced such a resource. */
   readonly collection: SqlValue | undefined;
   /** The name of the row in the statement. */
   readonly row: Sql;
@@ -47,7 +47,7 @@ export function insideScope(outer: RowScope, type: string, number: Sql): RowScop
   return { ...outer, type, depth: outer.depth + 1, inside: number };
 }
 
-/** What stands for a parameter; undefined while no resource has had a value of it. */
+/** The key of a parameter; undefined if no resource ever had a value of it. */
 export function parameterKey({ collection, dialect, inside, type }: RowScope, code: string): SqlValue | undefined {
   if (collection === undefined) return undefined;
   return dialect.parameter(collection, inside === undefined ? code : insideParameter(type, code));
@@ -59,7 +59,7 @@ export function ofParameter(x: Sql, key: SqlValue, { project, dialect, inside }:
   return inside === undefined ? condition : sql`${condition} AND ${x}.grp = ${inside}`;
 }
 
-/** The same for a part of a composite parameter, whose group is one of its resource. */
+/** The same for a component of a composite parameter, within a group of the resource. */
 export function ofComponent(x: Sql, key: SqlValue, { project, dialect, inside }: RowScope): Sql {
   const condition = dialect.ofParameter(x, project, key);
   return inside === undefined ? condition : sql`${condition} AND (${x}.grp & 65535) = ${inside}`;
@@ -75,19 +75,19 @@ export function isFound({ row, project, dialect }: RowScope): Sql {
   return dialect.isFound(row, project);
 }
 
-/** True of every row, and the end of the statement when its time is up, where the database needs to be told. */
+/** Always true, but ends the statement at its deadline, on databases that need it. */
 export function inTime(key: Sql, { dialect }: SearchScope): Sql {
   return dialect.inTime?.(key) ?? TRUE;
 }
 
 /**
- * How to find what matches: the rows whose key is in `scan`, narrowed by `residual`.
+ * The plan for finding matches: the rows with keys from `scan`, filtered by `residual`.
  *
- * Without a scan, they are all current rows of the collection. What a scan finds is always current.
+ * Without a scan, they are all current rows of the collection. Scans only find current rows.
  */
 export interface RowPlan {
   readonly scan?: Sql;
-  /** The same with rows besides that are not current or of another type, where leaving them out takes a second look. */
+  /** The same, possibly with outdated rows or rows of other types, if excluding them takes another look-up. */
   readonly wide?: Sql;
   readonly residual: Sql;
 }

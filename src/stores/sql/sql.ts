@@ -4,7 +4,7 @@ export type SqlValue = string | number | null;
 /**
  * A piece of SQL with its bound values.
  *
- * Only the {@link sql} tag makes one, from text that stands in this source; every other value becomes a `?`.
+ * Only the {@link sql} tag creates it, from literal source text; every other value becomes a `?`.
  */
 export class Sql {
   constructor(
@@ -76,7 +76,7 @@ export function unionAll(selects: readonly Sql[]): Sql {
 
 const TERMS_PER_UNION = 100;
 
-/** A tree of low depth: SQLite refuses expressions deeper than 1,000, and a chain of ORs is as deep as it is long. */
+/** A balanced tree: SQLite rejects expressions deeper than 1,000, and a chain of ORs is as deep as it is long. */
 function balanced(conditions: readonly Sql[], operator: ' AND ' | ' OR '): Sql {
   if (conditions.length === 1) return conditions[0]!;
   if (conditions.length <= 8) return sql`(${join(conditions, operator)})`;

@@ -1,4 +1,4 @@
-/** The smallest text above all that begin with the prefix, by code point; undefined where there is none. */
+/** The smallest text above all that begin with the prefix, by code point; undefined if there is none. */
 export function prefixEnd(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0)!);
   while (points.length > 0) {

@@ -13,10 +13,10 @@ export interface VersionContent {
 }
 
 /**
- * The checksum of a version: CRC-32 of its text in UTF-8, begun with what else the row says. SQLite has none of its own: a
- * digit that a disk turned into another would be read back as a value that nobody wrote.
+ * The checksum of a version: CRC-32 of its text in UTF-8, seeded with the other columns. SQLite has no checksums: a
+ * digit corrupted on disk would be read back as a valid value.
  *
- * No change of a single column goes unseen that leaves the text within 32 bits of the old one.
+ * Every change of a single column within 32 bits of text is detected.
  *
  * PERF: half a microsecond per kilobyte, a tenth of what parsing takes.
  */

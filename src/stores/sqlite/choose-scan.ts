@@ -5,8 +5,8 @@ import type { Statements } from './statements.js';
 /**
  * Picks the scan with the fewest rows by reading the beginning of each, further and further until one of them ends.
  *
- * So the choice costs little next to the search, and rests on the data as it is. Scans whose first rows do not come at
- * once take part only where the others are long.
+ * So the choice costs little compared with the search, and is based on the actual data. Scans without immediate first
+ * rows take part only if the others are long.
  */
 export function chooseScan(statements: Statements): ChooseScan {
   return (scans) => {

@@ -15,7 +15,9 @@ export interface SqliteStoreOptions {
    * damage the file. See https://www.sqlite.org/pragma.html#pragma_synchronous.
    */
   readonly synchronous?: 'full' | 'normal' | 'off' | undefined;
-  /** Longest wait for another connection's lock, in milliseconds; the process stands still meanwhile. Default 5000. */
+  /**
+   * Maximum wait for another connection's lock, in milliseconds; the process is blocked during the wait. Default 5000.
+   */
   readonly busyTimeout?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
   readonly cacheBytes?: number | undefined;

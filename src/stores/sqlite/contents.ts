@@ -46,7 +46,7 @@ export class Contents {
     return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++]));
   }
 
-  /** The resource of a version whose text is at hand. */
+  /** The resource of a version, from its loaded text. */
   fromText(key: number, kept: KeptText): StoredResource {
     return this.#shared?.get(key) ?? this.#parse(key, kept);
   }

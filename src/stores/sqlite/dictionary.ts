@@ -84,14 +84,14 @@ export class Dictionary<Owner extends string | number> {
     if (this.#unsettled.length > 0) this.#unsettled = [];
   }
 
-  /** Learns all names anew. */
+  /** Clears the cache of names. */
   forget(): void {
     this.#known.clear();
     this.#size = 0;
     this.#unsettled = [];
   }
 
-  /** The checksum that stands behind the name, in tables that have one. */
+  /** The checksum stored with the name, in tables that have one. */
   protected checksum(_owner: Owner, _name: string): number | undefined {
     return undefined;
   }

@@ -34,7 +34,7 @@ function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readon
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
-      // What was never seen has no key; any number stands for it.
+      // Unknown names have no key; any number represents them.
       const keys = searches.targetKeys(query, targets).map((key) => key ?? 0);
       const statement =
         query.baseUrl === undefined

@@ -9,7 +9,7 @@ import type { SqliteDatabase } from './driver.js';
 export class Guard {
   #deadline = Infinity;
 
-  /** Runs work that ends when the deadline has passed. @param deadline as `performance.now()` tells time */
+  /** Runs work that ends when the deadline has passed. @param deadline on the clock of `performance.now()` */
   run<Result>(deadline: number | undefined, work: () => Result): Result {
     const outer = this.#deadline;
     this.#deadline = Math.min(outer, deadline ?? Infinity);

@@ -16,10 +16,10 @@ import {
 import type { Statements } from './statements.js';
 
 /**
- * Says what can be searched: which index rows are complete, and made with the definitions of this process.
+ * Tracks which parameters can be searched: their index rows are complete and made with the definitions of this process.
  *
- * Others may change that at any time. What this process knows of it is compared with the file after each search and in
- * each write, which is one look-up.
+ * Other processes may change that at any time, so the state is compared with the file after each search and in each
+ * write, with one look-up.
  */
 export class IndexStatus {
   readonly #statements: Statements;
@@ -33,8 +33,8 @@ export class IndexStatus {
   }
 
   /**
-   * Runs a search whose parameters are searchable before and after it, and so while it ran: the epoch only rises, and within
-   * one epoch parameters only become searchable.
+   * Runs a search with parameters that are searchable before and after it, and so throughout: the epoch only rises, and
+   * within one epoch parameters only become searchable.
    *
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
@@ -124,7 +124,7 @@ export class IndexStatus {
     );
   }
 
-  /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Where nobody has committed since, the epoch is the same. */
+  /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Without further commits the epoch is unchanged. */
   #epoch(): string {
     const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
     const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];
@@ -148,7 +148,7 @@ interface SeenEpoch {
 /** Of a collection that is being indexed again. */
 interface WorkState {
   readonly done: number;
-  /** Null where nobody has counted yet. */
+  /** Null if not counted yet. */
   readonly total: number | null;
 }
 

@@ -112,7 +112,7 @@ function isMadeWith(statements: Statements, model: FhirModel): boolean {
   return isOfThisVersion(statements) && readMeta(statements, 'index_definitions') === indexFingerprint(model);
 }
 
-/** An older version of this library knows nothing of the other entries, and leaves them as they are. */
+/** An older version of this library does not know the other entries, and keeps them. */
 function isOfThisVersion(statements: Statements): boolean {
   const version = Number(readMeta(statements, 'index_version') ?? 0);
   assertNotNewer(version);

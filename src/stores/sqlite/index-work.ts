@@ -14,11 +14,11 @@ import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * Makes index rows again that were made with other definitions, a batch at a time.
+ * Re-indexes rows of other definitions in batches.
  *
- * The rows of a batch and the place that it came to are written in one transaction, so nothing is lost when the process
- * ends, and no two processes do the same. What others write meanwhile has its rows by the new definitions already, and loses
- * nothing when it is done once more.
+ * The rows of a batch and the position reached are written in one transaction, so nothing is lost when the process
+ * ends, and no two processes do the same work. Concurrent writes already have rows of the new definitions, and
+ * re-indexing them is harmless.
  */
 export class IndexWork {
   readonly #database: SqliteDatabase;
@@ -43,7 +43,7 @@ export class IndexWork {
     this.#shapes = new Shapes(statements, dictionaries);
   }
 
-  /** The number of resources to be indexed again, as far as it is not more than this. */
+  /** The number of resources to re-index, up to the limit. */
   countUpTo(limit: number): number {
     return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
   }

@@ -6,7 +6,7 @@ import { RowBuffer } from './row-buffer.js';
 import type { Statements } from './statements.js';
 
 /**
- * Keeps the index tables equal to what resources say. Only inside a transaction, at whose end stands {@link flush} or
+ * Keeps the index tables consistent with the resources. Only inside a transaction, which must end with {@link flush} or
  * {@link clear}.
  */
 export class IndexWriter {

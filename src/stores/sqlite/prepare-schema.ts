@@ -19,7 +19,7 @@ export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
  */
 export function prepareSchema(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   if (checkedVersion(database) === SCHEMA_VERSION) return;
-  // Another process may be at the same point: whoever gets the lock first does the work.
+  // Another process may be at the same point: the first one to get the lock does the work.
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = checkedVersion(database);

@@ -75,7 +75,7 @@ export class Reads {
     return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }), key, version);
   }
 
-  /** What each key stands for now, or stood for at its version; undefined where nothing ever did. */
+  /** The current state, or the given version, of each key; undefined if it never existed. */
   #statesOf(keys: readonly ResourceKey[]): readonly (State | undefined)[] {
     const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
     const current = this.#currentStates(keys, collections);

@@ -25,7 +25,7 @@ export interface KeyPage {
   readonly total?: number;
 }
 
-/** Answers searches with version keys: what stands behind them is the business of `Contents`. */
+/** Answers searches with version keys: `Contents` loads their resources. */
 export class Searches {
   readonly #statements: Statements;
   readonly #guard: Guard;

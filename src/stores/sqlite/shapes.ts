@@ -5,8 +5,8 @@ import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
 
 /**
- * Keeps the table `shape`: which sets of parameters the resources of a collection have values of, and how many resources
- * have each. Only inside a transaction, at whose end stands {@link flush} or {@link clear}.
+ * Keeps the table `shape`: which sets of parameters the resources of a collection have values of, and how many
+ * resources have each. Only inside a transaction, which must end with {@link flush} or {@link clear}.
  *
  * ```text
  * parameters   [3,-5,9]   values of the parameters 3, 5 and 9; of 5 several (see extremes.ts)
@@ -41,7 +41,7 @@ export class Shapes {
     if (to !== null) this.#changes.set(to, (this.#changes.get(to) ?? 0) + 1);
   }
 
-  /** The same for a resource whose row is not written otherwise. @param resource its key */
+  /** The same for a resource without another write to its row. @param resource its key */
   set(resource: number, from: number | null, to: number | null): void {
     if (from === to) return;
     this.#statements.write('UPDATE resource SET shape = ? WHERE key = ?').run(to, resource);

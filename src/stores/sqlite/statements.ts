@@ -8,8 +8,8 @@ export type Row = readonly SqlValue[];
 /**
  * Prepared statements by their text.
  *
- * Values never stand in the text, so the same shape of query always meets its statement again. Rarely used ones are
- * dropped, whatever shapes callers send.
+ * The text never contains values, so queries of the same shape share a statement. Rarely used ones are dropped,
+ * whatever shapes callers send.
  */
 export class Statements {
   readonly #database: SqliteDatabase;

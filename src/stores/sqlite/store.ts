@@ -176,22 +176,22 @@ export class SqliteStore implements ResourceStore {
   }
 
   /**
-   * Looks at the whole database: the file, the text of every version, how versions hang together, and the index rows of
-   * every current resource. It only reads, from one moment's state; {@link SqliteStore.reindex} mends what is derived.
+   * Verifies the whole database: the file, the text of every version, the sequence of versions, and the index rows of
+   * every current resource. It only reads, from one moment's state; {@link SqliteStore.reindex} repairs derived data.
    *
-   * Takes about 100 µs per resource, in which other processes can read and write, and this one does nothing else.
+   * Takes about 100 µs per resource, during which other processes can read and write, and this one is blocked.
    */
   async verify(options?: CallOptions): Promise<Verification> {
     return this.#answer(options, () => this.#maintenance.verify());
   }
 
   /**
-   * Makes index rows again, from what the resources say.
+   * Rebuilds index rows from the resources.
    *
-   * Without options, and as the repair of what {@link SqliteStore.verify} finds, everything that is derived is made again in
-   * one transaction: the index rows of every current resource, and SQLite's own indexes. This process does nothing else
-   * meanwhile. With `pendingOnly` or `project` it goes in batches of about 10 ms, each a transaction, between which this and
-   * other processes read and write; when the process ends, the next call goes on where it was.
+   * Without options, and as the repair of what {@link SqliteStore.verify} finds, all derived data is rebuilt in one
+   * transaction: the index rows of every current resource, and SQLite's own indexes. This process is blocked during
+   * that time. With `pendingOnly` or `project` it goes in batches of about 10 ms, each a transaction, between which
+   * this and other processes read and write; when the process ends, the next call goes on where it was.
    *
    * @returns how many resources were indexed
    * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then

@@ -40,7 +40,7 @@ function isDiskFault(error: unknown): boolean {
   return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_IOERR');
 }
 
-/** Runs an action that only reads: it sees the database as it is at one moment, while others write. */
+/** Runs a read-only action on a consistent snapshot, while other connections may write. */
 export function inSnapshot<Result>(database: SqliteDatabase, action: () => Result): Result {
   begin(database, 'BEGIN');
   try {

@@ -27,9 +27,9 @@ export interface Verification {
 }
 
 /**
- * Looks for contradictions at every level: SQLite's pages and indexes, the tables against each other, texts against their
- * checksums, index rows against what resources say. It only reads, and others may write meanwhile. Parameters whose rows are
- * being made again are left out.
+ * Checks consistency at every level: SQLite's pages and indexes, the tables with each other, texts with their
+ * checksums, index rows with resources. It only reads, and concurrent writes are possible. Parameters that are being
+ * re-indexed are skipped.
  *
  * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
  */
@@ -156,7 +156,7 @@ function isOfSize(error: unknown): boolean {
   return code === 'SQLITE_NOMEM' || code === 'SQLITE_TOOBIG';
 }
 
-/** The names that have a number; others have one that stands for none. */
+/** The names with a number; unknown names get one that represents none. */
 function knownNames({ collections, parameters, resources, systems }: Dictionaries): Names {
   return {
     collections: { intern: (project, type) => collections.find(project, type) ?? UNKNOWN },

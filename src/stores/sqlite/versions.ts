@@ -9,9 +9,9 @@ import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 
-/** What the tables `resource` and `version` know of a key. */
+/** The state of a key in the tables `resource` and `version`. */
 export interface ResourceState {
-  /** Key of the `resource` row; undefined while there is none. */
+  /** Key of the `resource` row; undefined if there is none. */
   readonly owner: number | undefined;
   /** The newest version, a deletion included; 0 while there was none. */
   readonly version: number;

@@ -17,7 +17,7 @@ import { shapeScan } from '../shapes.js';
  */
 export interface OrderIndex {
   readonly from: Sql;
-  /** True of the rows that stand for a resource. */
+  /** Selects the row that represents each resource. */
   readonly where: Sql;
   /** Key of the resource. */
   readonly key: Sql;
@@ -89,7 +89,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
   };
 }
 
-/** Resources whose tokens all lack a code: they have values, and none to be ordered by. */
+/** Resources with tokens that all lack a code: they have values, but no sort value. */
 function codelessScan(parameter: SqlValue, own: (x: Sql) => Sql): Sql {
   return sql`SELECT z.resource FROM token z INDEXED BY token_by_value
     WHERE z.parameter = ${parameter} AND z.code IS NULL AND z.grp = 0 AND NOT EXISTS (
@@ -100,7 +100,7 @@ interface Walk {
   readonly index: Sql;
   value(x: Sql): Sql;
   readonly columns: readonly Sql[];
-  /** As it stands in the index, so that SQLite takes it. */
+  /** As written in the index, so that SQLite uses it. */
   restriction(x: Sql): Sql;
 }
 

@@ -41,7 +41,7 @@ export class PageFinder {
   readonly #guard: Guard;
   readonly #scope: RowScope;
   readonly #keys: readonly SortKey[];
-  /** Where the values of the keys stand in a position. */
+  /** The indexes of the sort values in a position. */
   readonly #positions: readonly number[];
   readonly #backwards: boolean;
   #looked = 0;
@@ -159,7 +159,7 @@ export class PageFinder {
     const rows = sql`SELECT r0.content AS content, r0.id AS id, ${values} ${matching}`;
     const order = sql`ORDER BY ${orderBy(named, ID, this.#backwards)} LIMIT ${need === Infinity ? -1 : need}`;
     if (place === undefined) return sql`${rows} ${order}`;
-    // PERF: a LIMIT inside keeps the database from working out the values of the order anew wherever they are compared.
+    // PERF: an inner LIMIT keeps the database from recomputing the order values at each comparison.
     const where = beyond(named, ID, { position: place, before: this.#backwards });
     return sql`SELECT content, id, ${list(named.map(({ value }) => value))} FROM (${rows} LIMIT -1) s WHERE ${where} ${order}`;
   }
@@ -280,7 +280,7 @@ export class PageFinder {
     return found.length > need ? found.slice(0, need) : found;
   }
 
-  /** What is to be walked. @param at where a position stands, if it has a value */
+  /** The range to walk. @param at the sort value of the position, if it has one */
   #stretch({ descending }: SortKey, index: OrderIndex, { low, high }: Bounds, at: SqlValue | undefined): Stretch {
     const falling = descending !== this.#backwards;
     const [from, to] = falling ? [high, low] : [low, high];

@@ -2,7 +2,7 @@ import { sql } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
 import type { Condition } from './condition.js';
 
-/** The condition whose scan gives the fewest rows, if fewer than the limit. @param conditions each with a scan */
+/** The condition with the shortest scan, if fewer than the limit. @param conditions each with a scan */
 export function shortestUnder(
   limit: number,
   conditions: readonly Condition[],

@@ -27,11 +27,11 @@ export interface Bounds {
 const UNBOUNDED: Bounds = { low: undefined, high: undefined, valued: false };
 
 /**
- * What the conditions on a sort key's own parameter leave of its order: a walk for the values since 2020 begins there.
+ * The bounds that conditions on a sort key's parameter set on its order: a walk for values since 2020 begins there.
  *
- * A resource of several values stands where its smallest (or largest) is, and may match by another one; a long interval may
- * match by its end. Both stand outside of the range that the condition names. Where they are few they are collected, or
- * else that end of the range is given up.
+ * A resource with several values is ordered by its smallest (or largest), and may match by another one; a long interval
+ * may match by its end. Both are outside the range of the condition. If they are few, they are collected; otherwise
+ * that bound is dropped.
  */
 export function boundsOf(
   key: SortKey,
