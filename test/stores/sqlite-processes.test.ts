@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import Database from 'better-sqlite3';
+import { expect, test, vi } from 'vitest';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { SEED } from '../support/chance.js';
 import { countTogether } from '../support/crash/count-together.js';
 import { readBesideWriter } from '../support/crash/read-beside.js';
@@ -13,4 +16,37 @@ test('two processes that update the same resources by version lose no update', a
 
 test('a reader beside a writing process sees whole commits in every call', async () => {
   expect(await readBesideWriter(fileNamed('beside.db'), 200)).toBeGreaterThanOrEqual(20);
+});
+
+test('a file that is up to date opens and answers while another process writes', async () => {
+  const file = fileNamed('writing.db');
+  const first = new SqliteStore(file);
+  await first.commit([put(resourceOf('Device', 'd1'))]);
+  const writer = new Database(file);
+  writer.exec('BEGIN IMMEDIATE');
+  const second = new SqliteStore(file, { busyTimeout: 0 });
+  const { matches } = await second.search(queryOf('Device'));
+  expect(matches.map(({ resource }) => resource.id)).toEqual(['d1']);
+  writer.exec('ROLLBACK');
+  writer.close();
+  await second.close();
+  await first.close();
+});
+
+test('a file with index rows to be made opens while another process writes, and makes them afterwards', async () => {
+  const file = fileNamed('pending.db');
+  const first = new SqliteStore(file);
+  await first.commit([put(resourceOf('Device', 'd1'))]);
+  await first.close();
+  const writer = new Database(file);
+  writer.exec("UPDATE meta SET value = '1' WHERE name = 'index_version'");
+  await new SqliteStore(file, { reindex: 'manual' }).close();
+  writer.exec('BEGIN IMMEDIATE');
+  const second = new SqliteStore(file, { busyTimeout: 0 });
+  const pending = (await second.pendingParameters(PROJECT)).length;
+  writer.exec('ROLLBACK');
+  writer.close();
+  expect(pending).toBeGreaterThan(0);
+  await vi.waitFor(async () => expect(await second.pendingParameters(PROJECT)).toEqual([]));
+  await second.close();
 });

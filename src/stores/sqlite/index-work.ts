@@ -48,6 +48,11 @@ export class IndexWork {
     return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
   }
 
+  /** Whether anything is left to do. It only reads. */
+  get isLeft(): boolean {
+    return this.#statements.read(NEXT_WORK).get() !== undefined;
+  }
+
   /** Notes as work that all rows of a project be made again. */
   askAgain(project: string): void {
     inTransaction(this.#database, () => {

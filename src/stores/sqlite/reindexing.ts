@@ -18,11 +18,18 @@ export class Reindexing {
     this.#background = new BackgroundWork('The index is not made again', () => this.#stepBeside());
   }
 
-  /** Begins with what is left to do, if anything is. */
+  /** Begins with what is left to do, if anything is: a file that is up to date is opened without the lock of writers. */
   begin(): void {
-    const count = this.#work.countUpTo(AT_ONCE + 1);
-    if (count > AT_ONCE) this.#background.start();
-    else while (this.#work.step(() => true) !== undefined);
+    if (this.#work.countUpTo(AT_ONCE + 1) > AT_ONCE) {
+      this.#background.start();
+      return;
+    }
+    try {
+      while (this.#work.isLeft) this.#work.step(() => true);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      this.#background.start();
+    }
   }
 
   /** Asks for all rows of a project to be made again. They are complete all the while. */
