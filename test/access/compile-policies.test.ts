@@ -5,10 +5,14 @@ import type { PolicyParameters } from '../../src/access/policy/parameters.js';
 import { atPath, located, messageOf, problemOf } from '../../src/access/policy/policy-fault.js';
 import { ruleElements, ruleFields } from '../../src/access/policy/policy-grant.js';
 import { membershipSizeProblem } from '../../src/access/policy/policy-size.js';
+import { constraintWarnings } from '../../src/access/policy/rule-problems.js';
 import type { AccessRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
+import { loadFhirPath } from '../../src/fhirpath/library.js';
+
+await loadFhirPath();
 
 const NO_PARAMETERS: PolicyParameters = new Map();
 
@@ -227,6 +231,32 @@ describe('what is wrong in a policy', () => {
     expect(fault).toMatchObject({ message: 'Refused', cause: refusal });
     expect(located('path', 'Alone').cause).toBeUndefined();
   });
+});
+
+test('a rule for all types is checked as it holds for patients', () => {
+  const field = ['extension', ...Array<string>(3).fill('value.extension')].join('.');
+  const [problem] = policyProblems(R4, 'AccessPolicy/p', { resource: [{ resourceType: '*', hiddenFields: [field] }] });
+  expect(problem!.path).toBe('resource[0].hiddenFields[0]');
+  expect(problem!.message).toMatch(/^names more than 1000 elements; /);
+});
+
+test('elements that write constraints ask for and no resource has are told, each with its place', () => {
+  const names = ['resourceType', 'Patient', 'birthDate', 'status', 'gendre'];
+  const constrained = (resourceType: string): JsonObject => ({
+    resourceType,
+    writeConstraint: [{ expression: 'true' }, ...names.map((name) => ({ expression: `%after.${name}.exists()` }))],
+  });
+  const warning = (rule: number, constraint: number, message: string): object => ({
+    path: `resource[${rule}].writeConstraint[${constraint}].expression`,
+    message,
+    severity: 'warning',
+  });
+  const resource = [{ resourceType: 'Patient' }, constrained('Patient'), constrained('*')];
+  expect(constraintWarnings(R4, { resource })).toEqual([
+    warning(1, 4, 'Patient does not have the element "status".'),
+    warning(1, 5, 'Patient does not have the element "gendre". Did you mean "gender"?'),
+    warning(2, 5, '* does not have the element "gendre".'),
+  ]);
 });
 
 test('what is no object is no rule, and what is no text names no field', () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { assertWriteConstraint, loadForPolicies } from '../../src/access/policy/write-constraint.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
-import type { JsonObject } from '../../src/fhir/resource.js';
+import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
 import { forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
 
 /** Expressions that no cache has seen. */
 let serial = 0;
@@ -89,5 +91,15 @@ describe('FHIRPath is loaded', () => {
     ['rules without one', [policy({ resourceType: 'Patient' }, 'text')]],
   ])('not for %s', async (_, policies) => {
     expect(await isLoadedFor(...policies)).toBe(false);
+  });
+
+  test('to check what is stored', async () => {
+    const store = new MemoryStore();
+    const resource = { resourceType: 'AccessPolicy', id: 'p', resource: [{ resourceType: 'Patient', writeConstraint: [{ expression: fresh('%after.(') }] }] } as unknown as AnyResource; // prettier-ignore
+    await store.commit([{ kind: 'put', key: { project: 'clinic', type: 'AccessPolicy', id: 'p' }, resource }]);
+    forgetFhirPath();
+    const found = [];
+    for await (const { problems } of checkPolicies({ project: 'clinic' }, { store })) found.push(...problems);
+    expect(found).toMatchObject([{ path: 'resource[0].writeConstraint[0].expression', severity: 'error' }]);
   });
 });
