@@ -10,6 +10,11 @@ export interface FoundRow {
   readonly values: readonly SqlValue[];
 }
 
+/** From the columns of a statement. */
+export function foundRow([content, id, ...values]: readonly SqlValue[]): FoundRow {
+  return { content: content as number, id: id as string, values };
+}
+
 /** A direction per value. @param backwards the whole order is turned round, the absent first and the ids with it */
 export function compareRows(descending: readonly boolean[], backwards: boolean): (a: FoundRow, b: FoundRow) => number {
   const sign = backwards ? -1 : 1;

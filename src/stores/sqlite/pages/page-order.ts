@@ -1,0 +1,18 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import type { SearchPosition } from '../../../search/evaluate/sort.js';
+import type { RowScope } from '../../sql/rows.js';
+
+/** The order in which a page is found. Its keys are levels: what is equal by one is in the order of the next. */
+export interface PageOrder {
+  readonly scope: RowScope;
+  /** Up to the id. */
+  readonly keys: readonly SortKey[];
+  /** The page is found from its end. */
+  readonly backwards: boolean;
+}
+
+/** A place in the order, from some key of the sort on. */
+export interface Place {
+  readonly values: SearchPosition['values'];
+  readonly id: string;
+}

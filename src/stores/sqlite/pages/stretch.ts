@@ -1,0 +1,100 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import { orderTerms } from '../../sql/order.js';
+import { inTime, type RowScope } from '../../sql/rows.js';
+import { allOf, list, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import type { Condition } from './condition.js';
+import type { OrderIndex } from './order-index.js';
+import type { PageOrder } from './page-order.js';
+import { isBefore } from './value-range.js';
+import type { Bounds } from './walk-bounds.js';
+
+/** A part of an index that lies before us. */
+export interface Stretch {
+  readonly start: Sql;
+  readonly end: Sql;
+  /** Read from large to small. */
+  readonly falling: boolean;
+}
+
+/** The range to walk. @param at the sort value of the position, if it has one */
+export function stretchOf(
+  order: PageOrder,
+  { descending }: SortKey,
+  index: OrderIndex,
+  { low, high }: Bounds,
+  at: SqlValue | undefined,
+): Stretch {
+  const falling = descending !== order.backwards;
+  const [from, to] = falling ? [high, low] : [low, high];
+  const start = from === undefined ? TRUE : sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${from}`;
+  const end = to === undefined ? TRUE : sql`${index.value} ${falling ? sql`>=` : sql`<=`} ${to}`;
+  if (at === undefined || (from !== undefined && (falling ? isBefore(from, at) : isBefore(at, from)))) {
+    return { start, end, falling };
+  }
+  return { start: beyondValue(index, at, falling), end, falling };
+}
+
+/** The matches in a stretch, in no order. @param last where the rows end; undefined: with the stretch */
+export function inStretch(
+  order: PageOrder,
+  level: number,
+  index: OrderIndex,
+  { start, end, falling }: Stretch,
+  conditions: readonly Condition[],
+  last: readonly SqlValue[] | undefined,
+): Sql {
+  // PERF: of two upper ends SQLite may take the farther one for its range.
+  const upTo = last === undefined ? end : beyondRow(index, last, !falling, true);
+  const tests = allOf([inTime(sql`r0.key`, order.scope), ...conditions.map(({ test }) => test)]);
+  const where = allOf([index.where, start, upTo]);
+  if (LOOKS_AT_ROW.test(tests.text)) {
+    const columns = list([sql`r0.content`, sql`r0.id`, index.value, ...later(order, level, order.scope)]);
+    return sql`SELECT ${columns} FROM ${index.from} CROSS JOIN resource r0 ON r0.key = ${index.key}
+      WHERE ${allOf([where, sql`r0.content IS NOT NULL`, tests])}`;
+  }
+  // PERF: what needs the key alone is tested before the resource is looked up.
+  const scope = { ...order.scope, row: sql`m` };
+  const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...later(order, level, scope)]);
+  const rows = sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from} WHERE ${where}`;
+  return sql`SELECT ${columns} FROM (${rows}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE ${tests} AND m.content IS NOT NULL`;
+}
+
+/** The values of the keys that follow. */
+function later(order: PageOrder, level: number, scope: RowScope): readonly Sql[] {
+  return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
+}
+
+/** A test asks for more of a resource than its key. */
+const LOOKS_AT_ROW = /\br0\.(?!key\b)/;
+
+/** The row of an index at which a stretch of this length ends. */
+export function endOfStretch(index: OrderIndex, { start, end, falling }: Stretch, size: number): Sql {
+  return sql`SELECT ${columnsOf(index)} FROM ${index.from} WHERE ${allOf([index.where, start, end])}
+    ORDER BY ${inOrder(index, falling)} LIMIT 1 OFFSET ${size - 1}`;
+}
+
+function inOrder(index: OrderIndex, falling: boolean): Sql {
+  return list([index.value, ...index.rest].map((column) => sql`${column} ${falling ? sql`DESC` : sql`ASC`}`));
+}
+
+export function beyondValue({ value }: OrderIndex, than: SqlValue, falling: boolean): Sql {
+  return sql`${value} ${falling ? sql`<` : sql`>`} ${than}`;
+}
+
+/** After a row in the order of the index; before it, if that is falling. @param including the row itself */
+export function beyondRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean, including: boolean): Sql {
+  const sign = falling ? (including ? sql`<=` : sql`<`) : including ? sql`>=` : sql`>`;
+  if (index.isExpression !== true) return sql`(${columnsOf(index)}) ${sign} (${valuesOf(row)})`;
+  const [value, ...rest] = row;
+  const further = sql`(${list(index.rest)}) ${sign} (${valuesOf(rest)})`;
+  return sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${value!}
+    AND (${beyondValue(index, value!, falling)} OR ${further})`;
+}
+
+function columnsOf(index: OrderIndex): Sql {
+  return list([index.value, ...index.rest]);
+}
+
+function valuesOf(row: readonly SqlValue[]): Sql {
+  return list(row.map((value) => sql`${value}`));
+}

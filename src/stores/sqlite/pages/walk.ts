@@ -1,0 +1,170 @@
+import { inTime } from '../../sql/rows.js';
+import { allOf, sql, type SqlValue } from '../../sql/sql.js';
+import type { Statements } from '../statements.js';
+import type { Condition } from './condition.js';
+import { compareRows, type FoundRow, foundRow } from './found-row.js';
+import type { OrderIndex } from './order-index.js';
+import type { PageOrder, Place } from './page-order.js';
+import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
+import { TUNING } from './tuning.js';
+import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';
+
+/** Matches, and between them how many rows were looked at since the last word. */
+export type Finding = Generator<number, readonly FoundRow[]>;
+
+/** How what a walk leaves to others is found. */
+export interface OtherWays {
+  /** From a key of the order on, in whichever way is shorter. */
+  find(level: number, conditions: readonly Condition[], need: number, place: Place | undefined): Finding;
+  /** What the start finds and the conditions leave, sorted. */
+  collect(
+    level: number,
+    conditions: readonly Condition[],
+    start: Condition | undefined,
+    need: number,
+    place: Place | undefined,
+  ): readonly FoundRow[];
+}
+
+/** Reads the index of a key in its order and tests each row, until the page is full. */
+export class Walker {
+  readonly #statements: Statements;
+  readonly #order: PageOrder;
+  readonly #ways: OtherWays;
+
+  constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
+    this.#statements = statements;
+    this.#order = order;
+    this.#ways = ways;
+  }
+
+  /** What lies before the range, the range, what lies after it, what has no value: in this order, or the other way round. */
+  *walk(
+    level: number,
+    index: OrderIndex,
+    conditions: readonly Condition[],
+    need: number,
+    place: Place | undefined,
+  ): Finding {
+    const key = this.#order.keys[level]!;
+    const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
+    const { missing } = index;
+    const parts: ((need: number) => Finding)[] = [];
+    const { before, after } = bounds;
+    if (before !== undefined) parts.push((left) => this.#outside(level, conditions, before, left, place));
+    if (bounds.empty !== true) parts.push((left) => this.#range(level, index, bounds, conditions, left, place));
+    if (after !== undefined) parts.push((left) => this.#outside(level, conditions, after, left, place));
+    if (missing !== undefined && !bounds.valued) {
+      const condition = { ...missing, direct: true };
+      parts.push((left) => this.#group(level, null, condition, conditions, left, place));
+    }
+    if (this.#order.backwards) parts.reverse();
+    const found: FoundRow[] = [];
+    for (const part of parts) {
+      if (found.length < need) found.push(...(yield* part(need - found.length)));
+    }
+    return found;
+  }
+
+  *#outside(
+    level: number,
+    conditions: readonly Condition[],
+    outside: Condition,
+    need: number,
+    place: Place | undefined,
+  ): Finding {
+    // Its test says more than its scan.
+    const conditionsOutside = [...conditions, { test: outside.test }];
+    yield TUNING.firstChunk;
+    return this.#ways.collect(level, conditionsOutside, outside, need, place);
+  }
+
+  /** Resources with one value, in the order of the next key. */
+  *#group(
+    level: number,
+    value: SqlValue,
+    condition: Condition,
+    conditions: readonly Condition[],
+    need: number,
+    place: Place | undefined,
+  ): Finding {
+    const isHere = place !== undefined && place.values[0] === value;
+    if (place !== undefined && !isHere && (value === null) === this.#order.backwards) return [];
+    const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
+    const rows = yield* this.#ways.find(level + 1, [...conditions, condition], need, rest);
+    return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
+  }
+
+  *#range(
+    level: number,
+    index: OrderIndex,
+    bounds: Bounds,
+    conditions: readonly Condition[],
+    need: number,
+    place: Place | undefined,
+  ): Finding {
+    const key = this.#order.keys[level]!;
+    const compare = compareRows(
+      this.#order.keys.slice(level).map(({ descending }) => descending),
+      this.#order.backwards,
+    );
+    const found: FoundRow[] = [];
+    const at = place?.values[0];
+    if (at === null && !this.#order.backwards) return [];
+    if (at !== undefined && at !== null && !index.unique && isWithin(at, bounds)) {
+      const condition = this.#isValue(index, at);
+      found.push(...(yield* this.#group(level, at, condition, conditions, need, place)));
+    }
+    let stretch = stretchOf(this.#order, key, index, bounds, at ?? undefined);
+    let pending: FoundRow[] = [];
+    let lastValue: SqlValue | undefined;
+    for (let size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk); found.length < need;) {
+      const { rows, last, looked } = this.#chunk(level, index, stretch, conditions, size);
+      yield looked;
+      for (const row of rows) pending.push(row);
+      if (last === undefined) {
+        found.push(...pending.sort(compare));
+        break;
+      }
+      const [value] = last;
+      const isOpen = ({ values }: FoundRow): boolean => !index.unique && values[0] === value;
+      for (const row of pending.filter((one) => !isOpen(one)).sort(compare)) found.push(row);
+      pending = pending.filter(isOpen);
+      if (found.length >= need) break;
+      if (value === lastValue) {
+        // All of the last stretch had this value, and there are more.
+        pending = [];
+        const condition = this.#isValue(index, value!);
+        found.push(...(yield* this.#group(level, value!, condition, conditions, need - found.length, undefined)));
+        stretch = { ...stretch, start: beyondValue(index, value!, stretch.falling) };
+        lastValue = undefined;
+      } else {
+        stretch = { ...stretch, start: beyondRow(index, last, stretch.falling, false) };
+        if (!index.unique) lastValue = value;
+      }
+      size = Math.min(size * 2, TUNING.maxChunk);
+    }
+    return found.length > need ? found.slice(0, need) : found;
+  }
+
+  #isValue(index: OrderIndex, value: SqlValue): Condition {
+    return {
+      test: index.isValue(value),
+      scan: sql`SELECT ${index.key} FROM ${index.from} WHERE ${allOf([index.where, sql`${index.value} = ${value}`, inTime(index.key, this.#order.scope)])}`,
+      direct: true,
+    };
+  }
+
+  /** The matches among the next rows of an index, and where these end; undefined: with the range. */
+  #chunk(
+    level: number,
+    index: OrderIndex,
+    stretch: Stretch,
+    conditions: readonly Condition[],
+    size: number,
+  ): { readonly rows: readonly FoundRow[]; readonly last: readonly SqlValue[] | undefined; readonly looked: number } {
+    const last = this.#statements.get(endOfStretch(index, stretch, size));
+    const rows = this.#statements.all(inStretch(this.#order, level, index, stretch, conditions, last));
+    return { rows: rows.map(foundRow), last, looked: size };
+  }
+}
