@@ -11,7 +11,7 @@ export function isConflict(error: unknown): error is FhirError {
 /** An `expect` that did not hold. `current` is the version found, null for none. */
 export function expectationFailed(
   index: number,
-  { type, id }: ResourceKey,
+  { type, id }: Pick<ResourceKey, 'type' | 'id'>,
   expect: Expectation,
   current: string | null,
 ): FhirError {

@@ -3,7 +3,7 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { expectationFailed } from '../../../store/conflicts.js';
-import { SERVER_SCOPE, type Expectation } from '../../../store/store.js';
+import type { Expectation } from '../../../store/store.js';
 import type { MemberCaller } from '../../caller.js';
 import type { GuardedKey, GuardedWrite } from '../../contract.js';
 import type { GrantedBefore } from '../../evaluate/granted-before.js';
@@ -70,5 +70,5 @@ export function expectationOf(
 
 /** @param current the version that the caller finds; null for none */
 export function unexpected(key: GuardedKey, from: number, expect: Expectation, current: string | null): FhirError {
-  return expectationFailed(from, { ...key, project: SERVER_SCOPE }, expect, current);
+  return expectationFailed(from, key, expect, current);
 }

@@ -28,7 +28,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   const { caller, stored, strictness } = state;
   const { type, id } = write.key;
   const current = currentResource(state, write.key);
-  const { after, kept, rule, existing } = yield* grantPut(state, write, from, current.resource);
+  const { after, kept, rule } = yield* grantPut(state, write, from, current.resource);
   assertPatientLink(caller, current.resource, after, stored.deleted.has(referenceTo(type, id)));
   if (type === 'AccessPolicy') assertPolicyWrite(state.caller.rules.model, after);
   // Validates what the writer sent: hidden parts must not affect the outcome.
@@ -47,7 +47,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   const key = { ...write.key, project: homeOf(type, caller) };
   const confirmed = confirmGrants(state, [rule], key, from);
   const ready = [
-    ...(existing === null ? [] : confirmed),
+    ...(current.resource === null ? [] : confirmed),
     {
       role: 'own',
       write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },
@@ -61,10 +61,9 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   return { ready, state: next };
 }
 
-/** The resource to store, the granting rule, and the replaced resource; null on creation. */
+/** The resource to store, and the granting rule. */
 interface GrantedPut extends KeptFields {
   readonly rule: AccessRule;
-  readonly existing: AnyResource | null;
 }
 
 /** The first rule that allows the write. @throws FhirError - no rule does; the error of the first one */
@@ -79,16 +78,16 @@ function* grantPut(
   if (updating.length === 0 && before !== null && (yield* canRead(state, before))) {
     throw forbidden(write.key.type, 'update');
   }
+  // Throws where something is stored that the caller may not update.
   const granting = updating.length > 0 ? updating : creatingRules(state, write, from, before);
-  const existing = updating.length > 0 ? before : null;
-  const readers = existing === null ? [] : yield* grantingRulesBefore(state, 'read', existing);
-  const shown = existing === null ? null : readers.length === 0 ? bare(existing) : maskResource(existing, readers, all);
+  const readers = before === null ? [] : yield* grantingRulesBefore(state, 'read', before);
+  const shown = before === null ? null : readers.length === 0 ? bare(before) : maskResource(before, readers, all);
   const kept = assertGuarded(write.resource, shown, all);
-  const replaced = { before: existing, shown, unread: existing !== null && readers.length === 0, kept };
+  const replaced = { before, shown, unread: before !== null && readers.length === 0, kept };
   let refusal: FhirError | undefined;
   for (const rule of granting) {
     const outcome = yield* resourceUnderRule(state, rule, write.resource, replaced);
-    if ('after' in outcome) return { ...outcome, rule, existing };
+    if ('after' in outcome) return { ...outcome, rule };
     refusal ??= outcome;
   }
   throw refusal!;

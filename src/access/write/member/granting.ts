@@ -34,8 +34,8 @@ export function* grantingRulesBefore(
 ): Deciding<readonly AccessRule[]> {
   const { resourceType: type, id } = before;
   if (state.written.get(type, id!) !== undefined) return yield* grantingRules(state, interaction, before);
-  const granted = state.stored.granted.get(referenceTo(type, id!))?.rules;
-  const rules = (decide(state.caller, type, interaction) ?? []).filter((rule) => granted?.has(rule) === true);
+  const granted = state.stored.granted.get(referenceTo(type, id!))!.rules;
+  const rules = (decide(state.caller, type, interaction) ?? []).filter((rule) => granted.has(rule));
   if (state.written.isEmpty) return rules;
   const still: AccessRule[] = [];
   for (const rule of rules) if (yield* grants(state, rule, before)) still.push(rule);
