@@ -251,6 +251,8 @@ overStores('checkPolicies', (open) => {
       using('nowhere'),
       using('day', { name: 'day', valueString: '2020' }),
       using('day', { name: 'day', valueString: 'soon' }),
+      using('word', { name: 'word', valueString: 'Lee' }),
+      using('word', { name: 'word', valueString: '-' }),
       using('day', { name: 'day', valueReference: { reference: 'https://x.example/Patient/1' } }),
       using('day'),
       { access: {} },
@@ -270,6 +272,7 @@ overStores('checkPolicies', (open) => {
       policy('good', { resourceType: 'Patient' }),
       policy('typo', { resourceType: 'Patient', interactions: ['read'] }),
       policy('day', { resourceType: 'Patient', criteria: 'Patient?birthdate=%day' }),
+      policy('word', { resourceType: 'Patient', criteria: 'Patient?family=%word' }),
       ...['large1', 'large2', 'large3'].map((id) =>
         policy(id, ...Array<object>(400).fill({ resourceType: 'Patient' })),
       ),
@@ -294,7 +297,7 @@ overStores('checkPolicies', (open) => {
       if (outcome === 'policy-invalid' || outcome === 'policy-missing') refused.push(`ProjectMembership/m${index}`);
       else expect(outcome).toBe('good');
     }
-    expect(refused).toHaveLength(10);
+    expect(refused).toHaveLength(11);
     const members = found.flatMap(({ resource }) => (resource.startsWith('ProjectMembership/') ? resource : []));
     expect(members).toEqual(refused.sort());
   });

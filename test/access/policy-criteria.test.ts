@@ -267,10 +267,10 @@ describe('the value of a parameter', () => {
           { kind: 'match', parameter: 'identifier', test: token(value) },
         ],
       });
-      const given = criteria('Patient', 'Patient?_filter=gender eq female and given sw %word', { word: text(value) });
+      const given = criteria('Patient', 'Patient?_filter=gender eq female and given eq %word', { word: text(value) });
       expect(given).toMatchObject({
         kind: 'and',
-        of: [{ parameter: 'gender' }, { kind: 'match', parameter: 'given', test: { comparator: 'starts-with' } }],
+        of: [{ parameter: 'gender' }, { kind: 'match', parameter: 'given', test: { comparator: 'equals' } }],
       });
     },
   );
@@ -279,6 +279,42 @@ describe('the value of a parameter', () => {
     const none = { kind: 'none' };
     expect(criteria('Patient', 'Patient?organization=Organization/%unit.id', { unit: text(value) })).toEqual(none);
     expect(criteria('Patient', 'Patient?_id=%unit.id', { unit: text(value) })).toEqual(none);
+  });
+
+  // Searches of texts leave punctuation out, and every text begins with what is left of such a value.
+  test.each(['-', '*', '|', '.,;', "'"])(
+    'of punctuation alone is no text that every other one begins with: %j',
+    (word) => {
+      const asked = (search: string): Criteria => criteria('Patient', `Patient?${search}`, { word: text(word) });
+      for (const name of ['family', 'family:contains', 'organization.name', '_has:Person:patient:name']) {
+        expect(() => asked(`${name}=%word`)).toThrow(
+          new FhirError(
+            'invalid',
+            `A parameter in "${name}" has a value of punctuation alone, which any text would match`,
+          ),
+        );
+      }
+      for (const operator of ['sw', 'co', 'ew']) {
+        expect(() => asked(`_filter=gender eq female or family ${operator} %word`)).toThrow(
+          new FhirError(
+            'invalid',
+            'A parameter in "_filter" has a value of punctuation alone, which any text would match',
+          ),
+        );
+      }
+      expect(asked('family:exact=%word')).toMatchObject({ test: { comparator: 'exact', text: word } });
+      expect(asked('identifier=%word')).toMatchObject({ test: { code: word } });
+      expect(asked('_filter=family eq %word')).toMatchObject({ test: { comparator: 'equals', text: '' } });
+      expect(asked('_filter=identifier eq %word')).toMatchObject({ test: { code: word } });
+    },
+  );
+
+  test('leaves what a policy itself says as it is', () => {
+    const values = { word: text('Ann') };
+    expect(criteria('Patient', 'Patient?family=*', values)).toMatchObject({ test: { text: '' } });
+    expect(criteria('Patient', 'Patient?_filter=family sw "*" and given sw %word', values)).toMatchObject({
+      of: [{ test: { text: '' } }, { test: { text: 'ann' } }],
+    });
   });
 
   test('adds no comparison to a date', () => {

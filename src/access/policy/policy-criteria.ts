@@ -3,6 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, or, type Criteria, type ValueTest } from '../../search/criteria/criteria.js';
+import { fold } from '../../search/index/fold.js';
 import { FORMAT_PARAMETERS, parseSearch } from '../../search/parse/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
@@ -69,7 +70,11 @@ function partCriteria(model: FhirModel, type: string, part: string, parameters: 
   const raw = part.slice(equals + 1);
   if (name === '_compartment') return compartmentOf(model, type, raw, parameters);
   if (name !== '_filter') return parameterCriteria(model, type, name, raw, parameters);
-  return parseOne(model, type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
+  const criteria = parseOne(model, type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
+  const values = criteriaParameters(`?${part}`).flatMap((used) => parameters.get(used.name) ?? []);
+  const isBlank = values.some((value) => fold(value.kind === 'string' ? value.text : value.id) === '');
+  if (isBlank && hasTest(criteria, matchesAnyText)) throw blank(name);
+  return criteria;
 }
 
 function queryOf(type: string, text: string): string {
@@ -99,31 +104,50 @@ function parameterCriteria(
   return values.length === 0 ? NONE : parseOne(model, type, name, values.join(','));
 }
 
-/** @throws FhirError `invalid` - the value would be more than a value: `ge2020-01-01` where a date is compared */
+/**
+ * @throws FhirError `invalid` - the value would be more than a value: `ge2020-01-01` where a date is compared, or less: `-`
+ * where a text is
+ */
 function plainValue(model: FhirModel, type: string, name: string, text: string): string {
   const value = escape(text);
-  if (comparesOtherwise(parseOne(model, type, name, value))) {
+  const criteria = parseOne(model, type, name, value);
+  if (hasTest(criteria, hasOtherPrefix)) {
     throw new FhirError('invalid', `A parameter in "${name}" has a value that begins with a comparison such as ge`);
   }
+  if (hasTest(criteria, matchesAnyText)) throw blank(name);
   return value;
 }
 
-/** True where a date, number or quantity is compared in another way than for equality. */
-function comparesOtherwise(criteria: Criteria): boolean {
+function blank(name: string): FhirError {
+  return new FhirError(
+    'invalid',
+    `A parameter in "${name}" has a value of punctuation alone, which any text would match`,
+  );
+}
+
+function hasTest(criteria: Criteria, isFound: (test: ValueTest) => boolean): boolean {
   switch (criteria.kind) {
     case 'match':
     case 'last-updated':
-      return hasOtherPrefix(criteria.test);
+      return isFound(criteria.test);
     case 'composite':
-      return criteria.tests.some(hasOtherPrefix);
+      return criteria.tests.some(isFound);
     default:
-      return childrenOf(criteria).some(comparesOtherwise);
+      return childrenOf(criteria).some((child) => hasTest(child, isFound));
   }
 }
 
+/** True where a date, number or quantity is compared in another way than for equality. */
 function hasOtherPrefix(test: ValueTest): boolean {
   return 'prefix' in test && test.prefix !== 'eq';
 }
+
+/** Searches of texts leave punctuation out, and every text begins with what is left of `-`. */
+function matchesAnyText(test: ValueTest): boolean {
+  return test.kind === 'string' && test.text === '' && ANY_TEXT.has(test.comparator);
+}
+
+const ANY_TEXT: ReadonlySet<string> = new Set(['starts-with', 'ends-with', 'contains']);
 
 function compartmentOf(model: FhirModel, type: string, raw: string, parameters: PolicyParameters): Criteria {
   return or(
