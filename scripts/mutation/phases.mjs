@@ -5,9 +5,9 @@
 export const PHASES = [
   [
     'test/access/{assert-policy-write,caller,chosen-ids,compile-policies,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
-    'test/access/{commit-failures,current-caller,former-memberships,granted-before,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields,unique-keys}.test.ts',
-    'test/access/{membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers}.test.ts',
-    'test/access/{switched-off,tallied-store,visible-reads,within-contexts,write-constraint,write-error,written-resources}.test.ts',
+    'test/access/{commit-failures,current-caller,find-membership,former-memberships,granted-before,granting-rules,guarded-*,hidden-by-writing-rule,keep-fields}.test.ts',
+    'test/access/{membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers,unique-keys}.test.ts',
+    'test/access/{switched-off,tallied-store,visible-reads,trusted-reach,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
   ['test/search/{criteria-cost,match,sort,values,parse-*,describe-criteria,simplify-criteria}.test.ts'],
   [
