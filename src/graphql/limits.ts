@@ -113,6 +113,6 @@ export function tooManyFields({ fields }: Limits): LimitError {
   return new LimitError(
     'fields',
     fields,
-    `The query stands for more than ${fields} fields once its fragments are opened; ask for less, or split it`,
+    `The query expands to more than ${fields} fields once its fragments are opened; ask for less, or split it`,
   );
 }

@@ -47,7 +47,7 @@ export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
     throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });
   }
   const url = URL.parse(request.url ?? '', 'http://localhost');
-  if (url === null) throw new FhirError('invalid', 'The URL of the request is none');
+  if (url === null) throw new FhirError('invalid', 'The URL of the request is malformed');
   const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
   assertObject(parameters, 'extensions');
   const query = documentFromRequest(parameters);

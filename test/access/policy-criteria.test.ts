@@ -165,7 +165,7 @@ describe('a parameter', () => {
   ])('inside other text is refused: %s', (written) => {
     const [name] = written.split('=');
     expect(() => criteria('Patient', `Patient?${written}`, { word: text('male') })).toThrow(
-      new FhirError('invalid', `A parameter in "${name}" must stand as a whole value, not inside other text`),
+      new FhirError('invalid', `A parameter in "${name}" must be a whole value, not a part of other text`),
     );
   });
 

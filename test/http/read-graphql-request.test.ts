@@ -165,7 +165,7 @@ describe('a request is refused', () => {
     ['/$graphql?query=%7B%20id%20%7D&extensions=x', 'Parameter "extensions" is no JSON'],
     ['/$graphql?query=%7B%20id%20%7D&variables=1', '"variables" must be an object'],
     ['/$graphql', 'The request holds no "query", nor the id of a persisted document'],
-    ['http://[', 'The URL of the request is none'],
+    ['http://[', 'The URL of the request is malformed'],
   ])('by GET of %s', (url, message) => {
     expect(refusal({ method: 'GET', url, headers: {} })).toEqual([400, message, undefined]);
   });

@@ -185,7 +185,7 @@ function parseOne(model: FhirModel, type: string, name: string, value: string): 
 }
 
 function embedded(name: string): FhirError {
-  return new FhirError('invalid', `A parameter in "${name}" must stand as a whole value, not inside other text`);
+  return new FhirError('invalid', `A parameter in "${name}" must be a whole value, not a part of other text`);
 }
 
 /** Splits at commas that are not escaped; the pieces keep their escapes. */
@@ -221,7 +221,7 @@ function decode(text: string): string {
   } catch {
     throw new FhirError(
       'invalid',
-      'Each "%" must begin an escape such as %20, or a parameter that stands as a whole value and, in _filter, has a value',
+      'Each "%" must begin an escape such as %20, or a parameter that is a whole value and, in _filter, has a value',
     );
   }
 }

@@ -89,7 +89,7 @@ function startRoot(root: Selection, run: Run): Output {
     else if (field.kind === 'introspection') out[field.key] = null;
     else if (field.kind === 'read') run.defer(field, { out });
     else if (field.kind === 'search') run.defer(field, { out, target: undefined });
-    else throw new Error(`${field.kind} cannot stand at the root`);
+    else throw new Error(`${field.kind} is not allowed at the root`);
   }
   return out;
 }

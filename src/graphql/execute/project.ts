@@ -106,7 +106,7 @@ function compileField(field: PlannedField, type: string): Writer {
     case 'read':
     case 'introspection':
     case 'write':
-      throw new Error(`${field.kind} stands at the root only`);
+      throw new Error(`${field.kind} is only allowed at the root`);
   }
 }
 

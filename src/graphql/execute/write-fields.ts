@@ -27,7 +27,7 @@ export async function writeFields(root: Selection, run: Run): Promise<Output> {
   for (const field of root.fields) {
     out[field.key] = field.kind === 'typename' ? field.value : null;
     if (field.kind === 'write') fields.push(field);
-    else if (field.kind !== 'typename') throw new Error(`${field.kind} cannot stand at the root of a mutation`);
+    else if (field.kind !== 'typename') throw new Error(`${field.kind} is not allowed at the root of a mutation`);
   }
   assertFewWrites(fields.length, run);
   const outcomes = await carryOut(fields, out, run);

@@ -21,13 +21,14 @@ export const ShapingDirectivesRule: ValidationRule = (context: ValidationContext
     };
     const flatten = directive(node, 'flatten');
     if (flatten !== undefined && !isCompositeType(getNamedType(context.getType()))) {
-      report(`Directive "@flatten" cannot stand on "${node.name.value}", which has no fields.`);
+      report(`Directive "@flatten" is not allowed on "${node.name.value}", which has no fields.`);
     }
     const slice = directive(node, 'slice');
     if (slice === undefined) return;
     if (slice.arguments?.length !== 1)
       report('Directive "@slice" takes one argument: "path", or "fhirpath" for the same.');
-    if (directive(node, 'first') !== undefined) report('Directives "@slice" and "@first" cannot stand on one field.');
+    if (directive(node, 'first') !== undefined)
+      report('Directives "@slice" and "@first" cannot be used on the same field.');
   },
 });
 

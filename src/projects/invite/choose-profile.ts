@@ -116,7 +116,7 @@ async function newUnlessSeen({ session, request }: Question): Promise<ProfileCho
   const others = await profilesWithEmail(session, request);
   if (others.length === 0) return { kind: 'new', forWantOfCandidates: true };
   throw severalProfiles(
-    'An e-mail address does not prove whose profile it is, and other profiles have this one',
+    'An e-mail address does not prove who owns a profile, and other profiles have this one',
     others,
   );
 }

@@ -44,7 +44,10 @@ export function unescape(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\([\s\S]?)/g, (_, escaped: string) => {
     if (escaped !== '' && ',|$\\'.includes(escaped)) return escaped;
-    throw new FhirError('invalid', `A backslash must stand before "," "|" "$" or "\\", which ${quote(text)} breaks`);
+    throw new FhirError(
+      'invalid',
+      `A backslash is only allowed before "," "|" "$" or "\\", which ${quote(text)} breaks`,
+    );
   });
 }
 
