@@ -177,14 +177,16 @@ describe('the text of an explanation', () => {
    where everything
    at most 5
    by trusted code: everything
-   SELECT j.value, (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND (x.resource % 251 <> 0 OR fhirgraph_in_time()) ORDER BY r0.id LIMIT ? OFFSET ?)), NULL FROM json_each(?) j
+   SELECT j.value, CASE WHEN (SELECT 1 FROM reference x WHERE x.parameter = ? AND x.target = j.value LIMIT 1 OFFSET ?) IS NULL THEN (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND (x.resource % 251 <> 0 OR fhirgraph_in_time()) ORDER BY r0.id LIMIT ? OFFSET ?)) END, NULL FROM json_each(?) j
      SCAN j VIRTUAL TABLE INDEX 1:
-     CORRELATED SCALAR SUBQUERY 2
-       CO-ROUTINE (subquery-1)
+     CORRELATED SCALAR SUBQUERY 1
+       SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)
+     CORRELATED SCALAR SUBQUERY 3
+       CO-ROUTINE (subquery-2)
          SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)
          SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)
          USE TEMP B-TREE FOR ORDER BY
-       SCAN (subquery-1)
+       SCAN (subquery-2)
    SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
      SCAN j VIRTUAL TABLE INDEX 1:
      SEARCH v USING INTEGER PRIMARY KEY (rowid=?)
