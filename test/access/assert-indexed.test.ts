@@ -1,0 +1,48 @@
+import { expect, test, vi } from 'vitest';
+import { assertRulesIndexed } from '../../src/access/sign-in/assert-indexed.js';
+import { R4 } from '../../src/fhir/r4.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { faultOf } from '../repository/harness.js';
+import { FEMALE, rule } from './decisions.js';
+
+type Pending = readonly { readonly type: string; readonly parameter: string }[];
+
+/** Sign-in by a rule about Patient.gender, where parameters of a scope are being indexed again. */
+function signInWhile(pending: Readonly<Record<string, Pending>> | undefined): {
+  readonly done: Promise<void>;
+  readonly rulesFor: ReturnType<typeof vi.fn>;
+} {
+  const pendingParameters = vi.fn((scope: string) => Promise.resolve(pending?.[scope] ?? []));
+  const store = Object.assign(new MemoryStore(), pending === undefined ? {} : { pendingParameters });
+  const rulesFor = vi.fn((type: string) => (type === 'Patient' ? [rule(FEMALE)] : []));
+  return { done: assertRulesIndexed(store, 'clinic', { model: R4, rulesFor }), rulesFor };
+}
+
+test.each([undefined, {}])('no rule is looked at where nothing is being indexed: %j', async (pending) => {
+  const { done, rulesFor } = signInWhile(pending);
+  await done;
+  expect(rulesFor).not.toHaveBeenCalled();
+});
+
+test.each(['clinic', ''])('a rule is refused while its parameter is being indexed, in scope "%s"', async (scope) => {
+  const pending = [
+    { type: 'Patient', parameter: 'birthdate' },
+    { type: 'Patient', parameter: 'gender' },
+  ];
+  expect(await faultOf(signInWhile({ [scope]: pending }).done)).toMatchObject({
+    code: 'unavailable',
+    message:
+      'The access policy of this member uses Patient.gender, whose index is being made again; sign in again later',
+    details: { type: 'Patient', parameter: 'gender' },
+  });
+});
+
+test('rules about other parameters are not concerned', async () => {
+  const pending = [
+    { type: 'Patient', parameter: 'birthdate' },
+    { type: 'Practitioner', parameter: 'gender' },
+  ];
+  const { done, rulesFor } = signInWhile({ clinic: pending });
+  await expect(done).resolves.toBeUndefined();
+  expect(rulesFor).toHaveBeenCalledWith('Patient');
+});
