@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FhirError, maskError } from '../../fhir/error.js';
 
-/** What a part of some work came to: there is more to do, it has to wait for somebody, or nothing is left. */
+/** The result of a step: more work remains, the rest must wait for another process, or all is done. */
 export type StepResult = 'more' | 'later' | 'done';
 
 export type Step = (signal: AbortSignal) => StepResult | Promise<StepResult>;
 
 /**
- * Work beside the calls of a store, part by part, until nothing is left.
+ * Runs work in the background of a store's calls, step by step, until nothing is left.
  *
- * After each part it pauses as long as the part took, so that it never has more than half of the time. It keeps no process
- * alive. A part that fails is tried again, after longer and longer pauses; the first failure of a kind is a process warning.
+ * After each step it pauses as long as the step took, so it uses at most half of the time. It does not keep the process
+ * alive. Failed steps are retried with growing pauses; the first failure of each kind emits a process warning.
  */
 export class BackgroundWork {
   readonly #controller = new AbortController();
@@ -19,24 +19,24 @@ export class BackgroundWork {
   #running: Promise<void> | undefined;
   #lastError: FhirError | undefined;
 
-  /** @param name what the warning says that could not be done */
+  /** @param name the work that the warning reports as failed */
   constructor(name: string, step: Step) {
     this.#name = name;
     this.#step = step;
   }
 
-  /** Why the last part failed; undefined where it did not. */
+  /** Why the last step failed; undefined if it succeeded. */
   get lastError(): FhirError | undefined {
     return this.#lastError;
   }
 
-  /** Begins, unless it is at work. */
+  /** Starts, unless already running. */
   start(): void {
     if (this.#running !== undefined || this.#controller.signal.aborted) return;
     this.#running = this.#run().finally(() => (this.#running = undefined));
   }
 
-  /** Settles when no part is at work any more, and none will be. */
+  /** Settles when no step is running and none will start. */
   async stop(): Promise<void> {
     this.#controller.abort();
     await this.#running;

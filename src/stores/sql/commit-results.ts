@@ -2,7 +2,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { expectationFailed } from '../../store/conflicts.js';
 import type { Change, Expectation, ResourceKey, WriteResult } from '../../store/store.js';
 
-/** What a commit did. */
+/** The effects of a commit. */
 export interface Committed {
   readonly results: readonly WriteResult[];
   readonly changes: readonly Change[];
@@ -29,7 +29,7 @@ export function assertExpected(
   if (current !== expect.version) throw expectationFailed(index, key, expect, current);
 }
 
-/** The change that listeners hear of. */
+/** The change that listeners receive. */
 export function changeOf(
   kind: Change['kind'],
   { project, type, id }: ResourceKey,
@@ -38,7 +38,7 @@ export function changeOf(
   return { kind, key: { project, type, id }, versionId };
 }
 
-/** The caller's own copy, made when it looks. PERF: most callers of a large commit never do. */
+/** Copies the resource for the caller on first access. PERF: most callers of a large commit never read it. */
 export function putResult(created: boolean, { versionId, lastUpdated, text }: WrittenVersion): WriteResult {
   let resource: AnyResource | undefined;
   return {

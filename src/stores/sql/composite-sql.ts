@@ -13,7 +13,7 @@ export function compositeCondition(criteria: CompositeCriteria, scope: RowScope)
   return componentCondition(componentsOf(criteria, scope), resource, undefined, scope);
 }
 
-/** The selects of all rows with such a group, found by one of the components; undefined where no index helps. */
+/** Selects all rows with such a group by one of the components; undefined if no index helps. */
 export function compositeScans(criteria: CompositeCriteria, scope: RowScope): readonly Sql[] | undefined {
   if (scope.dialect.evaluate !== undefined && hasText(criteria)) return undefined;
   const components = componentsOf(criteria, scope);
@@ -51,7 +51,7 @@ function componentsOf({ parameter, tests }: CompositeCriteria, scope: RowScope):
   }));
 }
 
-/** The resource has values for all components in one group: `group`, or whichever the first one's value is in. */
+/** The resource has values for all components in one group: `group`, or that of the first component's value. */
 function componentCondition(
   [first, ...others]: readonly Component[],
   resource: Sql,

@@ -23,7 +23,7 @@ import {
 } from './rows.js';
 import { allOf, anyOf, FALSE, negation, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
-/** Whether the row at hand matches, by point lookups under its own key. Never NULL. */
+/** Whether the current row matches, by point lookups under its own key. Never NULL. */
 export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
   switch (criteria.kind) {
     case 'all':
@@ -60,7 +60,7 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
 
 const X = sql`x`;
 
-/** An instant is kept to the millisecond and lasts one, so every prefix is a range of whole milliseconds. */
+/** Instants are stored with millisecond precision and last 1 ms, so every prefix is a range of whole milliseconds. */
 function updatedCondition({ prefix, low, high }: DateTest, { row }: RowScope): Sql {
   const updated = sql`${row}.updated`;
   switch (prefix) {
@@ -107,7 +107,7 @@ function chainCondition(criteria: ChainCriteria, scope: RowScope): Sql {
   return anyOf([outsideCondition(criteria, scope), inside]);
 }
 
-/** The links of a reference parameter to resources inside; undefined where there are none. */
+/** The links of a reference parameter to resources inside; undefined if it has none. */
 export function linkOf(
   { parameter, type, reach }: ChainCriteria,
   scope: RowScope,

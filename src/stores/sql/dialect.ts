@@ -11,8 +11,8 @@ export interface EvaluatedRow {
 }
 
 /**
- * What differs between the databases that speak SQL: how they name things in their rows, and the few expressions that they
- * spell differently. Everything else of a search is the same text for all of them.
+ * What differs between SQL databases: how their rows identify things, and the few expressions whose syntax differs.
+ * All other SQL of a search is shared.
  *
  * ```text
  *                     SQLite                              PostgreSQL
@@ -23,65 +23,65 @@ export interface EvaluatedRow {
  * ```
  */
 export interface SqlDialect {
-  /** The store's. */
+  /** The model of the store. */
   readonly model: FhirModel;
 
-  /** The key of a type of a project; undefined if there is none yet, so that nothing can match. */
+  /** The key of a type in a project; undefined if not assigned yet, so that nothing can match. */
   collection(project: string, type: string): SqlValue | undefined;
   /** The key of a search parameter of a collection; undefined if no resource ever had a value of it. */
   parameter(collection: SqlValue, code: string): SqlValue | undefined;
-  /** The key of a system; undefined if there is none yet. */
+  /** The key of a system; undefined if not assigned yet. */
   system(project: string, uri: string): SqlValue | undefined;
   /** `token.system` and `quantity.system` of values without one. */
   readonly noSystem: SqlValue;
 
-  /** The row of `resource` is there now: neither deleted nor only referred to. */
+  /** The row of `resource` has a current version: it is neither deleted nor only a reference target. */
   isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
-  /** What is left to say of a row that an index table led to, which is current for sure. */
+  /** The remaining condition on a row found through an index table; such a row is always current. */
   isFound(row: Sql, project: string): Sql;
   /**
-   * An index table with the name of its row, for a look at the values of one resource. It goes by the resource's key and
-   * never by value: a database that guesses otherwise reads the values of all resources once per row.
+   * An index table with the alias of its row, for reading the values of one resource. Forces access by the resource's
+   * key, never by value: a database that plans otherwise reads the values of all resources once per row.
    */
   byResource(table: IndexTable, x: Sql): Sql;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
-  /** The same for the values of one resource that a sort goes by, where {@link byResource} cannot say all. */
+  /** Like {@link ofParameter}, for the sort values of one resource, where {@link byResource} is not enough. */
   ofParameterInSort?(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
-   * The row of `reference` points to one of these types and ids; undefined: to any. TRUE and FALSE where that is certain.
+   * The row of `reference` points to one of these types and ids (undefined: any). TRUE or FALSE if known in advance.
    * With ids, it is a range of the index by value.
    */
   pointsTo(x: Sql, project: string, types: readonly string[] | undefined, ids: readonly string[] | undefined): Sql;
   /** `Type/id` of what the row `x` of `reference` points to, and the joins it needs. */
   readonly targetText: { readonly value: Sql; readonly join: Sql };
 
-  /** Equal to the only one of the texts, or to any of them. For ids. */
+  /** Equal to any of the texts. For ids. */
   isOneOf(column: Sql, texts: readonly string[]): Sql;
   /** Texts of any length indexed by value. */
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
-    /** The column is equal to a value that the database works out, of at most 256 characters. */
+    /** The column equals a value of at most 256 characters that the database computes. */
     equals(column: Sql, value: Sql): Sql;
   };
   endsWith(column: Sql, suffix: string): Sql;
-  /** The text has the part in it. The parts of both may be columns or values. */
+  /** The text contains the part. Each may be a column or a value. */
   contains(text: Sql, part: Sql): Sql;
   /** The text begins with the part, which may be a column. No index helps. */
   beginsWith(text: Sql, part: Sql): Sql;
 
-  /** Tests `:text` on the stored resource. Left out where the texts of tokens are in the table `display`. */
+  /** Tests `:text` on the stored resource. Absent if token texts are in the table `display`. */
   readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, scope: EvaluatedRow) => Sql;
 
-  /** The keys of all resources that have, or lack, values of a parameter. Left out where no index knows. */
+  /** The keys of all resources that have, or lack, values of a parameter. Absent if no index answers this. */
   missingScan?(collection: SqlValue, criteria: MissingCriteria, parameter: SqlValue): Sql;
   /** A condition that is always true and ends the statement at the deadline of its call; see `CallOptions.deadline`. */
   readonly inTime?: (key: Sql) => Sql;
 
-  /** The database decides by itself where to start, so everything that is true of a row is said. */
+  /** The database plans the query itself, so statements include every condition that a row meets. */
   readonly plans: boolean;
-  /** A join that starts from its left side, where that can be said. */
+  /** A join that starts from its left side, if the database has such syntax. */
   readonly join: Sql;
   /** The LIMIT value that means no limit. */
   readonly noLimit: SqlValue;

@@ -2,12 +2,14 @@ import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
 import { compareTexts } from './texts.js';
 
-// Flags of an index row, so that an index by value can be walked in the order of a sort: each resource is met once, at
-// its smallest value or at its largest. The bits of a row: 1 the smallest value of the resource under the parameter; of
-// equal ones the first 2 the largest; of equal ones the last 4 the resource has several values under the parameter:
-// rows that all have the same code are one value, since a `code` is indexed with and without its system A row that
-// stands alone is 3, or 0 where its value has no place in an order (a token without code). Components of composites,
-// whose group is not 0, are all 0: nothing sorts by them.
+// Flags of an index row. They let a sort walk an index by value and meet each resource once, at its smallest or
+// largest value. The bits of a row:
+//   1  the resource's smallest value for the parameter; the first of equal ones
+//   2  the largest; the last of equal ones
+//   4  the resource has several values for the parameter. Rows with the same code count as one value, since a `code`
+//      is indexed with and without its system.
+// A resource's only row for a parameter has 3, or 0 if its value cannot be ordered (a token without code). Components of
+// composites (group not 0) have 0, since nothing sorts by them.
 
 export const SMALLEST = 1;
 export const LARGEST = 2;
@@ -15,7 +17,7 @@ export const SEVERAL = 4;
 
 /** The bits of each entry, in order. */
 export function markExtremes(entries: readonly IndexEntry[]): Uint8Array {
-  // PERF: shapes and index rows both ask.
+  // PERF: shapes and index rows both call this.
   let marks = known.get(entries);
   if (marks === undefined) known.set(entries, (marks = newMarks(entries)));
   return marks;
@@ -70,7 +72,7 @@ interface Placed {
   readonly value: string | number;
 }
 
-/** As databases order. Values of different kinds do not meet: such parameters are in two tables and never walked. */
+/** The order of databases. Kinds of values are never mixed: such parameters are in two tables and never walked. */
 function compare(a: string | number, b: string | number): number {
   return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
 }

@@ -1,6 +1,6 @@
 import type { ParameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 
-/** Represents every parameter of a type, including those that no model has any more. */
+/** Represents every parameter of a type, including those removed from the model. */
 export const EVERY = '*';
 
 /** Represents no parameter: all rows are re-indexed, and stay complete throughout. */
@@ -22,7 +22,7 @@ export function includesCode(codes: Codes, code: string): boolean {
   return codes[0] === EVERY || codes.includes(code);
 }
 
-/** All rows of a resource are made again. */
+/** All rows of a resource are re-indexed. */
 export function isWhole(codes: Codes): boolean {
   return codes[0] === EVERY || codes.includes(REMAKE);
 }
@@ -53,14 +53,14 @@ export function changedParameters(before: ParameterFingerprints | undefined, now
 }
 
 /**
- * The index entries, or stored parameters, of such a code are made again. Those of resources inside are always: they hang
- * together by the numbers of these resources. See index-entry.ts for the forms of codes.
+ * The index entries, or stored parameters, of such a code are re-indexed. Those of resources inside always are, because
+ * the numbers of these resources connect them. See index-entry.ts for the forms of codes.
  */
 export function isMadeAgain(codes: Codes, entry: string): boolean {
   return isWhole(codes) || entry.includes('#') || codes.includes(entry.split(/[$:]/, 1)[0]!);
 }
 
-/** The type of the resources inside that an entry leads to, or is a value of; undefined for the values of others. */
+/** The type of the resources inside that an entry leads to or belongs to; undefined for other entries. */
 export function insideType(entry: string): string | undefined {
   const start = entry.lastIndexOf('#');
   return start < 0 ? undefined : entry.slice(start + 1).split('.', 1)[0];
@@ -87,12 +87,12 @@ export function readCodes(text: string): Codes {
   return jsonOf<Codes>(text) ?? [EVERY];
 }
 
-/** The same by type. Only a hint where to look: what is damaged may be true of every type. */
+/** Parses stored codes by type, a mere hint where to look. Damaged text counts as everything. */
 export function readCodesByType(text: string): CodesByType {
   return jsonOf<CodesByType>(text) ?? { [EVERY]: [EVERY] };
 }
 
-/** Undefined for what is no JSON object or array. */
+/** Undefined unless the text is a JSON object or array. */
 export function jsonOf<Value extends object>(text: string): Value | undefined {
   try {
     const value = JSON.parse(text) as Value | null;

@@ -16,20 +16,20 @@ import {
  */
 export interface IndexState {
   readonly epoch: string;
-  /** The rows that are written are made with the definitions of this process. */
+  /** Rows are written with the definitions of this process. */
   readonly isOurs: boolean;
-  /** Parameters that the database has by other definitions than this process. Empty where it is ours. */
+  /** Parameters that the database defines differently from this process. Empty if `isOurs`. */
   readonly foreign: CodesByType;
   /** Parameters with incomplete rows in some project. */
   readonly pending: CodesByType;
 }
 
-/** What the database says of its index. */
+/** The index state as stored in the database. */
 export interface StoredIndexState {
   readonly epoch: string;
   /** The `indexFingerprint` of the definitions that the rows are made with. */
   readonly definitions: string;
-  /** The fingerprints of all parameters, as JSON; asked for only where the definitions differ. */
+  /** The fingerprints of all parameters, as JSON; called only if the definitions differ. */
   readonly parameters: () => string | undefined;
   /** {@link CodesByType}, as JSON. */
   readonly pending: string;
@@ -50,7 +50,7 @@ export function indexState(
   };
 }
 
-/** Nothing can be wrong with any search. */
+/** Every search can rely on the index. */
 export function isComplete({ isOurs, pending }: IndexState): boolean {
   return isOurs && Object.keys(pending).length === 0;
 }

@@ -2,8 +2,8 @@ import type { DateTest, NumberTest, QuantityTest } from '../../search/criteria/c
 import type { Lookup } from './lookup.js';
 import { allOf, type Sql, sql, TRUE } from './sql.js';
 
-// Intervals are indexed by their start. What a prefix says of the end alone becomes a range of the start because short intervals
-// end soon after they start; the few long ones have an index by their end. An interval never ends before it starts.
+// Intervals are indexed by their start. Short intervals end soon after they start, so a condition on the end becomes a
+// range of the start; the few long ones have an index by their end. An interval never ends before it starts.
 
 /**
  * A test of dates, on the stored interval `[low, high)` of `x`. See {@link DateTest} for the table of prefixes.
@@ -97,7 +97,6 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
  */
 const DAY = 86_400_000;
 
-/** The condition is a range of the index. */
 function ranged(table: 'date' | 'quantity', condition: Sql): Lookup {
   return { table, condition, scans: [condition] };
 }

@@ -1,10 +1,10 @@
 import type { Sql } from './sql.js';
 
 /**
- * Where and how a test looks at index values.
+ * Where and how a test looks up index values.
  *
- * Both forms mean the same. `condition` is the shorter one, for the few rows of a resource at hand. Each of `scans` is one
- * range of the index by value (their rows may overlap); left out where only a look at every value of the parameter helps.
+ * Both forms are equivalent. `condition` is the shorter one, for the few rows of one resource. Each of `scans` is one
+ * range of the index by value (their rows may overlap); absent if every value of the parameter must be read.
  */
 export interface Lookup {
   readonly table: IndexTable;

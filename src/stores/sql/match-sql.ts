@@ -8,7 +8,7 @@ import { allOf, anyOf, FALSE, type Sql, sql } from './sql.js';
 
 const X = sql`x`;
 
-/** The `match` nodes among alternatives, by parameter: each group is one look at the index. */
+/** The `match` nodes among alternatives, by parameter: each group is one index lookup. */
 export function matchesByParameter(alternatives: readonly Criteria[]): ReadonlyMap<string, readonly MatchCriteria[]> {
   const groups = new Map<string, MatchCriteria[]>();
   for (const one of alternatives) {
@@ -34,7 +34,7 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   return anyOf([...conditions, ...texts.map((one) => evaluate!(one, scope))]);
 }
 
-/** The selects that together give the key of every row with a value that passes; undefined where no index helps. */
+/** Selects that together return the key of every row with a passing value; undefined if no index helps. */
 export function matchScans(
   parameter: string,
   matches: readonly MatchCriteria[],
@@ -59,7 +59,7 @@ export function matchScans(
   return selects;
 }
 
-/** The tables that hold values of the parameter, with the look-ups that each takes. */
+/** The tables that hold values of the parameter, with the lookups in each. */
 export function lookupsByTable(
   matches: readonly MatchCriteria[],
   scope: RowScope,

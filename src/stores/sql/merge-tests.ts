@@ -2,8 +2,8 @@ import type { ReferenceTest, TokenTest } from '../../search/criteria/criteria.js
 import type { IndexedTest } from './operators.js';
 
 /**
- * Alternatives for one parameter, with alike ones made into sets: a thousand codes are one bound list, and the statement
- * is the same for any number of them.
+ * Merges alternatives of one kind for a parameter into sets: a thousand codes become one bound list, and the statement
+ * text does not depend on their number.
  */
 export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[] {
   if (tests.length < 2) return tests;

@@ -19,7 +19,7 @@ import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 /** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */
 export type IndexedTest = ValueTest | TokenSet | ReferenceSet;
 
-/** Any of the codes, with what else the test says. */
+/** Any of the codes, with the other conditions of the test. */
 export interface TokenSet {
   readonly kind: 'token-set';
   readonly test: TokenTest;
@@ -34,8 +34,8 @@ export interface ReferenceSet {
 }
 
 /**
- * The places to look for values that pass a test: none where nothing can pass, two where values of the kind may be in
- * either of two tables.
+ * Where to look up values that pass a test: nowhere if nothing can pass, in two places if the values may be in either of
+ * two tables.
  *
  * @param x the name of the index table's row in the conditions.
  */
@@ -150,7 +150,7 @@ function localReferenceLookups(
   return lookups;
 }
 
-/** A canonical without version also names every version of it. */
+/** A canonical without a version also matches every version. */
 function canonicalRanges(url: string, value: Sql, indexed: SqlDialect['indexed']): readonly Sql[] {
   const whole = indexed.isOneOf(value, [url]);
   return url.includes('|') ? [whole] : [whole, indexed.startsWith(value, `${url}|`)];
@@ -208,7 +208,6 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
   }
 }
 
-/** The condition is a range of the index. */
 function ranged(table: IndexTable, condition: Sql): Lookup {
   return { table, condition, scans: [condition] };
 }

@@ -4,22 +4,22 @@ import { tablesOf, type ValueTable } from './index-tables.js';
 import { ofParameter, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, FALSE, list, type Sql, sql, unionAll } from './sql.js';
 
-/** One thing that a search is ordered by. */
+/** One ORDER BY term of a search. */
 export interface OrderTerm {
   readonly value: Sql;
   readonly descending: boolean;
 }
 
 /**
- * What a search is ordered by: one term per key of the sort. Ties are in order of the ids.
+ * The order of a search: one term per sort key. Ties are ordered by id.
  *
- * Equal to `compareSubjects` of search/sort.ts, but for strings with characters outside the Basic Multilingual Plane:
+ * Equal to `compareSubjects` of search/sort.ts, except for strings with characters outside the Basic Multilingual Plane:
  * databases order by code point, so these come after, not before, the characters from U+E000 to U+FFFF.
  */
 export function orderTerms(sort: readonly SortKey[] | undefined, scope: RowScope): readonly OrderTerm[] {
   const keys = sort ?? [];
   const last = keys.findIndex(({ parameter }) => parameter === '_id');
-  // Nothing after the id can still decide.
+  // Ids are unique, so later keys have no effect.
   const deciding = last < 0 ? keys : keys.slice(0, last + 1);
   return deciding.map((key) => ({ value: sortValue(key, scope) ?? NULL, descending: key.descending }));
 }
@@ -47,7 +47,7 @@ export function beyond(terms: readonly OrderTerm[], id: Sql, { position, before 
   }, rest);
 }
 
-/** Nothing has no value, and comes last in either direction. */
+/** Missing values come last in either direction. */
 function farther({ value, descending }: OrderTerm, than: string | number | null, before: boolean): Sql {
   if (than === null) return before ? sql`${value} IS NOT NULL` : FALSE;
   const smaller = before !== descending;
@@ -57,7 +57,7 @@ function farther({ value, descending }: OrderTerm, than: string | number | null,
 
 const NULL = sql`NULL`;
 
-/** Undefined where no resource has a value, so that the key decides nothing. */
+/** Undefined where no resource has a value, so the key has no effect. */
 function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | undefined {
   const { row, type } = scope;
   const { targetText } = scope.dialect;

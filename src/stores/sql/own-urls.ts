@@ -1,8 +1,8 @@
 import { ofParameter, type RowScope, type SearchScope } from './rows.js';
 import { allOf, type Sql, sql, type SqlValue } from './sql.js';
 
-// The table `uri` has absolute references below the service's own base as written. The functions here find them as
-// local references for queries with a base; other queries pay nothing.
+// The table `uri` holds absolute references below the service's own base as written. For queries with a base, these
+// functions find them as local references; other queries are unaffected.
 
 const X = sql`x`;
 const T = sql`t`;
@@ -24,7 +24,7 @@ export function ownUrlRanges(
   return urls.length === 0 ? [] : [indexed.isOneOf(value, urls)];
 }
 
-/** The value of the row `x` is the absolute URL of a resource of the type. */
+/** The row `x` holds the absolute URL of a resource of the type. */
 export function isOwnUrl(x: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
   return dialect.indexed.startsWith(sql`${x}.value`, `${baseUrl!}/${type}/`);
 }
@@ -34,12 +34,12 @@ export function idInUrl(x: Sql, type: string, { baseUrl }: SearchScope): Sql {
   return sql`substr(${x}.value, ${`${baseUrl!}/${type}/`.length + 1})`;
 }
 
-/** The value of the row `x` is the absolute URL of that row. */
+/** The row `x` holds the absolute URL of that row's resource. */
 export function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
   return dialect.indexed.equals(sql`${x}.value`, sql`(${`${baseUrl!}/${type}/`} || ${row}.id)`);
 }
 
-/** The select of the keys of everything of the target's type that the row at hand points to with the parameter. */
+/** Selects the keys of resources of the target's type that the current row references by the parameter. */
 export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): Sql {
   const { dialect, row } = scope;
   const { byResource, join } = dialect;
@@ -49,7 +49,7 @@ export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): 
       WHERE ${allOf([ofRow, isOwnUrl(X, target.type, scope), dialect.isCurrent(T, scope.project, target.collection!)])}`;
 }
 
-/** The select of the keys of everything that points to the row at hand with the parameter of the source. */
+/** Selects the keys of resources that reference the current row by the parameter of the source. */
 export function sourcesOfRow(key: SqlValue, scope: RowScope, source: RowScope): Sql {
   const ofKey = ofParameter(X, key, source);
   return sql`SELECT x.resource FROM reference x WHERE ${ofKey} AND x.target = ${scope.row}.key

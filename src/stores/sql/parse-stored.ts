@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { StoredResource } from '../../store/store.js';
 
-/** A version's text as a resource with the facts that its `meta` holds. @throws FhirError `corrupt` */
+/** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
 export function parseStored(text: string): StoredResource {
   let resource: AnyResource;
   try {

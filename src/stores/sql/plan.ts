@@ -25,19 +25,19 @@ import {
 } from './rows.js';
 import { allOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
 
-/** Picks the scan that gives few rows: its position. Of two or more. */
+/** Picks the most selective of two or more scans, by position. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
 
 export interface PlannedScan {
   readonly scan: Sql;
-  /** It reads ranges of an index and nothing else, so its first rows come at once. */
+  /** Reads only index ranges, so its first rows come immediately. */
   readonly direct: boolean;
 }
 
 /**
  * Plans a search that starts from an index where one helps, and tests everything else row by row.
  *
- * @param choose left out where the database chooses by itself.
+ * @param choose undefined if the database chooses by itself.
  */
 export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   switch (criteria.kind) {
@@ -65,7 +65,7 @@ export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseSca
   }
 }
 
-/** Starts from the conjunct that finds fewest and tests the others on what it finds. */
+/** Starts from the most selective conjunct and tests the others on its rows. */
 function planConjunction({ of }: AndCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   const plans = of.map((criteria) => ({ criteria, plan: planRows(criteria, scope, choose) }));
   if (choose === undefined) return { residual: allOf(plans.map(({ plan }) => amongCurrent(plan, scope))) };
@@ -79,7 +79,7 @@ function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly
   return { scan: plan.scan!, direct: isDirect(criteria) };
 }
 
-/** A scan for the criteria reads ranges of an index and nothing else. */
+/** A scan for the criteria reads only index ranges. */
 export function isDirect(criteria: Criteria): boolean {
   const parts = criteria.kind === 'or' ? criteria.of : [criteria];
   return parts.every(({ kind }) => DIRECT_KINDS.has(kind));
@@ -166,7 +166,7 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
           WHERE ${ofParameter(X, key, source)} AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), sources.residual])}`
       : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)})
           AND ${ofParameter(X, key, source)} AND ${inTime(sql`x.resource`, scope)}`;
-  // What is pointed to may be of another type, deleted or never there.
+  // The target may be of another type, deleted or missing.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
   if (scope.baseUrl === undefined) return { scan, wide: targets, residual: TRUE };
   const { join } = scope.dialect;

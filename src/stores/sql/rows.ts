@@ -2,7 +2,7 @@ import type { SqlDialect } from './dialect.js';
 import { insideParameter } from '../../search/index/inside.js';
 import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
-/** What criteria are translated for. */
+/** The context in which criteria are translated. */
 export interface SearchScope {
   readonly project: string;
   readonly dialect: SqlDialect;
@@ -10,18 +10,18 @@ export interface SearchScope {
   readonly baseUrl?: string | undefined;
 }
 
-/** The rows of `resource` that criteria speak of. */
+/** The rows of `resource` that criteria refer to. */
 export interface RowScope extends SearchScope {
   readonly type: string;
   /** The key of (project, type); undefined if the project never had or referenced such a resource. */
   readonly collection: SqlValue | undefined;
   /** The name of the row in the statement. */
   readonly row: Sql;
-  /** 0 for the resource searched, one more inside each chain and `_has`. */
+  /** 0 for the searched resource, plus 1 for each enclosing chain and `_has`. */
   readonly depth: number;
-  /** Criteria speak of a resource of `type` inside that of the row: its number. `collection` is that of the row. */
+  /** Criteria refer to the resource of `type` with this number inside that of the row, which has `collection`. */
   readonly inside?: Sql;
-  /** A chain has come here out of a resource inside another, and enters no other. */
+  /** A chain has left a resource inside another one here, and must not enter another. */
   readonly sealed?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function innerScope(outer: RowScope, type: string): RowScope {
   return rowScope(outer, type, outer.depth + 1);
 }
 
-/** What a chain leads to: for a resource of its own, from one inside another. */
+/** The scope of a chain's target; sealed if the chain comes out of a resource inside another one. */
 export function chainScope(outer: RowScope, type: string): RowScope {
   const target = innerScope(outer, type);
   return outer.inside === undefined && outer.sealed !== true ? target : { ...target, sealed: true };
@@ -65,12 +65,12 @@ export function ofComponent(x: Sql, key: SqlValue, { project, dialect, inside }:
   return inside === undefined ? condition : sql`${condition} AND (${x}.grp & 65535) = ${inside}`;
 }
 
-/** The row is there now: neither deleted nor only referred to. */
+/** The row has a current version: it is neither deleted nor only a reference target. */
 export function isCurrent({ row, project, collection, dialect }: RowScope): Sql {
   return collection === undefined ? FALSE : dialect.isCurrent(row, project, collection);
 }
 
-/** What is left to say of a row that an index table led to, which is current for sure. */
+/** The remaining condition on a row found through an index table; such a row is always current. */
 export function isFound({ row, project, dialect }: RowScope): Sql {
   return dialect.isFound(row, project);
 }
@@ -101,7 +101,7 @@ export function inPlan(plan: RowPlan, scope: RowScope): Sql {
   return allOf([sql`${scope.row}.key IN (${scan})`, inTime(sql`${scope.row}.key`, scope), residual]);
 }
 
-/** What a plan says of a row that is current. */
+/** The condition of a plan on a row that is current. */
 export function amongCurrent({ scan, wide = scan, residual }: RowPlan, { row }: RowScope): Sql {
   return wide === undefined ? residual : allOf([sql`${row}.key IN (${wide})`, residual]);
 }

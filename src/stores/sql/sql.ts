@@ -1,4 +1,4 @@
-/** What columns and parameters hold here. */
+/** A value of a column or parameter. */
 export type SqlValue = string | number | null;
 
 /**
@@ -40,14 +40,14 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | Sql
 export const TRUE = sql`TRUE`;
 export const FALSE = sql`FALSE`;
 
-/** Conjunction in parentheses; true if there is nothing to hold. */
+/** Conjunction in parentheses; true if empty. */
 export function allOf(conditions: readonly Sql[]): Sql {
   if (conditions.some((one) => one === FALSE)) return FALSE;
   const kept = conditions.filter((one) => one !== TRUE);
   return kept.length === 0 ? TRUE : balanced(kept, ' AND ');
 }
 
-/** Disjunction in parentheses; false if there is nothing to choose from. */
+/** Disjunction in parentheses; false if empty. */
 export function anyOf(conditions: readonly Sql[]): Sql {
   if (conditions.some((one) => one === TRUE)) return TRUE;
   const kept = conditions.filter((one) => one !== FALSE);
@@ -58,12 +58,12 @@ export function negation(condition: Sql): Sql {
   return condition === TRUE ? FALSE : condition === FALSE ? TRUE : sql`NOT ${condition}`;
 }
 
-/** The pieces with commas between. */
+/** The pieces, separated by commas. */
 export function list(pieces: readonly Sql[]): Sql {
   return join(pieces, ', ');
 }
 
-/** All rows of the selects, repeated ones included. Any number may be given: SQLite's own limit is 500 at once. */
+/** All rows of the selects, duplicates included. Accepts any number of selects; SQLite's own limit is 500 at once. */
 export function unionAll(selects: readonly Sql[]): Sql {
   if (selects.length <= TERMS_PER_UNION) return join(selects, ' UNION ALL ');
   const groups: Sql[] = [];

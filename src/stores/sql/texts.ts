@@ -1,17 +1,17 @@
-/** The smallest text above all that begin with the prefix, by code point; undefined if there is none. */
+/** The smallest text greater than every text with the prefix, by code point; undefined if no such text exists. */
 export function prefixEnd(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0)!);
   while (points.length > 0) {
     const last = points.pop()!;
     if (last === 0x10ffff) continue;
-    // The surrogates in between are no characters.
+    // Skip the surrogates, which are not characters.
     const next = last + 1 >= 0xd800 && last + 1 <= 0xdfff ? 0xe000 : last + 1;
     return String.fromCodePoint(...points, next);
   }
   return undefined;
 }
 
-/** The order of databases: by code point. Differs from JavaScript's where one text has surrogates. */
+/** Orders by code point, as databases do. Differs from JavaScript's order for texts with surrogates. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   if (SURROGATES.test(a) || SURROGATES.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
