@@ -133,7 +133,7 @@ export class Commits {
     return { kind: 'assert-no-match' };
   }
 
-  /** Ends everything by which the version before was found or kept others out. */
+  /** Removes the index rows and unique texts of the previous version. */
   #takeOut(owner: number): void {
     this.#index.remove(owner);
     this.#statements.write('DELETE FROM unique_key WHERE resource = ?').run(owner);

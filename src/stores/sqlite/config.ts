@@ -22,9 +22,9 @@ export interface SqliteStoreOptions {
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
   readonly cacheBytes?: number | undefined;
   /**
-   * Who makes index rows again after other definitions or an older version of the library wrote the file. Default
-   * `background`: the store itself, in batches of a few milliseconds; where no more than 2,000 resources are concerned, when
-   * it is opened. `manual`: the host, by `reindex({ pendingOnly: true })`. Until it is done, searches by what is concerned
+   * Who re-indexes after other definitions or an older version of the library wrote the file. Default
+   * `background`: the store itself, in batches of a few milliseconds; for at most 2,000 resources, when
+   * it is opened. `manual`: the host, by `reindex({ pendingOnly: true })`. Until then, searches by affected parameters
    * reject with `unavailable`.
    */
   readonly reindex?: ReindexMode | undefined;
@@ -33,7 +33,7 @@ export interface SqliteStoreOptions {
    * Default 16 MiB, at most 128 MiB.
    */
   readonly maxResourceBytes?: number | undefined;
-  /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
+  /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
 

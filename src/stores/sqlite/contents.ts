@@ -8,10 +8,9 @@ import { type Statements } from './statements.js';
 /**
  * Resources by `version.key`, parsed.
  *
- * A version key never changes its meaning, so what is cached under it is right for ever and in every process. The first
- * time a version is asked for, its object is handed out as the caller's own and only the sight of it is remembered: a
- * cold read pays for no freezing. The second time it is frozen, kept and shared, and from then on not even its text is
- * read from the database.
+ * A version key never changes its meaning, so what is cached under it stays valid forever and in every process. The first
+ * read of a version returns an object that the caller owns, and only the key is remembered: a cold read pays for no
+ * freezing. The second read freezes, caches and shares the object; later reads do not even load its text.
  */
 export class Contents {
   readonly #statements: Statements;
@@ -19,14 +18,14 @@ export class Contents {
   readonly #shared: LRUCache<number, StoredResource> | undefined;
   readonly #seen = new RecentKeys();
 
-  /** @param cacheBytes how much JSON text may be behind the objects that are kept; 0: none are. */
+  /** @param cacheBytes maximum JSON text of the cached objects; 0 disables the cache. */
   constructor(statements: Statements, cacheBytes: number, guard: Guard) {
     this.#statements = statements;
     this.#guard = guard;
     this.#shared = cacheBytes > 0 ? new LRUCache({ maxSize: cacheBytes }) : undefined;
   }
 
-  /** JSON text behind the objects that are kept, in UTF-16 code units: ASCII bytes. */
+  /** JSON text of the cached objects, in UTF-16 code units (bytes for ASCII). */
   get cachedBytes(): number {
     return this.#shared?.calculatedSize ?? 0;
   }
@@ -93,7 +92,7 @@ type OneTextRow = readonly [resource: number, version: number, updated: number, 
 
 type TextRow = readonly [position: number, ...OneTextRow];
 
-/** Which keys were asked for lately: the last 32,768 for sure, up to twice as many. */
+/** Recently requested keys: at least the last 32,768, at most twice as many. */
 class RecentKeys {
   #current = new Set<number>();
   #previous = new Set<number>();

@@ -70,7 +70,7 @@ function countOfMatches(
       const one = table === 'token' ? FIRST : several ? ALONE : TRUE;
       once.push(sql`SELECT count(*) ${rows(one)}`);
       if (several) repeated.push(sql`SELECT x.resource ${rows(SOME)}`);
-      // Tokens without code have no place in an order, and so no mark.
+      // Tokens without a code cannot be ordered, so they have no mark.
       if (table === 'token' && matches.some(({ test }) => isNegated(test))) {
         repeated.push(sql`SELECT x.resource ${rows(sql`x.code IS NULL`)}`);
       }

@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import { FhirError } from '../../fhir/error.js';
 
 /**
- * Refuses what SQLite would take for something else: no name for a database without a file, a text of a few bytes for an
- * empty database. A missing folder has an error of its own.
+ * Rejects what SQLite would misinterpret: it opens a temporary database for an empty name, and treats a file of a few
+ * bytes as an empty database. A missing folder has its own error.
  *
  * @throws FhirError `invalid`, `unavailable`, `corrupt`
  */
 export function assertDatabaseFile(name: string): void {
-  // The driver cuts blanks off.
+  // The driver trims whitespace.
   const file = name.trim();
   if (file === MEMORY) return;
   if (file === '' || file.includes('\0')) {
@@ -32,7 +32,7 @@ const MEMORY = ':memory:';
 /** Bytes of the smallest page, and so of the smallest database that is not empty. See https://www.sqlite.org/fileformat.html. */
 const MIN_FILE_BYTES = 512;
 
-/** Undefined where nothing exists or nothing may be read; SQLite's error says which. */
+/** Undefined if the file is missing or unreadable; SQLite's own error reports which. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file);

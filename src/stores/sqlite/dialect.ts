@@ -86,7 +86,7 @@ function endsWith(column: Sql, suffix: string): Sql {
   return length === 0 ? sql`${column} >= ''` : sql`substr(${column}, ${-length}) = ${suffix}`;
 }
 
-/** Keys of the resources of these types, with these ids; undefined: of any. TRUE: all there are, FALSE: none. */
+/** Keys of the resources of these types, with these ids; undefined: any. TRUE: all, FALSE: none. */
 function targetKeys(
   project: string,
   types: readonly string[] | undefined,

@@ -32,7 +32,7 @@ export function settleAll(dictionaries: Dictionaries, committed: boolean): void 
   for (const dictionary of all(dictionaries)) dictionary.settle(committed);
 }
 
-/** Forgets everything, when the tables were mended. */
+/** Clears all caches after a repair of the tables. */
 export function forgetAll(dictionaries: Dictionaries): void {
   for (const dictionary of all(dictionaries)) dictionary.forget();
 }
@@ -46,7 +46,7 @@ function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'set
  * One table of names and their numbers.
  *
  * A number, once committed, stays forever, so it may be remembered; a missing one may be made by another process at any
- * time, so its absence may not. What is learned inside a transaction is forgotten if that is rolled back.
+ * time, so its absence may not. Numbers learned inside a transaction are forgotten if it is rolled back.
  */
 export class Dictionary<Owner extends string | number> {
   readonly #database: SqliteDatabase;
@@ -71,7 +71,7 @@ export class Dictionary<Owner extends string | number> {
     return row?.[0];
   }
 
-  /** The number of a name, made if need be. Only inside a transaction. */
+  /** The number of a name, assigned if necessary. Only inside a transaction. */
   intern(owner: Owner, name: string): number {
     const found = this.find(owner, name);
     if (found !== undefined) return found;
@@ -118,7 +118,6 @@ export class Dictionary<Owner extends string | number> {
   }
 }
 
-/** The types of projects. */
 class CollectionDictionary extends Dictionary<string> {
   protected override checksum(project: string, type: string): number {
     return nameChecksum(0, project, type);

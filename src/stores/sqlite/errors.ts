@@ -25,7 +25,7 @@ export function storeError(error: unknown): FhirError {
 const LIMIT_MESSAGE =
   /expression tree is too large|parser stack overflow|too many (?:terms|SQL variables|columns)|at most \d+ tables in a join|too many levels/i;
 
-/** Our statements name what every file of this schema version has: what is not there was damaged. */
+/** Every file of this schema version has the tables that our statements use; if one is missing, the file is damaged. */
 const LOST_MESSAGE = /^no such (?:table|column)|has no column named/;
 
 const FAULTS: readonly { readonly name: string; readonly as: ErrorCode; readonly message: string }[] = [

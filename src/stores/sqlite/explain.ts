@@ -45,7 +45,7 @@ function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readon
   }
 }
 
-/** What was found is loaded by its keys, but for what the cache holds. */
+/** Loads the found resources by key, except cached ones. */
 const LOAD = new Sql(TEXTS, ['[]']);
 
 function planOf(statement: Sql, statements: Statements): readonly string[] {

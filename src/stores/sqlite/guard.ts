@@ -3,8 +3,8 @@ import { type Sql, sql } from '../sql/sql.js';
 import type { SqliteDatabase } from './driver.js';
 
 /**
- * Ends statements at the deadline of their call. SQLite cannot be interrupted from outside while it answers, so it asks,
- * row by row: see {@link isInTime}.
+ * Ends statements at the deadline of their call. A running SQLite statement cannot be interrupted from outside, so it
+ * checks the time row by row: see {@link isInTime}.
  */
 export class Guard {
   #deadline = Infinity;
@@ -52,8 +52,8 @@ export function registerGuard(database: SqliteDatabase): void {
 /**
  * A condition that is always true, and ends the statement once the deadline has passed.
  *
- * PERF: a call from SQLite takes 0.1 µs, twice as long as a row of an index, so one row in 251 makes it: a prime, so that keys
- * at regular distances are not all left out.
+ * PERF: a call from SQLite takes 0.1 µs, twice as long as a row of an index, so only one row in 251 makes it. The
+ * prime ensures that evenly spaced keys are not all skipped.
  */
 export function isInTime(key: Sql): Sql {
   return sql`(${key} % 251 <> 0 OR fhirgraph_in_time())`;

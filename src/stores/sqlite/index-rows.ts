@@ -98,7 +98,7 @@ function systemOf(names: Names, project: string, uri: string | undefined): numbe
   return uri === undefined ? NO_SYSTEM : names.systems.intern(project, uri);
 }
 
-/** What a reference points to has a number, whether it exists or not. */
+/** Reference targets have a number even if they do not exist. */
 function targetOf(names: Names, project: string, type: string, id: string): number {
   return names.resources.intern(names.collections.intern(project, type), id);
 }

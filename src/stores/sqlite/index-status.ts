@@ -40,7 +40,7 @@ export class IndexStatus {
    */
   whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      // What was not searchable may be so now.
+      // Parameters may have become searchable since.
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
       if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
@@ -51,7 +51,7 @@ export class IndexStatus {
     throw indexChanging();
   }
 
-  /** Those of the parameters that are not searchable in a project; left out: every one. */
+  /** The parameters that are not searchable in a project. */
   pendingIn(project: string): readonly TypeParameter[] {
     this.refresh();
     const state = this.#state();
@@ -61,14 +61,14 @@ export class IndexStatus {
     );
   }
 
-  /** Which parameters of a type are not complete in a project; none where all are. */
+  /** The parameters of a type that are incomplete in a project. */
   pendingCodes(project: string, type: string): Codes {
     const row = this.#statements.read(READ_WORK).get(project, type) as [string] | undefined;
     return row === undefined ? [] : readCodes(row[0]);
   }
 
   /**
-   * Lets a transaction that writes go on.
+   * Asserts that a write transaction may proceed.
    *
    * @throws FhirError `unavailable` - another process has taken the file over, and this one would write other rows
    */
@@ -79,12 +79,12 @@ export class IndexStatus {
     if (!this.#state().isOurs) throw indexTakenOver();
   }
 
-  /** Looks at the file the next time if it has changed. */
+  /** Re-reads the state on the next use if the file has changed. */
   refresh(): void {
     if (this.#known !== undefined && this.#known.epoch !== this.#epoch()) this.#known = undefined;
   }
 
-  /** Looks at the file the next time: after a change of this process's own that may be taken back. */
+  /** Re-reads the state on the next use, after a change by this process that may be rolled back. */
   forget(): void {
     this.#known = undefined;
     this.#seen = undefined;
@@ -136,7 +136,7 @@ export class IndexStatus {
   }
 }
 
-/** The epoch, and what had been written when it was read. */
+/** The epoch, and the state of the file when it was read. */
 interface SeenEpoch {
   /** Changes when another connection commits. */
   readonly others: number;
@@ -145,7 +145,6 @@ interface SeenEpoch {
   readonly epoch: string;
 }
 
-/** Of a collection that is being indexed again. */
 interface WorkState {
   readonly done: number;
   /** Null if not counted yet. */
@@ -161,7 +160,7 @@ export function assertNotNewer(version: number): void {
   );
 }
 
-/** Searches that run while the state of the index changes are run again. */
+/** Searches are retried if the index state changes while they run. */
 const MAX_ATTEMPTS = 5;
 
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;

@@ -20,7 +20,7 @@ import { assertNotNewer, READ_PARAMETERS } from './index-status.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
-/** Notes with what the rows of a new file will be made. */
+/** Records the definitions for the rows of a new file. */
 export function noteDefinitions(statements: Statements, model: FhirModel): void {
   setMeta(statements, {
     index_version: String(INDEX_VERSION),
@@ -32,15 +32,15 @@ export function noteDefinitions(statements: Statements, model: FhirModel): void 
 }
 
 /**
- * Makes a file one of these definitions: from now on rows are written with them, and what was written with others before is
- * noted as work. Where nothing differs, nothing is written.
+ * Takes a file over for these definitions: from now on rows are written with them, and existing rows of other definitions
+ * are queued for re-indexing. If nothing differs, nothing is written.
  *
  * @throws FhirError `unavailable` - a newer version of this library has the file
  */
 export function takeOver(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   if (isMadeWith(statements, model)) return;
   inTransaction(database, () => {
-    // Another process may have been here.
+    // Another process may have taken the file over first.
     if (isMadeWith(statements, model)) return;
     const now = parameterFingerprints(model);
     const changes = changedParameters(
@@ -85,7 +85,7 @@ export function endAllWork(statements: Statements): void {
   if ((readMeta(statements, 'index_pending') ?? '{}') !== '{}') setPending(statements, {});
 }
 
-/** Adds the changes to what is left of earlier ones. @returns all that is pending now */
+/** Adds changes to the remaining work. @returns all pending changes */
 function addWork(statements: Statements, changes: CodesByType): CodesByType {
   const pending: { [type: string]: Codes } = {};
   const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
@@ -138,8 +138,8 @@ type CollectionRow = readonly [collection: number, type: string, parameters: str
 const LIST_COLLECTIONS = `SELECT c.key, c.type, w.parameters, c.project FROM collection c LEFT JOIN index_work w ON w.collection = c.key
   WHERE EXISTS (SELECT 1 FROM resource r WHERE r.collection = c.key AND r.content IS NOT NULL)
   ORDER BY c.type NOT IN (SELECT value FROM json_each(?)), c.project, c.type`;
-/** Parameters that lead to resources inside, or are values of them. */
+/** Parameters that lead to, or index, resources inside. */
 const LIST_INSIDE = "SELECT code FROM parameter WHERE collection = ? AND instr(code, '#') > 0";
-/** What was done is done with other rows in mind, so it begins from the start. */
+/** Completed work no longer counts, so the type restarts from the beginning. */
 const SET_WORK = `INSERT OR REPLACE INTO index_work (collection, rank, parameters) VALUES (?, ?, ?)`;
 const OTHER_WORK = `SELECT 1 FROM index_work w CROSS JOIN collection c ON c.key = w.collection WHERE c.type = ? LIMIT 1`;

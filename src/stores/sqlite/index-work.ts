@@ -48,12 +48,12 @@ export class IndexWork {
     return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
   }
 
-  /** Whether anything is left to do. It only reads. */
+  /** Whether anything is left to do. Read-only. */
   get isLeft(): boolean {
     return this.#statements.read(NEXT_WORK).get() !== undefined;
   }
 
-  /** Notes as work that all rows of a project be made again. */
+  /** Queues all rows of a project for re-indexing. */
   askAgain(project: string): void {
     inTransaction(this.#database, () => {
       assertNotOvertaken(this.#statements, this.#status);
@@ -65,7 +65,7 @@ export class IndexWork {
    * Does the next batch, of one type in one project.
    *
    * @param goesOn asked after each resource
-   * @returns what was done, undefined where nothing is left to do
+   * @returns the batch; undefined if nothing is left to do
    * @throws FhirError `unavailable` - another process writes, or has taken the file over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
@@ -87,7 +87,7 @@ export class IndexWork {
     if (work === undefined) return undefined;
     const { collection, type } = work;
     const total = work.total ?? (this.#statements.read(COUNT_RESOURCES).get(collection) as [number])[0];
-    // No resource has values of a parameter that gets its number from here on.
+    // Parameters that get a number from here on have no values yet.
     const keys = this.#parameterKeys(collection, work.parameters);
     let { cursor } = work;
     let resources = 0;
@@ -160,7 +160,7 @@ export class IndexWork {
   }
 }
 
-/** What a batch did. */
+/** The result of a batch. */
 export interface BatchResult {
   readonly resources: number;
   readonly progress: ReindexProgress;
@@ -188,7 +188,6 @@ type ResourceRow = readonly [
   shape: number,
 ];
 
-/** Resources read by one statement. */
 const AT_ONCE = 50;
 
 const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total

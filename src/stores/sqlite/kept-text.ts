@@ -3,14 +3,14 @@ import type { StoredResource } from '../../store/store.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { checksum, type VersionContent } from './checksum.js';
 
-/** What the table `version` holds of a resource. */
+/** A row of `version` with its stored checksum. */
 export interface KeptText extends VersionContent {
-  /** Null where it is lost. */
+  /** Null if lost. */
   readonly sum: number | null;
 }
 
 /**
- * A version's text as a resource.
+ * Parses a version's text after verifying its checksum.
  *
  * @throws FhirError `corrupt` - it is not what was written
  */
@@ -25,7 +25,7 @@ export function assertWhole(kept: KeptText): void {
   if (checksum(kept) !== kept.sum) throw new FhirError('corrupt', 'The database holds a version that was damaged');
 }
 
-/** A version that must be there is not. */
+/** The error for a missing version. */
 export function textLost(): FhirError {
   return new FhirError('corrupt', 'The database has lost the text of a version');
 }

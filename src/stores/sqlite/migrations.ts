@@ -1,9 +1,9 @@
 import type { SqliteDatabase } from './driver.js';
 
-/** Brings the tables of a file from one schema version to the next. Only inside a transaction; our functions are there. */
+/** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
 type Migration = (database: SqliteDatabase) => void;
 
-/** One per step: the first leads from schema version 1 to 2. What was released is never changed, only added to. */
+/** One per step: the first leads from schema version 1 to 2. Released migrations never change. */
 export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkAndShapes];
 
 /** 2: checksums. */
@@ -19,7 +19,7 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: index rows to be made again; shapes and marks. */
+/** 3: queue of index rows to re-index; shapes and marks. */
 function addIndexWorkAndShapes(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
@@ -34,8 +34,8 @@ function addIndexWork(database: SqliteDatabase): void {
 }
 
 /**
- * Shapes of resources, marks of smallest and largest values. Marks are made with the index rows, which are made again. Until
- * then all resources of a type have one shape, so that their number is right.
+ * Shapes of resources, marks of smallest and largest values. Re-indexing sets the marks. Until then
+ * all resources of a type share one shape, so that their number is right.
  */
 function addShapesAndExtremes(database: SqliteDatabase): void {
   database.exec(`

@@ -7,15 +7,15 @@ import { noteDefinitions } from './index-takeover.js';
 import { APPLICATION_ID, SCHEMA } from './schema.js';
 import type { Statements } from './statements.js';
 
-/** The form of the tables, kept in `PRAGMA user_version`. */
+/** The schema version, kept in `PRAGMA user_version`. */
 export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
 
 /**
- * Makes the tables in a new file, or brings those of an older one to the present form: whole or not at all.
+ * Creates the tables of a new file, or migrates those of an older one, atomically.
  *
  * @throws FhirError `unavailable` - a newer version of this library wrote the file.
  * @throws FhirError `conflict` - the file belongs to another application.
- * @throws FhirError `corrupt` - a store was there, and its tables are not.
+ * @throws FhirError `corrupt` - the file was a store, but its tables are missing.
  */
 export function prepareSchema(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   if (checkedVersion(database) === SCHEMA_VERSION) return;
@@ -34,7 +34,7 @@ export function prepareSchema(database: SqliteDatabase, statements: Statements, 
 }
 
 /**
- * Looks at a file before anything in it is changed.
+ * Checks a file before changing anything in it.
  *
  * @throws as {@link prepareSchema}
  */

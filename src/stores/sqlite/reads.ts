@@ -7,7 +7,7 @@ import { type Contents, ONE_TEXT, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
 
-/** Answers what is asked for by key. */
+/** Reads resources and versions by key. */
 export class Reads {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
@@ -19,7 +19,7 @@ export class Reads {
     this.#contents = contents;
   }
 
-  /** One result per key, same order. */
+  /** One result per key, in the same order. */
   read(keys: readonly ResourceKey[]): readonly ReadResult[] {
     const [first] = keys;
     if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
@@ -32,7 +32,7 @@ export class Reads {
     });
   }
 
-  /** The statements behind {@link read}, where nothing is cached. */
+  /** The statements behind {@link read} with an empty cache. */
   statements(keys: readonly ResourceKey[]): readonly Sql[] {
     const [first] = keys;
     if (first === undefined) return [];
@@ -106,7 +106,7 @@ export class Reads {
   }
 }
 
-/** Of a version: `content` is null where it is a deletion. */
+/** The state of a version; `content` is null for a deletion. */
 interface State {
   readonly version: number;
   /** Milliseconds since 1970. */
@@ -135,7 +135,7 @@ function goneResult({ version, updated }: State): ReadResult {
   return { status: 'gone', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
 }
 
-/** @throws FhirError `corrupt` - the text is of another resource or version: never hand out somebody else's */
+/** @throws FhirError `corrupt` - the text belongs to another resource or version */
 function foundResult(stored: StoredResource, { type, id }: ResourceKey, version: number): ReadResult {
   const { versionId, lastUpdated, resource } = stored;
   if (resource.id !== id || resource.resourceType !== type || versionId !== String(version)) {

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import type { BatchResult, IndexWork } from './index-work.js';
 
-/** Does the work on the index: at once where it is little, otherwise beside the calls of the store, or when asked. */
+/** Schedules re-indexing: immediately if there is little to do, otherwise in the background or on request. */
 export class Reindexing {
   readonly #database: SqliteDatabase;
   readonly #work: IndexWork;
@@ -18,7 +18,7 @@ export class Reindexing {
     this.#background = new BackgroundWork('The index is not made again', () => this.#stepBeside());
   }
 
-  /** Begins with what is left to do, if anything is: a file that is up to date is opened without the lock of writers. */
+  /** Starts remaining work, if any: an up-to-date file is opened without the write lock. */
   begin(): void {
     if (this.#work.countUpTo(AT_ONCE + 1) > AT_ONCE) {
       this.#background.start();
@@ -32,12 +32,12 @@ export class Reindexing {
     }
   }
 
-  /** Asks for all rows of a project to be made again. They are complete all the while. */
+  /** Queues all rows of a project for re-indexing. They stay complete throughout. */
   askAgain(project: string): void {
     this.#work.askAgain(project);
   }
 
-  /** Does the next batch. @returns undefined where nothing is left to do */
+  /** Does the next batch. @returns undefined if nothing is left to do */
   step(project: string | undefined): BatchResult | undefined {
     return this.#work.step(forSomeTime(), project);
   }
@@ -67,7 +67,7 @@ function isBusy(error: unknown): boolean {
   return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
 }
 
-/** Resources after which the clock is looked at, and how long a batch lasts. */
+/** Number of resources between checks of the clock, and the duration of a batch. */
 const LOOK_EVERY = 5;
 const BATCH_MS = 8;
 

@@ -1,19 +1,19 @@
 /**
- * The tables, as they stand in the file.
+ * The tables in the database file.
  *
  * ```text
  * collection    (project, type)              one number per type of a project
  * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
  *                                            under it can never leave the project or the type
- * system        (project, uri)               0 stands for no system
- * shape         (collection, parameters)     which parameters a resource has values of, and how many resources are so:
+ * system        (project, uri)               0: no system
+ * shape         (collection, parameters)     the set of parameters that have values, with the number of such resources:
  *                                            resources of one shape are one range, those that lack a parameter are few
  *                                            ranges, and no count of a type looks at its resources. See shapes.ts
- * resource      (collection, id)             also for what is only referred to (version 0)
+ * resource      (collection, id)             also for mere reference targets (version 0)
  *               version, updated (ms)        of the newest version
- *               content                      version.key of the current version; null: deleted or never there
+ *               content                      version.key of the current version; null: deleted or never written
  *               shape                        of the current version; null where content is
- * version       (resource, version)          immutable; a key never changes its meaning. text null: deleted then
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
@@ -21,10 +21,10 @@
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
  * unique_key    (project, text)              held by a current resource
- * index_work    (collection)                 index rows to be made again, one row per type of a project: see index-work.ts
- *               rank                         whose turn it is
+ * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
+ *               rank                         order of the work
  *               parameters                   JSON list of codes; ["*"]: all
- *               cursor                       id of the last resource that is done
+ *               cursor                       id of the last resource done
  *               done, total                  number of resources; total null: not counted yet
  *
  * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.

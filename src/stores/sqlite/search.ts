@@ -71,7 +71,7 @@ export class Searches {
     const keys = limit === 0 ? [] : this.#page(query, among);
     if (edge?.before === true) keys.reverse();
     if (query.total !== true) return { keys };
-    // PERF: a page that was not cut short says how many there are.
+    // PERF: the length of an uncut page is the total.
     const whole =
       edge === undefined &&
       limit !== 0 &&
@@ -222,7 +222,7 @@ export class Searches {
       FROM json_each(${JSON.stringify(list)}) j`;
   }
 
-  /** The keys of what a search by reference starts from; undefined for what was never seen. */
+  /** The keys of the targets of a search by reference; undefined for unknown targets. */
   targetKeys({ project }: SearchQuery, targets: readonly ReferenceTarget[]): readonly (number | undefined)[] {
     return targets.map(({ type, id }) => {
       const collection = this.#dictionaries.collections.find(project, type);
@@ -239,7 +239,7 @@ export class Searches {
   }
 }
 
-/** PERF: what an index finds is current, so where it says all there is to say, no resource has to be looked up. */
+/** PERF: index rows belong to current resources, so a count covered by the index reads no resources. */
 function countOf({ scan, residual }: RowPlan): Sql | undefined {
   if (scan === undefined || residual !== TRUE) return undefined;
   return sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${scan}))`;
@@ -250,14 +250,14 @@ const NULL = sql`NULL`;
 interface Targets {
   /** FROM and WHERE of all that refers to a target. */
   readonly referring: Sql;
-  /** Whether the page of a target is to be found. */
+  /** Whether the statement includes the page of a target. */
   readonly isNarrow: Sql;
   /** What the statement calls a target. */
   readonly name: Sql;
   readonly list: readonly unknown[];
 }
 
-/** From so many references on, a page for a target is found by itself. */
+/** Minimum number of references to a target for searching its page separately. */
 const BROAD = 1_000;
 
 function refersTo(parameter: number, target: number): Condition {

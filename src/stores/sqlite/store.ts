@@ -190,12 +190,12 @@ export class SqliteStore implements ResourceStore {
    *
    * Without options, and as the repair of what {@link SqliteStore.verify} finds, all derived data is rebuilt in one
    * transaction: the index rows of every current resource, and SQLite's own indexes. This process is blocked during
-   * that time. With `pendingOnly` or `project` it goes in batches of about 10 ms, each a transaction, between which
-   * this and other processes read and write; when the process ends, the next call goes on where it was.
+   * that time. With `pendingOnly` or `project` it works in batches of about 10 ms, each a transaction, between
+   * which this and other processes read and write; if the process ends, the next call resumes.
    *
    * @returns how many resources were indexed
    * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
-   * @throws FhirError `aborted` - by the signal; what was done stays
+   * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { project, pendingOnly = false, onProgress } = options;

@@ -4,11 +4,11 @@ import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 
 /**
- * Runs an action that writes: all of it is kept, or after an error nothing.
+ * Runs a write action atomically.
  *
  * The lock is taken at the start, so two processes wait for each other instead of failing half-way.
  *
- * @param settle called at the end, with what became of the transaction.
+ * @param settle called at the end with whether the transaction was committed.
  * @throws FhirError `unavailable` - the connection came from the host and has a transaction open already.
  */
 export function inTransaction<Result>(
@@ -33,8 +33,8 @@ export function inTransaction<Result>(
 }
 
 /**
- * The log may hold the whole transaction without being known to be on disk. This process goes on without it; after a power
- * cut it may be there.
+ * The log may hold the whole transaction although it may not be on disk. This process continues without it; after a power
+ * cut it may reappear.
  */
 function isDiskFault(error: unknown): boolean {
   return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_IOERR');
@@ -50,7 +50,7 @@ export function inSnapshot<Result>(database: SqliteDatabase, action: () => Resul
   }
 }
 
-/** The same where the host may have a transaction open: then what is read is as of that one. */
+/** Like {@link inSnapshot}, but reads within the host's transaction if one is open. */
 export function asOfNow<Result>(database: SqliteDatabase, action: () => Result): Result {
   return database.inTransaction ? action() : inSnapshot(database, action);
 }

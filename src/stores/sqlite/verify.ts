@@ -18,11 +18,11 @@ import { shapeText } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inSnapshot } from './transaction.js';
 
-/** What a look at the whole database found. */
+/** The findings of a verification. */
 export interface Verification {
-  /** Current resources looked at. */
+  /** Number of current resources checked. */
   readonly resources: number;
-  /** One line per contradiction, the first 100; empty: all is well. No line holds anything of a resource but type and id. */
+  /** One line per contradiction, the first 100; empty if all is well. Lines name resources by type and id only. */
   readonly problems: readonly string[];
 }
 
@@ -59,7 +59,7 @@ class Verifier {
   ) {
     this.#statements = statements;
     this.#status = status;
-    // What the store remembers of the dictionaries would hide that they have lost it.
+    // The store's cached dictionaries would hide lost rows.
     this.#names = knownNames(createDictionaries(database, statements));
   }
 
@@ -127,14 +127,14 @@ class Verifier {
     return codes;
   }
 
-  /** The numbers of parameters that are not looked at. */
+  /** The numbers of the skipped parameters. */
   #parametersOf(collection: number, codes: Codes): ReadonlySet<SqlValue> {
     if (codes.length === 0) return NO_PARAMETERS;
     const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
     return new Set(rows.filter(([, code]) => isMadeAgain(codes, code)).map(([key]) => key));
   }
 
-  /** A part of the file that SQLite cannot read is a finding too. */
+  /** Reports a part of the file that SQLite cannot read as a finding. */
   #try(what: string, check: () => void): void {
     try {
       check();
@@ -168,7 +168,6 @@ function knownNames({ collections, parameters, resources, systems }: Dictionarie
 
 const UNKNOWN = -1;
 
-/** The rows that a resource should have. */
 function rightRows(
   owner: IndexOwner,
   entries: readonly IndexEntry[],
@@ -208,7 +207,7 @@ function textOf(rows: readonly SqlRow[]): string {
   return JSON.stringify(rows.toSorted(order).map((row) => row.toSpliced(3, 1)));
 }
 
-/** UTF-8 has no halves of surrogate pairs. */
+/** UTF-8 cannot encode lone surrogates. */
 function asStored(value: SqlValue): SqlValue {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
@@ -226,7 +225,6 @@ const SHAPE = `SELECT s.parameters FROM resource r CROSS JOIN shape s ON s.key =
 
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
 
-/** Statements that count what must not be. */
 const CONTRADICTIONS: readonly { readonly problem: string; readonly count: string }[] = [
   {
     problem: 'resource: rows of no project and type',

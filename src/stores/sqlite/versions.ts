@@ -11,15 +11,15 @@ import type { Statements } from './statements.js';
 
 /** The state of a key in the tables `resource` and `version`. */
 export interface ResourceState {
-  /** Key of the `resource` row; undefined if there is none. */
+  /** Key of the `resource` row; undefined if absent. */
   readonly owner: number | undefined;
-  /** The newest version, a deletion included; 0 while there was none. */
+  /** The newest version, a deletion included; 0 if never written. */
   readonly version: number;
-  /** When that was written. Milliseconds since 1970. */
+  /** When it was written. Milliseconds since 1970. */
   readonly updated: number;
-  /** There is a current version. */
+  /** The newest version is not a deletion. */
   readonly exists: boolean;
-  /** Of the current version. */
+  /** The shape of the current version. */
   readonly shape: number | null;
 }
 
