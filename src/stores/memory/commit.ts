@@ -142,7 +142,7 @@ export function storedVersion({ versionId, updated, resource }: HeldVersion): {
   return { versionId, lastUpdated: new Date(updated).toISOString(), resource: resource! };
 }
 
-/** What JSON keeps of the resource: the same that a store on disk would. */
+/** A copy through JSON, which keeps exactly what a store on disk would. */
 function frozenCopy(resource: AnyResource, versionId: string, updated: number): AnyResource {
   const text = jsonText(withVersion(resource, versionId, new Date(updated).toISOString()));
   return deepFreeze(JSON.parse(text) as AnyResource);

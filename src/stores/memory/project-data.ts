@@ -96,7 +96,7 @@ export class ProjectData implements SearchWorld {
   }
 }
 
-/** Every (target, link) by which a resource refers to another. */
+/** The (target, link) pairs of all references of a resource. */
 function* links(subject: SearchSubject): Iterable<readonly [target: string, link: string]> {
   for (const [parameter, entries] of subject.entries) {
     // What resources inside refer to is reached by chains alone.

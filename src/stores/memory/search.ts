@@ -31,7 +31,7 @@ function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Crite
   return found;
 }
 
-/** Resources that may match: those a conjunct names by id or by what they refer to; undefined: any of the type. */
+/** Resources that may match, if a conjunct limits them by id or reference; undefined: any of the type. */
 function candidates(data: LocalWorld, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
   for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
     if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import type { PostgresClient, PostgresPool } from './driver.js';
 
 /**
- * Asks the server to end what a connection runs. Resolves when the request has had its effect: it ends no later statement of
- * that connection. Rejects where that is not known, and when its signal fires.
+ * Asks the server to cancel the running statement of a connection. Resolves once the request can no longer affect a later
+ * statement of that connection. Rejects if that is unknown, and when its signal fires.
  */
 export type Cancel = (client: PostgresClient, signal: AbortSignal) => Promise<void>;
 
@@ -15,7 +15,7 @@ export type Cancel = (client: PostgresClient, signal: AbortSignal) => Promise<vo
  * The server closes the connection of the request after it has signalled the process.
  * See https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS.
  *
- * @returns undefined where the driver has no such request
+ * @returns undefined if the driver cannot send such a request
  */
 export function cancelOver({ Client, options }: PostgresPool): Cancel | undefined {
   if (typeof Client !== 'function') return undefined;
@@ -26,7 +26,7 @@ export function cancelOver({ Client, options }: PostgresPool): Cancel | undefine
   };
 }
 
-/** True where the server has sent the key that cancels statements of this connection. */
+/** True if the server has sent the key that cancels statements of this connection. */
 export function isCancellable({ processID, secretKey }: PostgresClient): boolean {
   return typeof processID === 'number' && typeof secretKey === 'number';
 }
@@ -87,7 +87,7 @@ async function send(
   }
 }
 
-/** A server that is reached by its address is checked by the name that its certificate has. */
+/** Connecting by address must still verify the certificate against the host name. */
 function withServerName(ssl: true | object, host: string): object {
   const options: { key?: unknown; servername?: string } = ssl === true ? {} : ssl;
   if (isIP(host) !== 0) return ssl === true ? {} : ssl;
@@ -95,12 +95,12 @@ function withServerName(ssl: true | object, host: string): object {
   return { servername: host, ...options, ...('key' in options ? { key: options.key } : {}) };
 }
 
-/** A host that makes the sockets itself knows where they lead. */
+/** The host creates its own sockets and controls their destination. */
 function hasOwnStream(options: object | undefined): boolean {
   return options !== undefined && 'stream' in options && options.stream !== undefined;
 }
 
-/** Undefined for sockets of a Unix domain. */
+/** Undefined for Unix domain sockets. */
 function addressOf({ connection }: PostgresClient): Address | undefined {
   const { stream } = (connection ?? {}) as { readonly stream?: Partial<Address> };
   const { remoteAddress, remotePort } = stream ?? {};

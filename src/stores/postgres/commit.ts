@@ -43,13 +43,12 @@ export class Commits {
     const beforeRetry = (): Promise<unknown> => this.#status.load();
     const options = { serializable, attempts, signal, beforeRetry };
     return inTransaction(this.#connections, options, (transaction, attempt) =>
-      // PERF: who was overtaken once may be so again and again; the second time it waits in line.
+      // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
       new Commit(this.#config.model, transaction, this.#status, clock().getTime(), attempt > 1).apply(prepared),
     );
   }
 }
 
-/** A write with what follows from it alone. */
 type PreparedWrite =
   | { readonly write: PutWrite | DeleteWrite; readonly key: string; readonly entries: readonly IndexEntry[] }
   | { readonly write: NoMatchAssertion };
@@ -96,7 +95,7 @@ class Commit {
     return { results, changes: this.#changes };
   }
 
-  /** Three statements per project at most, whatever is written. */
+  /** At most three statements per project. */
   async #load(writes: readonly PreparedWrite[]): Promise<void> {
     const wanted = new Map<string, { readonly keys: string[]; readonly texts: string[] }>();
     for (const one of writes) {
@@ -107,7 +106,7 @@ class Commit {
       ofProject.keys.push(one.key);
       if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
     }
-    // In one order for all commits, so that two never wait for each other in a circle.
+    // All commits use the same order, so that they never deadlock.
     for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const known = new ProjectWrites(project, this.#now, this.#status.known.generation);
       if (this.#locks) await known.lock(this.#transaction, keys);
@@ -146,5 +145,5 @@ class Commit {
   }
 }
 
-/** Rows held back at most, at about 200 bytes each. */
+/** Maximum number of buffered rows, at about 200 bytes each. */
 const MAX_ROWS = 50_000;

@@ -23,14 +23,14 @@ export interface PostgresStoreOptions {
    */
   readonly readOwnWrites?: number | undefined;
   /**
-   * Into how many tables each table is split by project when the database is prepared. Default 0: not split. It holds for
-   * good; later values are not looked at.
+   * Into how many tables each table is split by project when the database is prepared. Default 0: not split. Permanent;
+   * later values are ignored.
    */
   readonly partitions?: number | undefined;
   /**
-   * Who makes index rows again after other definitions or an older version of the library wrote the database. Default
-   * `background`: every store, in batches of 200 resources; where no more than 2,000 are concerned, with its first call.
-   * `manual`: the host, by `reindex({ pendingOnly: true })`. Until it is done, searches by what is concerned reject with
+   * Who re-indexes after other definitions or an older version of the library wrote the database. Default
+   * `background`: every store, in batches of 200 resources; for at most 2,000, with its first call.
+   * `manual`: the host, by `reindex({ pendingOnly: true })`. Until then, searches by affected parameters reject with
    * `unavailable`.
    */
   readonly reindex?: ReindexMode | undefined;
@@ -39,7 +39,7 @@ export interface PostgresStoreOptions {
    * Default 16 MiB, at most 128 MiB.
    */
   readonly maxResourceBytes?: number | undefined;
-  /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
+  /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
 

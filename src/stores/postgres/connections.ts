@@ -7,9 +7,9 @@ import type { PostgresClient, PostgresPool } from './driver.js';
 import { type Connection, LentConnection, type Row } from './lent-connection.js';
 
 /**
- * Connections of a pool: waited for within bounds, given back whatever happens, their statements ended by a signal.
+ * Borrows connections from a pool: waits are bounded, connections are always returned, and signals end statements.
  *
- * Nothing that holds a connection waits for the pool.
+ * Work that holds a connection never waits for the pool.
  */
 export class Connections {
   readonly #pool: PostgresPool;
@@ -25,7 +25,7 @@ export class Connections {
     subscribe(pool);
   }
 
-  /** Leaves the pool as it was. */
+  /** Removes the listeners from the pool, which stays open. */
   close(): void {
     unsubscribe(this.#pool);
   }
@@ -61,7 +61,7 @@ export class Connections {
     try {
       return await Promise.race([connecting, ended]);
     } catch (error) {
-      // It may come after all.
+      // It may still arrive later.
       connecting.then((client) => client.release(), ignore);
       throw error;
     } finally {
@@ -71,10 +71,9 @@ export class Connections {
   }
 }
 
-/** The number of subscribers to the lost connections of a pool. */
 const subscribers = new WeakMap<PostgresPool, number>();
 
-/** A connection lost while idle is noticed by the call that needs one; unheard, it would end the process. */
+/** The next call notices a connection lost while idle; an unhandled `error` event would end the process. */
 function subscribe(pool: PostgresPool): void {
   const count = subscribers.get(pool) ?? 0;
   if (count === 0) {
@@ -93,7 +92,7 @@ function unsubscribe(pool: PostgresPool): void {
   subscribers.set(pool, count);
 }
 
-/** One that is lost between being made and being handed out would end the process, too. Its first statement fails. */
+/** A connection lost between creation and hand-out would also end the process. Its first statement fails instead. */
 function guard(client: PostgresClient): void {
   client.on?.('error', ignore);
 }

@@ -58,7 +58,7 @@ function isCurrentRow(row: Sql, project: string, type: string | number | null): 
   return sql`${row}.project = ${projectKey(project)} AND ${row}.type = ${type} AND ${row}.content IS NOT NULL`;
 }
 
-/** Without a type it is any that FHIR knows. */
+/** Without types, any FHIR type. */
 function pointsTo(
   model: FhirModel,
   x: Sql,
@@ -83,7 +83,7 @@ function isOneOf(column: Sql, texts: readonly string[]): Sql {
  */
 const INDEXED_LENGTH = 256;
 
-/** The indexed beginning of a text decides, but for searched texts that are longer. */
+/** Compares the indexed beginning, and the whole text only for longer search texts. */
 function isOneOfLong(column: Sql, texts: readonly string[]): Sql {
   const beginnings = texts.map((text) => [...text].slice(0, INDEXED_LENGTH).join(''));
   const begins = isOneOf(sql`left(${column}, 256)`, beginnings);

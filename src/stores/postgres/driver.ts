@@ -1,4 +1,4 @@
-/** The part of a `pg` Pool that the store uses. Anything that has it serves. */
+/** The part of a `pg` Pool that the store uses. Any compatible object works. */
 export interface PostgresPool {
   /** Acquires a connection for exclusive use until it is released. */
   connect(): Promise<PostgresClient>;
@@ -7,11 +7,11 @@ export interface PostgresPool {
   readonly off?: PoolListening | undefined;
   /**
    * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
-   * with `options`. A wrapper around a Pool hands both on. Left out: a statement that its signal ends runs on, and
-   * after `cancelWait` its connection is closed.
+   * with `options`. A wrapper around a Pool hands both on. Without it, an aborted statement
+   * keeps running, and its connection is closed after `cancelWait`.
    */
   readonly Client?: (new (options: never) => object) | undefined;
-  /** What the pool makes its connections with. */
+  /** The options with which the pool creates its connections. */
   readonly options?: object | undefined;
 }
 

@@ -2,7 +2,7 @@ import { type ErrorCode, FhirError } from '../../fhir/error.js';
 import { type Sql, sql } from '../sql/sql.js';
 
 /**
- * What a fault of PostgreSQL or of the way there means to the store's callers; `FhirError`s pass.
+ * Maps an error of PostgreSQL or of the connection to a `FhirError`; existing `FhirError`s pass unchanged.
  *
  * The server's own message may hold values and is kept as `cause` only.
  * See https://www.postgresql.org/docs/current/errcodes-appendix.html.
@@ -22,7 +22,7 @@ export function storeError(error: unknown): FhirError {
     : new FhirError(known[1], known[2], { cause: error });
 }
 
-/** The transaction may well succeed when it is run once more. */
+/** A retry of the transaction may succeed. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && RETRYABLE.has(state);
@@ -33,7 +33,7 @@ export function rollbackUnless(condition: Sql): Sql {
   return sql`1 / CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
-/** The connection is of no use any more. */
+/** The connection is no longer usable. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof FhirError) return false;
   const state = sqlState(error);
@@ -50,7 +50,7 @@ export function isDefinite(error: unknown): boolean {
   return state !== undefined && !isBroken(error) && state !== STATEMENT_COMPLETION_UNKNOWN;
 }
 
-/** The server's code for an error that it reported; undefined for what happened on the way. */
+/** The server's code for an error that it reported; undefined for connection errors. */
 export function sqlState(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
@@ -70,7 +70,7 @@ const OVERTAKEN = 'Other commits kept changing the same resources; try again';
 const TOO_LARGE = 'The search is too large or too deeply nested for PostgreSQL; ask for less at once';
 const UNREACHABLE = 'PostgreSQL is not available now';
 
-/** Beginnings of codes; the first that fits. */
+/** Faults by code prefix; the first match applies. */
 const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: string])[] = [
   ['40', 'conflict', OVERTAKEN],
   ['23505', 'conflict', OVERTAKEN],
@@ -93,7 +93,7 @@ const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: strin
   ['58', 'unavailable', UNREACHABLE],
 ];
 
-/** Faults of this code, which no lost connection explains. */
+/** Bugs in this code rather than lost connections. */
 function isProgrammingError(error: unknown): boolean {
   return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
 }

@@ -11,7 +11,7 @@ import { parameterKey, resourceKeyIn } from './keys.js';
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
 
-/** Rows of one project on their way into the index tables, column by column. */
+/** Collects rows of one project for the index tables, column by column. */
 export class IndexRows {
   readonly #shard: string;
   readonly #columns = new Map<IndexTable, SqlValue[][]>();
@@ -29,7 +29,7 @@ export class IndexRows {
     return this.#size;
   }
 
-  /** Adds what a resource can be found by. */
+  /** Adds the index entries of a resource. */
   add(key: string, type: string, entries: readonly IndexEntry[]): void {
     const texts = new Set<string>();
     for (const { parameter, group, value } of entries) {
@@ -76,7 +76,7 @@ export class IndexRows {
     return this.#inside.size === 0 ? inserts : [...inserts, this.#insertInside()];
   }
 
-  /** Finds the resources with other rows in a table than these. */
+  /** Finds the resources whose rows in a table differ from these. */
   differences(table: IndexTable, keys: readonly string[]): Sql {
     const there = sql`SELECT ${COLUMNS[table].names} FROM ${TABLE_NAMES[table]}
       WHERE project = ${this.#shard} AND resource = ANY (${arrayText(keys)})`;
@@ -98,7 +98,7 @@ export class IndexRows {
 
   #insertInside(): Sql {
     const pairs = [...this.#inside].flatMap(([type, held]) => [...held].map((inside) => [type, inside] as const));
-    // In one order for all commits, so that two never wait for each other in a circle.
+    // All commits use the same order, so that they never deadlock.
     pairs.sort((one, other) => (String(one) < String(other) ? -1 : 1));
     return sql`INSERT INTO fhirgraph_inside (project, type, inside) SELECT ${this.#shard}::uuid, u.*
       FROM unnest(${arrayText(pairs.map(([type]) => type))}::text[], ${arrayText(pairs.map(([, inside]) => inside))}::text[]) AS u
@@ -107,7 +107,7 @@ export class IndexRows {
 
   /** Codings of one concept share its text. */
   #addText(owner: Owner, folded: string, seen: Set<string>): void {
-    // Parameter and group are numbers, so nothing in the text can be taken for them.
+    // Parameter and group are numbers, so the name is unambiguous for any text.
     const name = `${owner[1]} ${owner[2]} ${folded}`;
     if (seen.has(name)) return;
     seen.add(name);

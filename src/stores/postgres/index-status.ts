@@ -19,7 +19,7 @@ import { projectKey } from './keys.js';
 import { readMeta, type Runner } from './meta.js';
 import type { Run, SearchIndex } from './search.js';
 
-/** With what this process works on the index. */
+/** The index state with the generation that this process writes with. */
 export interface PostgresIndexState extends IndexState {
   /** The value in `fhirgraph_writer` until another process takes the database over. */
   readonly generation: number;
@@ -41,7 +41,7 @@ export class IndexStatus {
     this.#model = model;
   }
 
-  /** What was read last. Only after {@link load}. */
+  /** The last loaded state. Only after {@link load}. */
   get known(): PostgresIndexState {
     return this.#known!;
   }
@@ -64,7 +64,7 @@ export class IndexStatus {
     return (this.#known = { ...state, generation: Number(meta.get('index_generation') ?? 0) });
   }
 
-  /** Reads the state once more where another process had taken the database over: it may have been given back. */
+  /** Reloads the state if another process had taken the database over, which may have ended. */
   async refresh(): Promise<void> {
     if (!this.known.isOurs) await this.load();
   }
@@ -106,7 +106,7 @@ export class IndexStatus {
   }
 
   /**
-   * Lets a search of a transaction go on, which is made in the epoch that is known.
+   * Asserts that a transaction may search, in the known epoch.
    *
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
@@ -171,5 +171,5 @@ function isOtherEpoch(error: unknown): boolean {
   return sqlState(error) === '22012';
 }
 
-/** Searches that run while the state of the index changes are run again. */
+/** Searches are retried if the index state changes while they run. */
 const MAX_ATTEMPTS = 5;

@@ -59,9 +59,9 @@ export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean)
 }
 
 /**
- * Adds changes to what is left to do, for the types of all projects or of one.
+ * Adds changes to the remaining work, for the types of one or all projects.
  *
- * @returns all that is pending then
+ * @returns all pending changes
  */
 export async function addWork(runner: Runner, changes: CodesByType, shard?: string): Promise<CodesByType> {
   const ofShard = shard === undefined ? sql`TRUE` : sql`project = ${shard}`;
@@ -81,7 +81,7 @@ export async function addWork(runner: Runner, changes: CodesByType, shard?: stri
     const changed = changesOf(changes, type, JSON.parse(inside) as readonly string[]);
     if (changed.length === 0) continue;
     const codes = JSON.stringify(union(changed, before === null ? [] : readCodes(before)));
-    // What was done is done with other rows in mind, so it begins from the start.
+    // Completed work no longer counts, so the type restarts from the beginning.
     await runner.run(sql`INSERT INTO fhirgraph_index_work (project, type, urgent, parameters)
       SELECT u.project, ${type}::text, ${String(FIRST_TYPES.includes(type))}::boolean, ${codes}::text
       FROM unnest(${arrayText(JSON.parse(projects) as readonly string[])}::uuid[]) AS u(project)
@@ -93,7 +93,7 @@ export async function addWork(runner: Runner, changes: CodesByType, shard?: stri
 /** Ends the work on a type of a project. Where it was the last one of the type, all processes hear that it is complete. */
 export async function endWork(runner: Runner, shard: string, type: string): Promise<void> {
   await runner.run(sql`DELETE FROM fhirgraph_index_work WHERE project = ${shard} AND type = ${type}`);
-  // One after the other: two that end at once would each see the work of the other.
+  // Serialized: two that end concurrently would each still see the work of the other.
   await runner.run(sql`SELECT 1 FROM fhirgraph_meta WHERE name = 'index_pending' FOR UPDATE`);
   const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);
   if (others.length > 0) return;

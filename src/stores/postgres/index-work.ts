@@ -15,10 +15,10 @@ import { parameterKey, plainKey, projectKey } from './keys.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /**
- * Makes index rows again that were made with other definitions, a batch at a time.
+ * Re-indexes rows made with other definitions, in batches.
  *
- * A batch holds the note of its work and the resources that it reads, and writes their rows and how far it came in one
- * transaction. So nothing is lost when a process ends, and several processes do different types and projects side by side.
+ * A batch locks its work item and the resources it reads, and writes their rows and its position in one transaction. So
+ * nothing is lost when a process ends, and several processes can work on different types and projects concurrently.
  */
 export class IndexWork {
   readonly #connections: Connections;
@@ -40,7 +40,7 @@ export class IndexWork {
     return Number(row![0]);
   }
 
-  /** Asks for all rows of a project, or of all, to be made again. They are complete all the while. */
+  /** Queues all rows of one or all projects for re-indexing. They stay complete throughout. */
   async askAgain(project: string | undefined, signal: AbortSignal | undefined): Promise<void> {
     await this.#inTransaction(signal, async (transaction) => {
       await this.#assertOurs(transaction);
@@ -51,7 +51,7 @@ export class IndexWork {
   /**
    * Does the next batch, of one type in one project.
    *
-   * @returns what was done; `done` where nothing is left to do, `later` where others are at the rest
+   * @returns the batch; `done` if nothing is left, `later` if other processes work on the rest
    * @throws FhirError `unavailable` - another process has taken the database over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
@@ -76,7 +76,7 @@ export class IndexWork {
     const held = await transaction.run(
       sql`SELECT 1 FROM fhirgraph_inside WHERE project = ${shard} AND type = ${type} LIMIT 1`,
     );
-    // The rows of resources inside hang together, and their parameters have keys that nothing leads back from.
+    // The rows of resources inside depend on each other, and the keys of their parameters cannot be mapped back.
     const scope: Codes = held.length > 0 ? [EVERY] : readCodes(codes);
     const keys = await this.#replaceRows(transaction, shard, type, scope, resources);
     const progress = { project: nameOf(shard, resources) ?? project ?? shard, type, total };
@@ -127,7 +127,7 @@ export class IndexWork {
     return keys;
   }
 
-  /** Reads `fhirgraph_writer`, which keeps it from being taken over until the transaction ends. */
+  /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */
   async #assertOurs(transaction: Transaction): Promise<void> {
     const [row] = await transaction.run(sql`SELECT generation FROM fhirgraph_writer`);
     if (Number(row?.[0]) !== this.#status.known.generation) await this.#status.load(transaction);
@@ -143,7 +143,7 @@ export class IndexWork {
   }
 }
 
-/** What a batch did. */
+/** The result of a batch. */
 export interface BatchResult {
   /** Current resources. */
   readonly resources: number;
@@ -166,7 +166,7 @@ async function countResources(transaction: Transaction, shard: string, type: str
   return Number(row![0]);
 }
 
-/** The next resources by id, held in the order of keys, as commits hold them. */
+/** Reads the next resources by id and locks them in the order of keys, like commits. */
 async function readBatch(
   transaction: Transaction,
   shard: string,
@@ -186,7 +186,7 @@ async function readBatch(
     .sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
 }
 
-/** Every form in which an older definition may have rows of these parameters. See index-entry.ts. */
+/** Keys of every form in which older definitions may have indexed these parameters. See index-entry.ts. */
 function formsOf(type: string, codes: Codes): readonly number[] {
   return codes
     .filter((code) => !code.startsWith('#'))
@@ -200,7 +200,7 @@ const SUFFIXES = [
   ...Array.from({ length: 10 }, (_, index) => `$${index}`),
 ];
 
-/** The name of the project, as one of its resources says it. */
+/** The name of the project, read from one of its resources. */
 function nameOf(shard: string, resources: readonly BatchResource[]): string | undefined {
   if (projectKey('') === shard) return '';
   for (const { content } of resources) {
@@ -211,5 +211,4 @@ function nameOf(shard: string, resources: readonly BatchResource[]): string | un
   return undefined;
 }
 
-/** Resources of a batch. */
 const BATCH = 200;

@@ -11,7 +11,7 @@ import { toStatement } from './statements.js';
 /** One result row: the values of its columns in order. */
 export type Row = readonly unknown[];
 
-/** A connection while it is ours. */
+/** A borrowed connection. */
 export interface Connection {
   /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
   run(statement: Sql): Promise<readonly Row[]>;
@@ -23,27 +23,27 @@ export interface Connection {
   write(statement: Sql): Promise<readonly Row[]>;
   /** Ends a transaction. @throws as {@link write} */
   commit(): Promise<void>;
-  /** Ends a transaction without a trace. Where that fails the connection is closed, which comes to the same. */
+  /** Rolls a transaction back. If that fails, the connection is closed, which has the same effect. */
   rollBack(): Promise<void>;
 }
 
 /** How a connection is lent. */
 export interface Terms {
   readonly cancel: Cancel | undefined;
-  /** How long a statement that its signal ended may take to end, in milliseconds; then its connection is closed. */
+  /** How long an aborted statement may take to end, in milliseconds; then its connection is closed. */
   readonly cancelWait: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * A connection of the pool from when it is taken to when it is given back.
+ * A connection of the pool from checkout to release.
  *
- * It is never given back with a statement or a cancel request of ours on its way: what is not settled in time is closed.
+ * It is never released with a pending statement or cancel request: if they do not settle in time, it is closed.
  */
 export class LentConnection implements Connection {
   readonly #client: PostgresClient;
   readonly #terms: Terms;
-  /** Nothing more is sent over it. */
+  /** No further statement is sent over it. */
   #closing = false;
   readonly #onError = (): void => void (this.#closing = true);
 
@@ -94,13 +94,13 @@ export class LentConnection implements Connection {
     }
   }
 
-  /** After the signal, everything that goes wrong is its doing. */
+  /** Once the signal has fired, every error counts as caused by it. */
   #fault(error: unknown): unknown {
     const { signal } = this.#terms;
     return signal?.aborted !== true || error instanceof FhirError ? error : callAborted(signal);
   }
 
-  /** The answer to a statement that is ended when the signal fires, if need be with its connection. */
+  /** The answer to a statement, which ends when the signal fires, if need be by closing the connection. */
   async #watched(query: Promise<PostgresAnswer>, how: Handling, signal: AbortSignal): Promise<PostgresAnswer> {
     const { promise: hung, reject } = Promise.withResolvers<never>();
     let warned = false;
@@ -117,7 +117,7 @@ export class LentConnection implements Connection {
     try {
       const answer = await Promise.race([query, hung]);
       await stopping;
-      // The server waited for its standbys, and the request has ended that: they may not have what it has written.
+      // The cancel request ended the server's wait for its standbys, which may lack the write.
       if (warned && how.writes) throw new Error('The wait for the standbys was cancelled');
       return answer;
     } finally {
@@ -128,8 +128,8 @@ export class LentConnection implements Connection {
   }
 
   /**
-   * Waits until the statement has ended and no cancel request is on its way. What does not come to that in time makes the
-   * connection useless.
+   * Waits until the statement has ended and no cancel request is on its way. Otherwise the connection becomes
+   * unusable.
    *
    * @returns whether the statement has ended
    */
@@ -142,7 +142,7 @@ export class LentConnection implements Connection {
     const timer = setTimeout(() => controller.abort(), cancelWait);
     const late = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     try {
-      // A request that overtakes its statement does nothing, so it is made until the statement ends.
+      // A request that overtakes its statement does nothing, so it is repeated until the statement ends.
       for (let pause = FIRST_PAUSE; cancels && cancel !== undefined && isCancellable(this.#client); pause *= 2) {
         await cancel(this.#client, signal);
         await Promise.race([end, late, delay(pause, undefined, { ref: false })]);
@@ -161,9 +161,9 @@ export class LentConnection implements Connection {
 
 /** The state of a statement that is aborted while it runs. */
 interface Handling {
-  /** It is cancelled on the server; otherwise it has its time to end. */
+  /** Cancelled on the server; otherwise given time to end. */
   readonly cancels: boolean;
-  /** With its end something is written for good. */
+  /** Its end makes writes permanent. */
   readonly writes: boolean;
 }
 

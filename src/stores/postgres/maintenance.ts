@@ -10,11 +10,11 @@ import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { plainKey, resourceKeyIn } from './keys.js';
 import type { Connection } from './lent-connection.js';
 
-/** What a look at the whole database found. */
+/** The findings of a verification. */
 export interface PostgresVerification {
-  /** Current resources looked at. */
+  /** Number of current resources checked. */
   readonly resources: number;
-  /** One line per contradiction, the first 100; empty: all is well. */
+  /** One line per contradiction, the first 100; empty if all is well. */
   readonly problems: readonly string[];
 }
 
@@ -37,13 +37,12 @@ export async function verify(
   return { resources, problems };
 }
 
-/** Resources of one project. */
 interface Part {
   readonly shard: string;
   readonly keys: readonly string[];
 }
 
-/** Everything that was ever written, a few hundred at a time, project by project. */
+/** All rows of `resource`, deletions included, in batches, project by project. */
 async function* parts(connections: Connections, signal: AbortSignal | undefined): AsyncIterable<Part> {
   let shard: string | undefined = NOWHERE;
   while (shard !== undefined) {
@@ -91,14 +90,13 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   }
 }
 
-/** The types of a project with incomplete index rows. */
 async function pendingTypes(connection: Connection, shard: string): Promise<ReadonlySet<string>> {
   const rows = await connection.run(sql`SELECT type, parameters FROM fhirgraph_index_work WHERE project = ${shard}`);
   const pending = rows.filter(([, codes]) => readCodes(codes as string).some((code) => code !== REMAKE));
   return new Set(pending.map(([type]) => type as string));
 }
 
-/** A row of `resource`, with what other tables have of it. */
+/** A row of `resource` with its data in other tables. */
 interface StoredRow {
   readonly key: string;
   readonly type: string;
@@ -145,7 +143,6 @@ function isReadable(content: string): boolean {
   }
 }
 
-/** The rows that current resources should have. */
 function indexRowsOf(model: FhirModel, shard: string, stored: readonly StoredRow[]): IndexRows {
   const rows = new IndexRows(shard);
   for (const { key, type, content } of stored) {
@@ -155,6 +152,6 @@ function indexRowsOf(model: FhirModel, shard: string, stored: readonly StoredRow
 }
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
-/** Resources looked at together. */
+/** Resources per batch. */
 const PART = 300;
 const MAX_PROBLEMS = 100;

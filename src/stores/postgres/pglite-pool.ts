@@ -46,7 +46,7 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
   };
 }
 
-/** PGlite takes one statement at a time. Several have no values, and what they answer is not looked at. */
+/** PGlite runs one statement at a time. Multi-statement texts have no values, and their results are ignored. */
 async function queryEach(
   database: PgliteDatabase,
   text: string,

@@ -14,13 +14,13 @@ import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
 import type { Transaction } from './transaction.js';
 
-/** What is known of a resource. */
+/** The known state of a resource. */
 export interface ResourceState {
-  /** The newest version, a deletion included; 0 while there was none. */
+  /** The newest version, a deletion included; 0 if never written. */
   readonly version: number;
-  /** When that was written. Milliseconds since 1970. */
+  /** When it was written. Milliseconds since 1970. */
   readonly updated: number;
-  /** There is a current version. */
+  /** The newest version is not a deletion. */
   readonly exists: boolean;
 }
 
@@ -51,13 +51,13 @@ export class ProjectWrites {
     this.#rows = new IndexRows(this.#shard);
   }
 
-  /** Keeps others from changing these resources, if they are there. In the order of keys, as {@link flush} does. */
+  /** Locks these resources, if they exist, in the order of keys like {@link flush}. */
   async lock(transaction: Transaction, keys: readonly string[]): Promise<void> {
     await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${this.#shard} AND key = ANY (${arrayText(keys)})
       ORDER BY key FOR UPDATE`);
   }
 
-  /** Reads what the database has of these resources, and who holds these unique texts. */
+  /** Reads the state of these resources and the holders of these unique texts. */
   async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
     const rows =
       await transaction.readAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
@@ -80,7 +80,7 @@ export class ProjectWrites {
     return this.#states.get(key) ?? NEVER;
   }
 
-  /** The resource has a version that is not in the database yet; another one must wait for it. */
+  /** The resource has an unwritten version, which must be written before the next one. */
   isPending(key: string): boolean {
     return this.#pending.has(key);
   }
@@ -90,7 +90,7 @@ export class ProjectWrites {
     return this.#pending.size + this.#rows.size;
   }
 
-  /** Works out the version after the newest one. @param resource null: a deletion. */
+  /** Adds the version after the newest one. @param resource null: a deletion. */
   add(
     key: string,
     { type, id }: ResourceKey,
@@ -109,7 +109,7 @@ export class ProjectWrites {
     return { versionId, lastUpdated, text };
   }
 
-  /** Gives the resource these unique texts, and takes its others away. @throws FhirError `conflict` */
+  /** Replaces the unique texts of the resource. @throws FhirError `conflict` */
   setUnique(key: string, { type, id }: ResourceKey, texts: ReadonlySet<string>, index: number): void {
     for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
     for (const text of texts) {
@@ -122,13 +122,13 @@ export class ProjectWrites {
   /**
    * Writes all pending changes. Fails if one of the resources has changed concurrently.
    *
-   * @param alone nothing else is written in this transaction.
+   * @param alone true if the transaction writes nothing else.
    */
   async flush(transaction: Transaction, alone: boolean): Promise<void> {
     if (this.#pending.size === 0) return;
     const freed = [...this.#heldThere].filter(([text, key]) => this.#holders.get(text)?.key !== key);
     if (freed.length > 0) {
-      // Resources are always held before their unique texts.
+      // Resources are always locked before their unique texts.
       await this.lock(transaction, [...this.#pending.keys()]);
       await transaction.run(sql`DELETE FROM unique_key
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
@@ -141,7 +141,7 @@ export class ProjectWrites {
     this.#rows = new IndexRows(this.#shard);
   }
 
-  /** One statement for all tables. Each part sees the database as it was before. */
+  /** One statement for all tables. Each part sees the database as it was before the statement. */
   #statement(): Sql {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
@@ -190,7 +190,7 @@ interface PendingVersion {
   readonly version: number;
   readonly updated: number;
   readonly text: string | null;
-  /** The version before has rows in the index tables. */
+  /** The previous version has rows in the index tables. */
   readonly wasIndexed: boolean;
 }
 

@@ -76,7 +76,6 @@ function shardOf(keys: readonly ResourceKey[]): string {
   return projectKey(keys[0]!.project);
 }
 
-/** A number that a version can have. */
 function isVersion(version: string | undefined): boolean {
   const number = Number(version);
   return String(number) === version && Number.isInteger(number) && number > 0 && number <= 0x7fffffff;

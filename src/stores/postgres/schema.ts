@@ -8,14 +8,14 @@ import type { Connection } from './lent-connection.js';
 import { setMeta } from './meta.js';
 
 /**
- * The tables. Each row begins with the project it is of: with that, all rows of a project can live on a shard of their own,
- * and every statement of a caller names the one it needs.
+ * The tables. The first column of each row is its project, so that all rows of a project can live on their own shard
+ * and every statement names the shard it needs.
  *
  * ```text
  * resource      (project, key)              the current version of each resource that was ever written. key: see keys.ts
  *               version, updated (ms)
- *               content                     its JSON text; null: deleted
- * version       (project, resource, version)   the versions before, immutable. content null: deleted then
+ *               content                     JSON text; null: deleted
+ * version       (project, resource, version)   earlier versions, immutable. content null: a deletion
  *
  * token, string, date, quantity, reference, uri, display
  *               one row per index value of a current resource, with one index by resource for sorting, residual tests and
@@ -24,8 +24,8 @@ import { setMeta } from './meta.js';
  * unique_key    (project, text)             held by a current resource
  * ```
  *
- * All texts are ordered by code point (collation C). Long ones stand in their index by their beginning, as an entry of a
- * B-tree holds 2,704 bytes. `date` and `quantity` hold intervals: see stores/sql/intervals.ts.
+ * All texts are ordered by code point (collation C). Indexes hold only the beginning of long texts, because a B-tree
+ * entry is limited to 2,704 bytes. `date` and `quantity` hold intervals: see stores/sql/intervals.ts.
  */
 function tables(partitions: number): readonly Sql[] {
   return [
@@ -64,7 +64,7 @@ function tables(partitions: number): readonly Sql[] {
       'target uuid NOT NULL, target_type text COLLATE "C" NOT NULL, target_id text COLLATE "C" NOT NULL',
       partitions,
     ),
-    // The target's key is of one project.
+    // The target's key belongs to one project.
     'CREATE INDEX reference_by_value ON reference (target, parameter)',
     ...indexTable('uri', 'value text COLLATE "C" NOT NULL', partitions),
     'CREATE INDEX uri_by_value ON uri (project, parameter, left(value, 256)) WHERE grp = 0',
@@ -78,7 +78,7 @@ function tables(partitions: number): readonly Sql[] {
   ].map((text) => new Sql(text, []));
 }
 
-/** Of values of current resources. The key of a resource is of one project, so the index by it needs no other column. */
+/** Values of current resources. A resource key belongs to one project, so its index needs no other column. */
 function indexTable(name: string, columns: string, partitions: number): readonly string[] {
   return [
     ...table(name, `resource uuid NOT NULL, parameter bigint NOT NULL, grp int NOT NULL, ${columns}`, partitions),
@@ -100,15 +100,15 @@ function table(name: string, columns: string, partitions: number): readonly stri
 }
 
 /**
- * What is not of one project only.
+ * The tables that are not limited to one project.
  *
  * ```text
  * fhirgraph_meta        (name)               versions of tables and extraction, and the state of the index: see index-status.ts
- * fhirgraph_writer      one row              with what definitions rows are written; held by every statement that writes
+ * fhirgraph_writer      one row              the definitions of written rows; locked by every write
  * fhirgraph_index_work  (project, type)      index rows to be made again: see index-work.ts
- *                       urgent               nobody signs in without them
+ *                       urgent               sign-in depends on them
  *                       parameters           JSON list of codes; ["*"]: all
- *                       cursor               id of the last resource that is done
+ *                       cursor               id of the last resource done
  *                       done, total          number of resources; total null: not counted yet
  * fhirgraph_inside      (project, type, inside)   types of the resources inside others of a type, as far as they are indexed
  * ```
@@ -132,12 +132,12 @@ function indexWork(): readonly Sql[] {
  */
 const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork];
 
-/** The form of the tables, kept in `fhirgraph_meta`. */
+/** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;
 
 /**
- * Brings the tables into the form that this version needs, and makes the database one of these definitions. Processes that
- * start at once wait for each other; those of an older version keep working on what only grew.
+ * Migrates the tables to the current schema version and takes the database over for these definitions. Processes that
+ * start at the same time wait for each other; those of an older version keep working if tables were only added.
  *
  * @throws FhirError `unavailable` - a newer version of this library wrote the database, or its encoding is not UTF-8.
  * @throws FhirError `conflict` - the schema holds tables of another application.
@@ -168,7 +168,7 @@ const LOCK = 0x66686972;
 
 const CREATE_META = sql`CREATE TABLE IF NOT EXISTS fhirgraph_meta (name text PRIMARY KEY, value text NOT NULL)`;
 
-/** The form of the tables that are there; 0 for none. */
+/** The schema version of the database; 0 without tables. */
 async function checkedVersion(connection: Connection): Promise<number> {
   let rows;
   try {

@@ -16,7 +16,7 @@ import type { Row } from './lent-connection.js';
 
 const X = sql`x`;
 
-/** Runs statements, as many side by side as are given at once. */
+/** Runs statements; concurrent calls run in parallel. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
 
 /** The state of the index seen by a search. */
@@ -31,7 +31,7 @@ export async function search(model: FhirModel, query: SearchQuery, { epoch, run 
   const { offset, limit } = pageOf(query);
   const edge = pageEdgeOf(model, query);
   const { page, count } = searchStatements(model, query, epoch);
-  // PERF: a page that cannot be cut short says how many there are.
+  // PERF: the length of an uncut page is the total.
   const isWhole = edge === undefined && limit === undefined && offset === 0;
   const [rows, counted] = await Promise.all([
     limit === 0 ? [] : run(page),

@@ -156,13 +156,13 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * Makes index rows again, from what the resources say: of all resources, of those of a project, or of what is pending. It
-   * goes in batches of 200, between which others read and write. Broken off, the next call goes on where it was; several
-   * processes share the work.
+   * Rebuilds index rows from the resources: all of them, those of a project, or the pending ones. It works in batches of
+   * 200, between which others can read and write. If interrupted, the next call resumes; several processes share the
+   * work.
    *
    * @returns how many resources this call indexed
    * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
-   * @throws FhirError `aborted` - by the signal; what was done stays
+   * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { project, pendingOnly = false, onProgress, signal } = options;
@@ -181,8 +181,8 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * The search parameters that are pending in a project, as far as this process knows: it hears of another one that has
-   * taken the database over with its next search or commit.
+   * The search parameters that are pending in a project, as far as this process knows: it notices a takeover by
+   * another process on its next search or commit.
    */
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
     return this.#answer(options, () => this.#status.pendingIn(project));
@@ -221,7 +221,7 @@ export class PostgresStore implements ResourceStore {
     return (statement) => connections.run(statement, options?.signal);
   }
 
-  /** A call that only reads: its signal ends it at once, and what it waited for is cleared away behind. */
+  /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */
   #answer<Result>(options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
     return untilDeadline(options, (bounded) => untilAborted(this.#perform(bounded, work), bounded?.signal));
   }
@@ -256,7 +256,7 @@ export class PostgresStore implements ResourceStore {
     this.#background.start();
   }
 
-  /** @returns false where something is left to do: others are at it, or it failed and is tried again */
+  /** @returns false if work is left: other processes are doing it, or it failed and will be retried */
   async #workAtOnce(): Promise<boolean> {
     try {
       for (;;) {
@@ -271,10 +271,9 @@ export class PostgresStore implements ResourceStore {
   }
 }
 
-/** What a call does, under its signal. */
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;
 
-/** What the promise comes to, or `aborted` when the signal fires before. */
+/** Settles like the promise, or rejects with `aborted` if the signal fires first. */
 async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return promise;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -287,7 +286,7 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
   }
 }
 
-/** Milliseconds between looks at work that others are at. */
+/** Polling interval, in milliseconds, while other processes do the work. */
 const LATER_MS = 50;
 
 /** Projects remembered as just written; beyond that the oldest may be read from replicas. */

@@ -5,7 +5,7 @@ import { isRetryable } from './errors.js';
 import type { Connection, Row } from './lent-connection.js';
 
 export interface TransactionOptions {
-  /** What was searched must still be so at the end, not only what was written. */
+  /** Search results must still hold at commit, not only the written versions. */
   readonly serializable: boolean;
   /** Maximum number of attempts under concurrent writes. */
   readonly attempts: number;
@@ -52,7 +52,7 @@ export class Transaction {
     this.#serializable = serializable;
   }
 
-  /** Runs a statement that rests on those before it, or those after on it. */
+  /** Runs a statement that depends on earlier ones, or on which later ones depend. */
   async run(statement: Sql): Promise<readonly Row[]> {
     if (!this.#begun) {
       // It may fail half-way.
@@ -63,7 +63,7 @@ export class Transaction {
   }
 
   /**
-   * Runs a read that rests on nothing, as what it reads is checked once more where it is written. PERF: with
+   * Runs an independent read, whose result is checked again when it is written. PERF: with
    * {@link writeAlone} a usual commit is two round trips instead of four.
    */
   async readAlone(statement: Sql): Promise<readonly Row[]> {

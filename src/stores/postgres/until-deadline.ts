@@ -3,7 +3,7 @@ import { callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/store.js';
 
 /**
- * Work under a signal that also fires at the deadline of its call, so that its statement is cancelled by then.
+ * Runs work under a signal that also fires at the deadline of its call and so cancels its statement.
  *
  * @throws FhirError `aborted` - with `details.deadline` where it was the deadline, and as the work throws otherwise
  */
@@ -30,5 +30,5 @@ export async function untilDeadline<Result>(
   }
 }
 
-/** The longest delay that timers know; what is longer fires at once. */
+/** The longest delay of a Node timer; longer ones fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
