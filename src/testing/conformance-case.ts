@@ -11,11 +11,11 @@ export interface ConformanceSuite {
 /** One promise of the contract. */
 export interface ConformanceCase {
   readonly name: string;
-  /** Gets an empty store, which is closed afterwards. Fails by throwing. */
+  /** Receives an empty store, which is closed afterwards. Fails by throwing. */
   readonly run: (store: ResourceStore, random: () => number) => Promise<void>;
 }
 
-/** The project most cases play in. */
+/** The project that most cases use. */
 export const PROJECT = 'clinic';
 
 export function keyOf(type: string, id: string, project = PROJECT): ResourceKey {

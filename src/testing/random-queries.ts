@@ -14,8 +14,8 @@ export interface RandomReverseQuery {
 }
 
 /**
- * Makes searches out of what the data holds, so that most of them find something: every kind of node, test and prefix,
- * nested at random, sorted and cut at random.
+ * Generates searches from values in the data, so that most of them match: every kind of node, test and prefix, with
+ * random nesting, sorting and paging.
  */
 export class RandomQueries {
   readonly #project: string;
@@ -36,12 +36,12 @@ export class RandomQueries {
     return this.#query(oneOf(this.#types, this.#random));
   }
 
-  /** Criteria for resources of a type; all of them where the data holds none of it. */
+  /** Criteria for resources of a type; `ALL` if the data has none of that type. */
   criteriaOf(type: string): Criteria {
     return this.#types.includes(type) ? this.#criteria(type, below(3, this.#random)) : ALL;
   }
 
-  /** Undefined when the type that chance chose refers to nothing. */
+  /** Undefined if the randomly chosen type has no references. */
   reverse(): RandomReverseQuery | undefined {
     const query = this.#query(oneOf(this.#types, this.#random));
     const links = this.#links(query.type);
@@ -70,7 +70,7 @@ export class RandomQueries {
     return { ...query, offset, after: this.#chance(0.25) ? this.#position(type, sort) : undefined };
   }
 
-  /** Mostly where a resource stands, sometimes somewhere between. */
+  /** Mostly the position of a resource, sometimes one in between. */
   #position(type: string, sort: readonly SortKey[] | undefined): SearchPosition {
     const place = (): SearchPosition => positionOf(oneOf(this.#data.subjects(type), this.#random), sort);
     const { id, values } = place();
@@ -132,7 +132,7 @@ export class RandomQueries {
     return { kind: 'match', parameter, test: this.#test(oneOf(this.#entriesOf(type, parameter), this.#random).value) };
   }
 
-  /** What a comma in a search means. */
+  /** Alternatives, as a comma in a search writes them. */
   #alternatives(type: string): Criteria {
     const parameter = oneOf(this.#parameters(type), this.#random);
     const entries = this.#entriesOf(type, parameter);
@@ -158,7 +158,7 @@ export class RandomQueries {
     };
   }
 
-  /** The reference parameters that lead to resources inside, with the types of these. */
+  /** The reference parameters that lead to resources inside, with their types. */
   #inside(type: string): readonly { readonly parameter: string; readonly type: string }[] {
     return [...this.#entries.get(type)!.keys()].flatMap((code) => {
       const [, parameter, target] = /^([^#]+)#(\w+)$/.exec(code) ?? [];
@@ -270,7 +270,7 @@ export class RandomQueries {
     return this.#chance(0.8) ? oneOf(this.#data.subjects(type), this.#random).id : 'nobody';
   }
 
-  /** Those that criteria may name: what is known of resources inside is reached by chains only. */
+  /** Parameters that criteria may name. Values of resources inside are reached through chains only. */
   #parameters(type: string): readonly string[] {
     return [...this.#entries.get(type)!.keys()].filter((code) => !code.includes('#'));
   }
@@ -279,7 +279,7 @@ export class RandomQueries {
     return this.#entries.get(type)!.get(parameter)!;
   }
 
-  /** The reference parameters of a type with what they point to. */
+  /** The reference parameters of a type with their targets. */
   #links(type: string): readonly { readonly parameter: string; readonly targets: readonly ReferenceTarget[] }[] {
     return this.#parameters(type).flatMap((parameter) => {
       const entries = this.#entriesOf(type, parameter);
@@ -317,12 +317,12 @@ const LEAF_KINDS = [
   'extreme',
 ] as const;
 
-/** The code itself, or what stands before a slash or semicolon in it. */
+/** Tests for the code itself, or for its part before a slash or semicolon. */
 function mimeTypeTest(code: string, negated: boolean): ValueTest {
   return { kind: 'token', code: code.split(/ ?[/;]/, 1)[0]!, below: true, ...(negated ? { negated } : {}) };
 }
 
-/** Distinct enough to choose from: at most 200 per parameter, by order of the resources. */
+/** At most 200 entries per parameter, in the order of the resources. */
 function entriesByParameter(subjects: readonly SearchSubject[]): ReadonlyMap<string, readonly IndexEntry[]> {
   const all = new Map<string, IndexEntry[]>();
   for (const { entries } of subjects) {

@@ -80,7 +80,7 @@ export function randomResources(random: () => number): readonly AnyResource[] {
     ]),
     ...maybe('managingOrganization', organizationRef()),
   });
-  /** Resources inside others: one that leads to another, and one with composite values. */
+  /** Resources inside others: one that references another, and one with composite values. */
   const inside = (): object =>
     maybe('contained', [
       { resourceType: pick('Patient', 'Patient', 'Group'), id: 'p', ...patient() },

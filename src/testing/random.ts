@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** Generates numbers from 0 up to but not including 1, reproducible by seed (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** A whole number from 0 up to, not including, `end`. */
+/** An integer from 0 up to but not including `end`. */
 export function below(end: number, random: () => number): number {
   return Math.floor(random() * end);
 }

@@ -12,13 +12,13 @@ export interface ReferenceAnswer {
   readonly total: number;
 }
 
-/** Searches by the plain meaning of criteria: each resource is tested and the matches are sorted. No index, no cleverness. */
+/** Searches by the definition of criteria: tests every resource and sorts the matches, without an index. */
 export class ReferenceSearch implements SearchWorld {
   readonly #byType = new Map<string, Map<string, SearchSubject>>();
 
   /**
    * @param resources as a store returned them, with `meta.lastUpdated`; one per key.
-   * @param baseUrl that of the queries.
+   * @param baseUrl the base of the queries.
    */
   constructor(
     model: FhirModel,

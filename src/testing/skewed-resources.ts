@@ -2,8 +2,8 @@ import type { AnyResource } from '../fhir/resource.js';
 import { below, oneOf } from './random.js';
 
 /**
- * Resources as they are in large stores, in small: nearly all of one status, some values in the order of the ids and some
- * not, values that repeat within a resource and among resources, elements that few have, periods that do not end.
+ * A small sample with the skew of large stores: nearly all resources have one status, some values follow the order of
+ * the ids, values repeat within and across resources, some elements are rare, some periods have no end.
  */
 export function skewedResources(count: number, random: () => number): AnyResource[] {
   const chance = (probability: number): boolean => random() < probability;
@@ -11,7 +11,7 @@ export function skewedResources(count: number, random: () => number): AnyResourc
     new Date(Date.UTC(2020, 0, 1) + number * 86_400_000).toISOString().slice(0, 10);
   return Array.from({ length: count }, (_, index) => {
     const isLate = index > 0.9 * count;
-    // Ids of one kind are in the order of what is below, the others in none.
+    // Ids of one kind follow the order of the values below, the others do not.
     const id = chance(0.7) ? `o${String(index).padStart(4, '0')}` : `x${below(1e9, random).toString(36)}${index}`;
     const start = day(chance(0.8) ? Math.floor(index / 7) : below(60, random));
     const codes = Array.from({ length: chance(0.2) ? 2 : 1 }, () => oneOf(CODES, random));

@@ -21,7 +21,7 @@ export interface ConformanceRunner {
   describe?(name: string, define: () => void): unknown;
 }
 
-/** A case that a store leaves out, and why. It is shown in the test's name. */
+/** A case to skip, with the reason that the test's name shows. */
 export interface ConformanceSkip {
   /** `suite: case`, as the kit prints it. */
   readonly name: string;
@@ -29,9 +29,9 @@ export interface ConformanceSkip {
 }
 
 export interface ConformanceOptions {
-  /** Default: nothing is left out. */
+  /** Default: none. */
   readonly skip?: readonly ConformanceSkip[] | undefined;
-  /** For random data; a failing case names its seed. Default: another one each time. */
+  /** Seed of the random data; a failing case reports it. Default: a new one for each run. */
   readonly seed?: number | undefined;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ResourceStore, Write } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
-/** Expectations, unique texts, assertions of no match, and that a commit is all or nothing. */
+/** Expected versions, unique texts, assertions of no match, and atomic commits. */
 export const conditionSuite: ConformanceSuite = {
   name: 'conditions',
   cases: [
@@ -176,7 +176,7 @@ export const conditionSuite: ConformanceSuite = {
         await assertRefused(store, [put(resourceOf('Patient', 'z'), { unique: ['d'] })], 'conflict', {
           holder: 'Patient/d',
         });
-        // What the failed commit learned on its way must not be believed afterwards.
+        // Nothing that the failed commit cached may outlive it.
         await store.commit([...failing.slice(0, 1), ...failing.slice(2, 5)]);
         assert.deepEqual(await idsOf(store, query), ['b', 'd']);
         const chain = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ALL, type Criteria, NONE, type ValueTest } from '../../search/criteria/criteria.js';
 import { type ConformanceSuite, idsOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
-/** Criteria of the other kinds, with the answers spelt out. */
+/** The other kinds of criteria, with expected answers. */
 export const criteriaSuite: ConformanceSuite = {
   name: 'criteria',
   cases: [

@@ -86,7 +86,6 @@ export const eventSuite: ConformanceSuite = {
   ],
 };
 
-/** One call of each method. */
 function callsOf(store: ResourceStore, options?: { readonly signal: AbortSignal }): readonly Promise<unknown>[] {
   return [
     store.read([keyOf('Patient', 'a')], options),

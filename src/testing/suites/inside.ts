@@ -4,7 +4,7 @@ import { parseSearch } from '../../search/parse/parse-search.js';
 import type { ResourceStore } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
-/** Chains into resources inside the one that is searched, and references that lead nowhere. */
+/** Chains into resources inside the searched one, and dangling references. */
 export const insideSuite: ConformanceSuite = {
   name: 'resources inside',
   cases: [
@@ -183,7 +183,7 @@ async function reports(store: ResourceStore): Promise<void> {
 async function bundles(store: ResourceStore): Promise<void> {
   await putAll(
     store,
-    // The copy that is stored by itself has been changed since.
+    // The separately stored copy has changed since.
     resourceOf('Composition', 'c', { title: 'Kept' }),
     resourceOf('Bundle', 'document', {
       type: 'document',

@@ -190,7 +190,7 @@ export const linkSuite: ConformanceSuite = {
   ],
 };
 
-/** Three patients and one deleted, an organization, and observations that point to them, to a group and outside. */
+/** Three patients and a deleted one, an organization, and observations of them, of a group and of external subjects. */
 async function linked(store: ResourceStore): Promise<void> {
   const about = (id: string, reference: string, status = 'final'): AnyResource =>
     resourceOf('Observation', id, { status, subject: { reference } });

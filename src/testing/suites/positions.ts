@@ -85,7 +85,7 @@ export const positionSuite: ConformanceSuite = {
             'subject',
             targets,
           );
-        // Position: 2020-01-02, a2. In descending order 4 and 3 stand before it, 2 (of b) and 1 after it.
+        // Position: 2020-01-02, a2. In descending order 4 and 3 come before it, 2 (of b) and 1 after it.
         assert.deepEqual((await ask({ after: position })).map(shown), [
           [['a1'], 4],
           [['b2', 'b1'], 4],
@@ -157,7 +157,6 @@ function shown({ matches, total }: SearchPage): unknown {
   return [matches.map(({ resource }) => resource.id), total];
 }
 
-/** Patients with many ties, and some without values. */
 function patients(count: number, random: () => number, prefix = 'p'): AnyResource[] {
   return Array.from({ length: count }, (_, index) =>
     resourceOf('Patient', `${prefix}${index}`, {

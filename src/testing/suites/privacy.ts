@@ -36,7 +36,7 @@ export const privacySuite: ConformanceSuite = {
             }),
           ),
         ]);
-        // Several rounds, since a store may begin to share what it is asked for often.
+        // Several rounds, since a store may start to share frequently read objects.
         for (let round = 0; round < 4; round++) {
           for (const resource of await everySight(store)) spoil(resource);
           await assertKept(store);
@@ -73,7 +73,7 @@ async function everySight(store: ResourceStore): Promise<readonly AnyResource[]>
   return resources;
 }
 
-/** Changes a name deep inside and the resource itself; where it is frozen that fails, which is as good. */
+/** Mutates a nested name and the resource itself. Throwing on frozen objects is fine, too. */
 function spoil(resource: AnyResource): void {
   const open = resource as { name?: { family?: string }[]; gender?: string };
   for (const change of [

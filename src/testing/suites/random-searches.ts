@@ -8,7 +8,7 @@ import { randomResources } from '../random-resources.js';
 import { skewedResources } from '../skewed-resources.js';
 import { type ReferenceAnswer, ReferenceSearch } from '../reference-search.js';
 
-/** Random searches over random data, against the plain meaning of criteria. */
+/** Random searches over random data, compared with the reference search. */
 export const randomSuite: ConformanceSuite = {
   name: 'random searches',
   cases: [
@@ -42,7 +42,7 @@ export const randomSuite: ConformanceSuite = {
 };
 
 /**
- * Asserts that a store answers random searches over these resources as their plain meaning demands.
+ * Asserts that a store answers random searches over these resources like the reference search.
  *
  * @param resources everything the project holds now, as the store returned it.
  * @param runs how many searches of each kind.

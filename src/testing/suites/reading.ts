@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ConformanceSuite, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
-/** `read` and what projects keep apart. */
+/** `read` and the isolation of projects. */
 export const readingSuite: ConformanceSuite = {
   name: 'reading',
   cases: [

@@ -11,7 +11,7 @@ import {
   resourceOf,
 } from '../conformance-case.js';
 
-/** Tests of values, of each kind, with the answers spelt out. */
+/** Value tests of each kind, with expected answers. */
 export const valueSuite: ConformanceSuite = {
   name: 'values',
   cases: [
@@ -204,7 +204,7 @@ function tests(
         const expected = positions.map((position) => `r${position}`);
         const message = `${PROJECT}: ${type}?${parameter} ${JSON.stringify(test)}`;
         assert.deepEqual(await idsOf(store, queryOf(type, criteria)), expected, message);
-        // Beside another condition a store may take another way.
+        // With a second condition a store may choose another plan.
         const both: Criteria = {
           kind: 'and',
           of: [{ kind: 'id', ids: rows.map((_, index) => `r${index}`) }, criteria],
