@@ -42,7 +42,7 @@ export interface ErrorDetails {
     readonly profiles?: readonly string[];
   };
   readonly 'precondition-failed': {
-    /** The current version; null if there is none. */
+    /** The current version; null if the resource does not exist. */
     readonly current?: string | null;
   };
   readonly 'too-costly': {

@@ -79,7 +79,7 @@ export function splitReference(text: string): { readonly type: string; readonly 
   return parsed?.kind === 'local' ? { type: parsed.type, id: parsed.id } : { type: '', id: '' };
 }
 
-/** The text of a Reference in untrusted data; undefined if there is none. */
+/** The text of a Reference in untrusted data; undefined if absent. */
 export function referenceText(value: unknown): string | undefined {
   return isJsonObject(value) && typeof value['reference'] === 'string' ? value['reference'] : undefined;
 }
@@ -87,7 +87,7 @@ export function referenceText(value: unknown): string | undefined {
 /**
  * Reads an id given by a host as an id, a `Type/id` text or a Reference.
  *
- * @returns undefined when the value is none of these or names another type.
+ * @returns undefined if the value has another form or names another type.
  */
 export function idOf(value: string | { readonly reference?: string | undefined }, type: string): string | undefined {
   const text = typeof value === 'string' ? value : value.reference;

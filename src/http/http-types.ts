@@ -31,7 +31,7 @@ export function headerOf({ headers }: Pick<HttpRequest, 'headers'>, name: string
   return undefined;
 }
 
-/** The media type without its parameters, in lower case; undefined if there is none. */
+/** The media type without its parameters, in lower case; undefined if absent. */
 export function mediaTypeOf(header: string | undefined): string | undefined {
   const type = header?.split(';', 1)[0]!.trim().toLowerCase();
   return type === '' ? undefined : type;

@@ -39,7 +39,7 @@ export function createRepository(context: RepositoryContext): Repository {
       facts.targets = [target];
       return work(facts);
     });
-  /** An interaction with one resource, which is told of with the version that it came to. */
+  /** Runs an interaction with one resource and audits the resulting version. */
   const withResource = (
     interaction: RestInteraction,
     target: AuditTarget,

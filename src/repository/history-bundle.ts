@@ -30,7 +30,7 @@ export async function historyBundle(
 ): Promise<HistoryBundle> {
   assertReadable(store.model, key);
   const page = pageOf(asked);
-  // The version before the oldest of the page tells whether that one is an update.
+  // The version before the oldest one of the page shows whether that one is an update.
   const { entries, total } = await store.history(key, { offset: page.offset, limit: page.count + 1 }, options);
   if (total === 0) throw notFound(key);
   const entry = entries

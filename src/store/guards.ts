@@ -47,7 +47,7 @@ export interface PageEdge {
 }
 
 /**
- * Validates the position that bounds a page; undefined if there is none.
+ * Validates the position that bounds a page; undefined if absent.
  *
  * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the
  * sort

@@ -152,7 +152,7 @@ function reach(
   }
 }
 
-/** One element, or the typed forms of a choice, with their types. Inside a resource of any type every name may stand. */
+/** One element, or the typed forms of a choice, with their types. A resource of unknown type may have any element. */
 function elementsNamed(
   model: FhirModel,
   type: string,

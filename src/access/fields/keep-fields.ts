@@ -122,7 +122,7 @@ function elementOf(resource: AnyResource, name: string): JsonObject {
   return Object.keys(rest).length === 0 ? {} : { meta: rest };
 }
 
-/** What stands at a path, with the lists around it and nothing beside it: `{ name: [{ given: ['A'] }, {}] }`. */
+/** The value at a path with the lists that enclose it, without siblings: `{ name: [{ given: ['A'] }, {}] }`. */
 function onlyPath(source: JsonObject, [head, ...rest]: readonly string[]): JsonObject {
   const only = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(only) : isJsonObject(value) ? onlyPath(value, rest) : undefined;

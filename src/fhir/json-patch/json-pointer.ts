@@ -22,7 +22,7 @@ export function formatPointer(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The value at a pointer: own members of objects and items of arrays only. @returns undefined if there is none */
+/** The value at a pointer: own members of objects and items of arrays only. @returns undefined if absent */
 export function valueAt(document: unknown, names: readonly string[]): unknown {
   let value = document;
   for (const name of names) {

@@ -2,12 +2,12 @@ import { parseDate } from '../date.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 
 /**
- * A rule of the R4 definitions about what stands beside what. Its key is the one under which they state it in FHIRPath; a
- * test holds each against that expression.
+ * An R4 constraint on which elements may or must occur together. Its key is that of the FHIRPath constraint in the R4
+ * definitions; a test checks each one against that expression.
  */
 export interface Invariant {
   readonly key: string;
-  /** What is wrong where it does not hold. */
+  /** What is wrong if the constraint is violated. */
   readonly problem: string;
   holds(value: JsonObject): boolean;
 }
@@ -17,7 +17,7 @@ export function invariantsOf(typeName: string): readonly Invariant[] | undefined
   return INVARIANTS.get(typeName);
 }
 
-/** An element is there, be it by its extensions only. A choice is named by its base. */
+/** The element is present, if only by its extensions. A choice is named by its base. */
 function has(value: JsonObject, name: string): boolean {
   if (value[name] !== undefined || value[`_${name}`] !== undefined) return true;
   if (!CHOICES.has(name)) return false;
@@ -25,7 +25,7 @@ function has(value: JsonObject, name: string): boolean {
   return false;
 }
 
-/** Base names of the choices that the rules speak of. */
+/** Base names of the choices that the constraints refer to. */
 const CHOICES: ReadonlySet<string> = new Set(['value', 'age', 'born', 'rate', 'timing', 'detail', 'probability']);
 
 function isFormOf(key: string, name: string): boolean {
@@ -33,7 +33,7 @@ function isFormOf(key: string, name: string): boolean {
   return key.startsWith(name, start) && /^[A-Z]/.test(key.slice(start + name.length));
 }
 
-/** The first is there only together with one of the others. */
+/** The first element requires one of the others. */
 function needs(key: string, name: string, ...others: readonly string[]): Invariant {
   return {
     key,
@@ -137,14 +137,14 @@ const INVARIANTS: ReadonlyMap<string, readonly Invariant[]> = new Map<string, re
   ['ValueSetExpansionContains', [anyOf('vsd-6', 'code', 'display'), needs('vsd-10', 'code', 'system')]],
 ]);
 
-/** Certainly after it, whatever the precision of either. */
+/** Certainly later, whatever the precision of either. */
 function isAfter(start: unknown, end: unknown): boolean {
   const from = typeof start === 'string' ? parseDate(start) : undefined;
   const to = typeof end === 'string' ? parseDate(end) : undefined;
   return from !== undefined && to !== undefined && from.low >= to.high;
 }
 
-/** Of Quantities in the same unit. */
+/** For Quantities in the same unit. */
 function isAbove(low: unknown, high: unknown): boolean {
   if (!isJsonObject(low) || !isJsonObject(high)) return false;
   if (typeof low['value'] !== 'number' || typeof high['value'] !== 'number') return false;

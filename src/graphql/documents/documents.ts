@@ -12,7 +12,7 @@ import type { DocumentNode } from '../graphql-js.js';
  */
 export interface PersistedDocuments {
   /**
-   * Finds a document by id; undefined if there is none. A rejection fails the request as `internal`, or with the code
+   * Finds a document by id; undefined if unknown. A rejection fails the request as `internal`, or with the code
    * of a FhirError.
    */
   find(id: string, options?: CallOptions): DocumentText | undefined | Promise<DocumentText | undefined>;

@@ -72,7 +72,7 @@ function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResourc
   return out;
 }
 
-/** The cursor of another page; null if there is none. */
+/** The cursor of another page; null if no such page exists. */
 function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }: Run): string | null {
   const { request, target } = page;
   const { type, sort } = request.query;

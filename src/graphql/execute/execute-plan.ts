@@ -67,7 +67,7 @@ function isFlattened(selection: Selection | undefined, key: string): boolean {
   return selection?.fields.some((field) => field.key === key && field.shaping?.flatten === true) === true;
 }
 
-/** The error of a mutation that was committed: `details.written` tells the client not to retry. */
+/** The error of a mutation that was committed: `details.written` signals clients not to retry. */
 function afterWriting(error: FhirError): FhirError {
   return error.with({ details: { written: true } });
 }

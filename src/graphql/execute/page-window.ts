@@ -66,7 +66,7 @@ export function cutPage<Match>(
   return { window, matches: before === undefined ? matches.slice(0, count) : matches.slice(-count), more: true, total };
 }
 
-/** The window of another page; undefined if there is none: without `_count`, all matches are one page. */
+/** The window of another page; undefined if no such page exists: without `_count`, all matches are one page. */
 export function neighbourOf<Match>(
   part: CursorPart,
   page: WindowedPage<Match>,

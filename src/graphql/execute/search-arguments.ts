@@ -41,7 +41,7 @@ export function searchArguments(model: FhirModel, edge: SearchEdge, variables: V
   };
 }
 
-/** The text of `cursor`; undefined if there is none. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
+/** The text of `cursor`; undefined if absent. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
 export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
   const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
   if (second === undefined || second === cursor) return cursor;

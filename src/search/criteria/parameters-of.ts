@@ -4,8 +4,8 @@ import type { Criteria, SortKey } from './criteria.js';
 export interface TypeParameter {
   readonly type: string;
   /**
-   * The code as defined: `code-value-quantity`, never `code-value-quantity$0`. `#Patient` stands for all values of the
-   * Patients inside resources of the type: see index-entry.ts.
+   * The code as defined: `code-value-quantity`, never `code-value-quantity$0`. `#Patient` represents all values
+   * of the Patients inside resources of the type: see index-entry.ts.
    */
   readonly parameter: string;
 }

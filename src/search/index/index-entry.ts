@@ -10,7 +10,7 @@
  *   { parameter: 'subject:identifier', group: 0, value: { kind: 'token', … } }        of a Reference.identifier
  *   { parameter: 'identifier:of-type', group: 0, value: { kind: 'token', system: …, code: 'MR|12345' } }
  *                                                         of an Identifier with a type: the type's system and code
- *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that no other entry tells of
+ *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that has no other entry
  * ```
  *
  * Resources inside that references lead to (contained ones, the first entry of a document) have entries too:

@@ -48,7 +48,7 @@ function known(model: FhirModel, definition: object, reach: () => readonly Posit
   return traits;
 }
 
-/** Undefined where only the data tells. */
+/** Undefined if it depends on the data. */
 function reachedFrom(
   model: FhirModel,
   types: readonly string[],
@@ -76,7 +76,7 @@ function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
 /** The types whose tokens ignore case. */
 export const STRING_TYPES: ReadonlySet<string> = new Set(['string', 'markdown']);
 
-/** Elements bound to R4's value set of MIME types, by the names that they have wherever they stand. */
+/** Elements bound to R4's value set of MIME types, by the names that they have in every type. */
 const MIME_TYPES: ReadonlySet<string> = new Set(['contentType', 'payload', 'format', 'patchFormat']);
 
 function isMimeType({ type, element }: Position): boolean {

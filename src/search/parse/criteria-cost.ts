@@ -46,7 +46,7 @@ export function assertAffordable(
  * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the dearest of their criteria, and a tenth of all, as a reference is of one type |
  * | a `_has`, which looks at many resources | 4, and its criteria |
  *
- * Nodes that stand in several places count in each, yet are read once: the cost of criteria whose parts multiply is
+ * Shared nodes count once per occurrence but are visited only once, so the cost of criteria that would multiply is
  * known before they do.
  */
 export function criteriaCost(criteria: Criteria): number {

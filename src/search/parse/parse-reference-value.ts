@@ -20,7 +20,7 @@ import { orList, quote } from '../../fhir/messages/quote.js';
  * See https://hl7.org/fhir/R4/search.html#reference.
  *
  * @param targets the types that a bare id may belong to; undefined: any.
- * @throws FhirError `invalid` - the text is none of these.
+ * @throws FhirError `invalid` - the text has none of these forms.
  */
 export function parseReferenceValue(
   parameter: Pick<SearchParameterDefinition, 'code'> & Partial<Pick<ValueTraits, 'canonicals'>>,

@@ -26,7 +26,7 @@ export function directoryEntry(key: ResourceKey, from: number): readonly AddedWr
 /**
  * Removes the entry of a membership that is deleted, and records what the membership linked.
  *
- * @param before the membership; null where there is none in this project, and the entry belongs to another one
+ * @param before the membership; null if this project has no such membership and the entry belongs to another one
  */
 export function directoryRemoval(key: ResourceKey, from: number, before: AnyResource | null): readonly AddedWrite[] {
   if (before === null) return [];

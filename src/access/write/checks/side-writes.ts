@@ -5,15 +5,15 @@ import { directoryEntry, directoryRemoval } from './membership-directory.js';
 import { notInUseAsProfile } from './profiles-in-use.js';
 import type { AddedWrite } from '../ready-write.js';
 
-/** What stands before the write of a resource in its commit, whoever makes it. */
+/** The writes that precede the write of a resource in its commit, whoever makes it. */
 export function sideWritesOfPut(key: ResourceKey, from: number): readonly AddedWrite[] {
   return key.type === 'ProjectMembership' ? directoryEntry(key, from) : [];
 }
 
 /**
- * What stands before a deletion in its commit, whoever makes it.
+ * The writes that precede a deletion in its commit, whoever makes it.
  *
- * @param before the resource; null where there is none
+ * @param before the resource; null if it does not exist
  */
 export function sideWritesOfDelete(
   key: ResourceKey,

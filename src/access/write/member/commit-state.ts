@@ -34,9 +34,9 @@ export interface StoredState {
 
 /** A resource before a write. */
 export interface CurrentResource {
-  /** Null if there is none. */
+  /** Null if it does not exist. */
   readonly resource: AnyResource | null;
-  /** The stored version; null if there is none, undefined after a write of the same commit. */
+  /** The stored version; null if it does not exist, undefined after a write of the same commit. */
   readonly version: string | null | undefined;
 }
 
