@@ -64,7 +64,7 @@ export class IndexStatus {
     return (this.#known = { ...state, generation: Number(meta.get('index_generation') ?? 0) });
   }
 
-  /** Reloads the state if another process had taken the database over, which may have ended. */
+  /** Reloads the state if another process had taken the database over; it may have been given back since. */
   async refresh(): Promise<void> {
     if (!this.known.isOurs) await this.load();
   }

@@ -128,8 +128,8 @@ export class LentConnection implements Connection {
   }
 
   /**
-   * Waits until the statement has ended and no cancel request is on its way. Otherwise the connection becomes
-   * unusable.
+   * Waits until the statement has ended and no cancel request is pending. If that takes longer than `cancelWait`, the
+   * connection becomes unusable.
    *
    * @returns whether the statement has ended
    */

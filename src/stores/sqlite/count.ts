@@ -82,7 +82,7 @@ function countOfMatches(
   return once.length === 0 ? sql`SELECT 0` : sum(once);
 }
 
-/** The code alone decides, and there are several ways to be right: for one code, the order of its index does. */
+/** The tests compare codes only, and more than one code can match: a single one is already in the order of its index. */
 function isOfCodes(matches: readonly MatchCriteria[]): boolean {
   const isOfCode = ({ test }: MatchCriteria): boolean =>
     test.kind === 'token' && test.code !== undefined && test.system === undefined && test.noSystem !== true;
@@ -104,7 +104,7 @@ function sum(counts: readonly Sql[]): Sql {
   return sql`SELECT ${counts.map((count) => sql`(${count})`).reduce((all, one) => sql`${all} + ${one}`)}`;
 }
 
-/** Conditions that no value meets twice: its ranges of the index where there is one test, or else all tests at once. */
+/** Disjoint conditions: the index ranges of a single test, otherwise one condition for all tests. */
 function rangesOf(lookups: readonly Lookup[]): readonly Sql[] {
   const [first] = lookups;
   if (lookups.length === 1 && first!.scans !== undefined && (first!.disjoint === true || first!.scans.length === 1)) {
