@@ -4,11 +4,11 @@ import { parametersOf, unquote, unwrap, type SyntaxNode } from '../syntax-tree.j
 import { bail, FALSE, TRUE, type Items } from './collection.js';
 import { jsonTypeOf, readElements } from './element-access.js';
 import { compileFunction } from './functions.js';
-import type { Native, Place } from './native.js';
+import type { Native, ExpressionContext } from './native.js';
 import { compileOperator } from './operators.js';
 
 /** @returns undefined for expressions that only fhirpath.js supports. */
-export function compileNode(wrapped: SyntaxNode, place: Place): Native | undefined {
+export function compileNode(wrapped: SyntaxNode, context: ExpressionContext): Native | undefined {
   const node = unwrap(wrapped);
   const [first, second] = node.children ?? [];
   switch (node.type) {
@@ -19,17 +19,17 @@ export function compileNode(wrapped: SyntaxNode, place: Place): Native | undefin
     case 'BooleanLiteral':
       return { evaluate: () => (node.text === 'true' ? TRUE : FALSE), type: 'boolean' };
     case 'ThisInvocation':
-      return self(place.model, place);
+      return self(context.model, context);
     case 'MemberInvocation':
-      return compileFirstName(unquote(node.text ?? ''), place);
+      return compileFirstName(unquote(node.text ?? ''), context);
     case 'FunctionInvocation':
-      return compileInvocation(place.model, self(place.model, place), node);
+      return compileInvocation(context.model, self(context.model, context), node);
     case 'InvocationExpression':
-      return compileInvocation(place.model, compileNode(first!, place), second!);
+      return compileInvocation(context.model, compileNode(first!, context), second!);
     case 'IndexerExpression':
-      return compileIndexer(compileNode(first!, place), unwrap(second!));
+      return compileIndexer(compileNode(first!, context), unwrap(second!));
     default:
-      return compileOperator(node, (operand) => compileNode(operand, place));
+      return compileOperator(node, (operand) => compileNode(operand, context));
   }
 }
 
@@ -39,7 +39,7 @@ function literal(value: string | number, type: string): Native {
 }
 
 /** Compiles `$this`; the evaluation first checks its type. */
-function self(model: FhirModel, { type }: Place): Native | undefined {
+function self(model: FhirModel, { type }: ExpressionContext): Native | undefined {
   const resourceType = model.isResourceType(type) ? type : undefined;
   const jsonType = resourceType === undefined ? jsonTypeOf(model, type) : 'object';
   if (jsonType === undefined) return undefined;
@@ -49,11 +49,11 @@ function self(model: FhirModel, { type }: Place): Native | undefined {
 }
 
 /** A path starts with the type itself (`Patient.name`) or with one of its elements. */
-function compileFirstName(name: string, place: Place): Native | undefined {
-  const start = self(place.model, place);
-  if (start === undefined || !place.model.isA(place.type, name))
-    return start && compileMember(place.model, start, name);
-  return place.isParameter ? undefined : start;
+function compileFirstName(name: string, context: ExpressionContext): Native | undefined {
+  const start = self(context.model, context);
+  if (start === undefined || !context.model.isA(context.type, name))
+    return start && compileMember(context.model, start, name);
+  return context.isParameter ? undefined : start;
 }
 
 function compileInvocation(model: FhirModel, from: Native | undefined, invocation: SyntaxNode): Native | undefined {

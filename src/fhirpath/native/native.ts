@@ -15,7 +15,7 @@ export interface Native {
 }
 
 /** The static context of an expression. */
-export interface Place {
+export interface ExpressionContext {
   readonly model: FhirModel;
   /** FHIR type of `$this`. */
   readonly type: string;

@@ -2,7 +2,7 @@ import { beyond, orderBy, orderTerms } from '../../sql/order.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
 import type { Condition } from './condition.js';
-import type { PageOrder, Place } from './page-order.js';
+import type { PageOrder, PagePosition } from './page-order.js';
 
 /**
  * Takes what one condition finds, tests the others, sorts: from one key of the order on.
@@ -15,7 +15,7 @@ export function collection(
   conditions: readonly Condition[],
   start: Condition | undefined,
   need: number,
-  place: Place | undefined,
+  place: PagePosition | undefined,
 ): Sql {
   const terms = orderTerms(order.keys.slice(level), order.scope);
   const from = start === undefined ? isCurrent(order.scope) : sql`r0.key IN (${start.scan!})`;

@@ -8,7 +8,7 @@ import { collection } from './collection.js';
 import type { Condition } from './condition.js';
 import { type FoundRow, foundRow } from './found-row.js';
 import { orderIndexOf } from './order-index.js';
-import type { PageOrder, Place } from './page-order.js';
+import type { PageOrder, PagePosition } from './page-order.js';
 import { shortestUnder } from './probe.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
@@ -95,12 +95,12 @@ export class PageFinder {
   }
 
   /** The id is a key like the others, whether or not it was asked for. */
-  #placeOf({ values, id }: SearchPosition): Place {
+  #placeOf({ values, id }: SearchPosition): PagePosition {
     return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
   }
 
   /** From one key of the sort on, among what meets the conditions. */
-  *#find(level: number, conditions: readonly Condition[], need: number, place: Place | undefined): Finding {
+  *#find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const walk = this.#walk(level, conditions, need, place);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
@@ -131,14 +131,19 @@ export class PageFinder {
     conditions: readonly Condition[],
     start: Condition | undefined,
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): readonly FoundRow[] {
     const statement = collection(this.#order, level, conditions, start, need, place);
     return this.#statements.all(statement).map(foundRow);
   }
 
   /** Undefined where no index has the order. */
-  #walk(level: number, conditions: readonly Condition[], need: number, place: Place | undefined): Finding | undefined {
+  #walk(
+    level: number,
+    conditions: readonly Condition[],
+    need: number,
+    place: PagePosition | undefined,
+  ): Finding | undefined {
     const key = this.#order.keys[level]!;
     const index = orderIndexOf(key, this.#order.scope);
     return index === undefined || need === Infinity

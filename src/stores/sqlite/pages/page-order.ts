@@ -11,8 +11,8 @@ export interface PageOrder {
   readonly backwards: boolean;
 }
 
-/** A place in the order, from some key of the sort on. */
-export interface Place {
+/** A position in the order of a page, from some key of the sort on. */
+export interface PagePosition {
   readonly values: SearchPosition['values'];
   readonly id: string;
 }

@@ -4,7 +4,7 @@ import type { Statements } from '../statements.js';
 import type { Condition } from './condition.js';
 import { compareRows, type FoundRow, foundRow } from './found-row.js';
 import type { OrderIndex } from './order-index.js';
-import type { PageOrder, Place } from './page-order.js';
+import type { PageOrder, PagePosition } from './page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';
@@ -15,14 +15,14 @@ export type Finding = Generator<number, readonly FoundRow[]>;
 /** How what a walk leaves to others is found. */
 export interface OtherWays {
   /** From a key of the order on, in whichever way is shorter. */
-  find(level: number, conditions: readonly Condition[], need: number, place: Place | undefined): Finding;
+  find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding;
   /** What the start finds and the conditions leave, sorted. */
   collect(
     level: number,
     conditions: readonly Condition[],
     start: Condition | undefined,
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): readonly FoundRow[];
 }
 
@@ -44,7 +44,7 @@ export class Walker {
     index: OrderIndex,
     conditions: readonly Condition[],
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): Finding {
     const key = this.#order.keys[level]!;
     const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
@@ -71,7 +71,7 @@ export class Walker {
     conditions: readonly Condition[],
     outside: Condition,
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): Finding {
     // Its test says more than its scan.
     const conditionsOutside = [...conditions, { test: outside.test }];
@@ -86,7 +86,7 @@ export class Walker {
     condition: Condition,
     conditions: readonly Condition[],
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): Finding {
     const isHere = place !== undefined && place.values[0] === value;
     if (place !== undefined && !isHere && (value === null) === this.#order.backwards) return [];
@@ -101,7 +101,7 @@ export class Walker {
     bounds: Bounds,
     conditions: readonly Condition[],
     need: number,
-    place: Place | undefined,
+    place: PagePosition | undefined,
   ): Finding {
     const key = this.#order.keys[level]!;
     const compare = compareRows(
