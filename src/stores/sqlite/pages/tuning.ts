@@ -4,7 +4,7 @@
  */
 export const TUNING = {
   /** How far scans are looked into before each stretch of the walk. */
-  looks: [100, 400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
+  looks: [400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are considered too. */
   indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: sorting one takes so much longer. */
