@@ -1,5 +1,8 @@
-import './scripts/ensure-definitions.mjs';
 import { defineConfig } from 'tsup';
+
+// A bare import would be dropped: the package declares that its modules have no side effects.
+// @ts-expect-error -- a script without types
+await import('./scripts/ensure-definitions.mjs');
 
 // Names of the entries are the subpaths of package.json. Dependencies and peers stay imports.
 export default defineConfig({
