@@ -35,7 +35,7 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
   if (text.startsWith('urn:')) return { kind: 'urn', urn: text };
   let relative = text;
   if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-    const base = baseUrl?.replace(/\/$/, '');
+    const base = trimBaseUrl(baseUrl);
     if (base === undefined || !text.startsWith(`${base}/`)) return { kind: 'foreign', url: text };
     relative = text.slice(base.length + 1);
   }
@@ -43,6 +43,13 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
   if (match === null) return relative === text ? undefined : { kind: 'foreign', url: text };
   const [, type, id, version] = match as unknown as [string, string, string, string | undefined];
   return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
+}
+
+/** The base URL without a trailing slash; undefined if omitted. */
+export function trimBaseUrl(baseUrl: string): string;
+export function trimBaseUrl(baseUrl: string | undefined): string | undefined;
+export function trimBaseUrl(baseUrl: string | undefined): string | undefined {
+  return baseUrl?.replace(/\/$/, '');
 }
 
 /** Removes the version from an absolute reference: it names the same resource. */

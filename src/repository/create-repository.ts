@@ -2,6 +2,7 @@ import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { type AuditFacts, type AuditTarget, type RestInteraction } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
 import { guardStore } from '../access/guarded-store.js';
+import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
 import type { WriteRequest } from '../interactions/write-request.js';
@@ -28,7 +29,7 @@ export function createRepository(context: RepositoryContext): Repository {
   const session: RepositorySession = {
     store: guardStore(store, caller, context.baseUrl),
     options: { signal },
-    baseUrl: context.baseUrl?.replace(/\/$/, ''),
+    baseUrl: trimBaseUrl(context.baseUrl),
   };
   const interact = <Result>(
     interaction: RestInteraction,

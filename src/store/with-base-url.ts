@@ -1,3 +1,4 @@
+import { trimBaseUrl } from '../fhir/reference.js';
 import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, Write } from './store.js';
 
 /**
@@ -7,7 +8,7 @@ import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, Write } 
  */
 export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): ResourceStore {
   if (baseUrl === undefined) return store;
-  const base = baseUrl.replace(/\/$/, '');
+  const base = trimBaseUrl(baseUrl);
   const based = (query: SearchQuery): SearchQuery => ({ ...query, baseUrl: base });
   const view: ResourceStore = {
     model: store.model,

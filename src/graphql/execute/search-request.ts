@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { GuardedQuery } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
+import { trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
@@ -76,7 +77,7 @@ export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: Ste
     },
     reference,
     target: cursor?.target,
-    baseUrl: options.baseUrl?.replace(/\/$/, ''),
+    baseUrl: trimBaseUrl(options.baseUrl),
     window,
     keep:
       search.fhirpath === undefined

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
+import { trimBaseUrl } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 
 /**
@@ -93,7 +94,7 @@ function isRead(method: Method): boolean {
 }
 
 function withoutBase(url: string, baseUrl: string | undefined): string {
-  const base = baseUrl?.replace(/\/$/, '');
+  const base = trimBaseUrl(baseUrl);
   if (base !== undefined && url.startsWith(`${base}/`)) return url.slice(base.length + 1);
   return url.startsWith('/') ? url.slice(1) : url;
 }

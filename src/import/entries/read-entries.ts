@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { withChosenMeta } from '../../fhir/own-meta.js';
-import { referenceTo } from '../../fhir/reference.js';
+import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { parseSearch } from '../../search/parse/parse-search.js';
 import type { BundleEntry } from './bundle-entries.js';
@@ -47,7 +47,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
     },
     session.options,
   );
-  const base = session.baseUrl?.replace(/\/$/, '');
+  const base = trimBaseUrl(session.baseUrl);
   const entry = page.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),
     resource: withChosenMeta(resource, session),

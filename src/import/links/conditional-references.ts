@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { quote } from '../../fhir/messages/quote.js';
-import { keyText } from '../../fhir/reference.js';
+import { keyText, trimBaseUrl } from '../../fhir/reference.js';
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
@@ -35,7 +35,7 @@ export async function resolveConditionalReferences(
   }
   if (texts.size === 0) return identified;
 
-  const future = new BundleWorld(session.store.model, identified, session.baseUrl?.replace(/\/$/, ''));
+  const future = new BundleWorld(session.store.model, identified, trimBaseUrl(session.baseUrl));
   const answers = new Map<string, Promise<string>>();
   const resolved: Identified[] = [];
   for (const one of identified) {
