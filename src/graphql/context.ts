@@ -52,5 +52,11 @@ export interface FhirGraphqlRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** @throws TypeError `what` was called without a store */
+export function assertStore(context: { readonly store?: unknown } | undefined, what: string): void {
+  if (typeof (context?.store as Partial<ResourceStore> | undefined)?.search === 'function') return;
+  throw new TypeError(`${what} needs a store`);
+}
+
 /** The service configuration and the request in one object. */
 export interface FhirGraphqlContext extends FhirGraphqlConfig, FhirGraphqlRequest {}

@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages/did-you-mean.js';
-import type { FhirGraphqlConfig, FhirGraphqlContext, FhirGraphqlRequest } from './context.js';
+import { assertStore, type FhirGraphqlConfig, type FhirGraphqlContext, type FhirGraphqlRequest } from './context.js';
 import { parseDialect } from './dialect.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from './execute-fhir-graphql.js';
 import { explainFhirGraphql, type GraphqlExplanation } from './explain/explain-fhir-graphql.js';
@@ -92,9 +92,7 @@ const CHECKS: {
 };
 
 function checked(config: FhirGraphqlConfig): FhirGraphqlConfig {
-  if (typeof (config as Partial<FhirGraphqlConfig> | undefined)?.store?.search !== 'function') {
-    throw new TypeError('createFhirGraphql needs a store');
-  }
+  assertStore(config, 'createFhirGraphql');
   for (const [name, value] of Object.entries(config)) {
     if (!Object.hasOwn(CHECKS, name)) {
       throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);

@@ -5,7 +5,7 @@ import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
-import type { FhirGraphqlContext } from './context.js';
+import { assertStore, type FhirGraphqlContext } from './context.js';
 import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
@@ -45,9 +45,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   typedContext: TypedContext<NoInfer<Variables>>,
 ): Promise<FhirGraphqlResult<Data>> {
   const context = typedContext as FhirGraphqlContext;
-  if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
-    throw new TypeError('executeFhirGraphql needs a context with a store');
-  }
+  assertStore(context, 'executeFhirGraphql');
   return audited(context, 'graphql', async (record) => {
     const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [] };
     const result = await answerOrErrors(query, context, facts);

@@ -273,7 +273,7 @@ describe('only a mistake of the host rejects', () => {
     'no store: %j',
     async (context) => {
       await expect(executeFhirGraphql('{ PatientList { id } }', context as never)).rejects.toThrow(
-        new TypeError('executeFhirGraphql needs a context with a store'),
+        new TypeError('executeFhirGraphql needs a store'),
       );
     },
   );

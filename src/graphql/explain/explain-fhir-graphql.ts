@@ -1,7 +1,7 @@
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/find-document.js';
-import type { FhirGraphqlContext } from '../context.js';
+import { assertStore, type FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { questionOf } from '../execute/question-of.js';
 import { documentError } from '../execute/response-errors.js';
@@ -41,9 +41,7 @@ export async function explainFhirGraphql<Variables = { [name: string]: unknown }
   typedContext: TypedContext<NoInfer<Variables>>,
 ): Promise<GraphqlExplanation> {
   const context = typedContext as FhirGraphqlContext;
-  if (typeof (context as Partial<FhirGraphqlContext> | undefined)?.store?.search !== 'function') {
-    throw new TypeError('explainFhirGraphql needs a context with a store');
-  }
+  assertStore(context, 'explainFhirGraphql');
   const plan = await explainPlan(await prepared(query, context), context);
   return { plan, text: planText(plan) };
 }
