@@ -71,7 +71,9 @@ export function insideType(entry: string): string | undefined {
  * the Patients inside.
  */
 export function changesOf(changes: CodesByType, type: string, inside: Iterable<string>): Codes {
-  const held = [...new Set(inside)].filter((one) => codesOf(changes, one).length > 0).map((one) => `#${one}`);
+  // Rows that are merely remade stay complete, those of resources inside as well.
+  const isChanged = (one: string): boolean => codesOf(changes, one).some((code) => code !== REMAKE);
+  const held = [...new Set(inside)].filter(isChanged).map((one) => `#${one}`);
   return union(codesOf(changes, type), held);
 }
 
