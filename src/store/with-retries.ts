@@ -6,6 +6,8 @@ import type { CallOptions } from './store.js';
 export const ATTEMPTS = {
   /** For reads that must agree with each other; the last attempt accepts what it finds. */
   read: 3,
+  /** For searches during which the state of the index changes. */
+  search: 5,
   /** For writes based on data read before. */
   write: 5,
   /**

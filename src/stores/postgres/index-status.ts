@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../store/index-state.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { includesCode, readCodes } from '../sql/index-changes.js';
 import {
   type IndexState,
@@ -90,7 +91,7 @@ export class IndexStatus {
   ): Promise<Result> {
     let chosen = run;
     await this.refresh();
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    return withRetries({ attempts: ATTEMPTS.search }, async () => {
       const state = this.known;
       if (!isComplete(state) && (await this.#assertSearchable(state, project, parameters(), { run: write })))
         chosen = write;
@@ -100,9 +101,9 @@ export class IndexStatus {
         if (!isOtherEpoch(error)) throw error;
         await this.load();
         if (this.known.epoch === state.epoch) chosen = write;
+        return new Overtaken(indexChanging());
       }
-    }
-    throw indexChanging();
+    });
   }
 
   /**
@@ -170,6 +171,3 @@ interface Work {
 function isOtherEpoch(error: unknown): boolean {
   return sqlState(error) === '22012';
 }
-
-/** Searches are retried if the index state changes while they run. */
-const MAX_ATTEMPTS = 5;

@@ -1,4 +1,3 @@
-import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
@@ -12,7 +11,7 @@ import {
   readCodes,
   union,
 } from '../sql/index-changes.js';
-import { readFingerprints } from '../sql/index-state.js';
+import { isOfThisVersion, readFingerprints } from '../sql/index-state.js';
 import { sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { readMeta, type Runner, setMeta } from './meta.js';
@@ -20,7 +19,7 @@ import { readMeta, type Runner, setMeta } from './meta.js';
 /** True where the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
 export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
   const meta = await readMeta(runner, ['index_version', 'index_definitions']);
-  return isOfThisVersion(meta) && meta.get('index_definitions') === indexFingerprint(model);
+  return isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model);
 }
 
 /**
@@ -37,9 +36,11 @@ export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean)
   const meta = await readMeta(runner, [
     ...['index_version', 'index_definitions', 'index_parameters', 'index_epoch', 'index_generation'],
   ]);
-  if (isOfThisVersion(meta) && meta.get('index_definitions') === indexFingerprint(model)) return;
+  if (isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model)) return;
   const now = parameterFingerprints(model);
-  const before = isOfThisVersion(meta) ? readFingerprints(meta.get('index_parameters')) : undefined;
+  const before = isOfThisVersion(meta.get('index_version'))
+    ? readFingerprints(meta.get('index_parameters'))
+    : undefined;
   const changes = isNew ? { [EVERY]: [EVERY] } : changedParameters(before, now);
   const isSame = Object.keys(changes).length === 0;
   const generation = Number(meta.get('index_generation') ?? 0) + 1;
@@ -110,15 +111,6 @@ async function pendingOf(runner: Runner): Promise<CodesByType> {
     pending[type] = union(readCodes(codes), pending[type] ?? []);
   }
   return pending;
-}
-
-function isOfThisVersion(meta: ReadonlyMap<string, string>): boolean {
-  const version = Number(meta.get('index_version') ?? 0);
-  if (version <= INDEX_VERSION) return version === INDEX_VERSION;
-  throw new FhirError(
-    'unavailable',
-    `The database has index version ${version}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
-  );
 }
 
 type CollectionRow = readonly [type: string, parameters: string | null, inside: string, projects: string];

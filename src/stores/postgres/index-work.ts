@@ -4,7 +4,7 @@ import { indexTakenOver } from '../../store/index-state.js';
 import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../sql/index-changes.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { parseStored } from '../sql/parse-stored.js';
-import type { ReindexProgress } from '../sql/reindex.js';
+import { doneBeforeEnd, type ReindexProgress } from '../sql/reindex.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import type { Connections } from './connections.js';
@@ -84,7 +84,7 @@ export class IndexWork {
       await endWork(transaction, shard, type);
       return { resources: keys, progress: { ...progress, done: total } };
     }
-    const now = Math.min(done + keys, Math.max(total - 1, 0));
+    const now = doneBeforeEnd(done + keys, total);
     await transaction.run(sql`UPDATE fhirgraph_index_work SET cursor = ${resources.at(-1)!.id}, done = ${done + keys}, total = ${total}
       WHERE project = ${shard} AND type = ${type}`);
     return { resources: keys, progress: { ...progress, done: now } };

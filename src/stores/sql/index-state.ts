@@ -1,5 +1,7 @@
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { type ParameterFingerprints, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
@@ -48,6 +50,21 @@ export function indexState(
     isOurs: Object.keys(foreign).length === 0,
     pending: readCodesByType(pending),
   };
+}
+
+/**
+ * Whether the rows of a database were made by this extraction; false if by an older one.
+ *
+ * @param version the index version stored in the database; undefined if none is stored
+ * @throws FhirError `unavailable` - the rows were made by a newer extraction
+ */
+export function isOfThisVersion(version: string | null | undefined): boolean {
+  const stored = Number(version ?? 0);
+  if (stored <= INDEX_VERSION) return stored === INDEX_VERSION;
+  throw new FhirError(
+    'unavailable',
+    `The database has index version ${stored}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
+  );
 }
 
 /** Every search can rely on the index. */

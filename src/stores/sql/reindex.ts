@@ -25,6 +25,11 @@ export interface ReindexProgress {
   readonly total: number;
 }
 
+/** The resources done of a type that is not complete; fewer than all, even if resources were added since they were counted. */
+export function doneBeforeEnd(done: number, total: number): number {
+  return Math.min(done, Math.max(total - 1, 0));
+}
+
 /** Who re-indexes rows made with other definitions. */
 export type ReindexMode = 'background' | 'manual';
 

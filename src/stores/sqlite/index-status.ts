@@ -1,15 +1,15 @@
-import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
-import { INDEX_VERSION } from '../../search/index/index-version.js';
 import { indexFingerprint, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
 import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../store/index-state.js';
+import { ATTEMPTS } from '../../store/with-retries.js';
 import { type Codes, includesCode, readCodes } from '../sql/index-changes.js';
 import {
   type IndexState,
   indexState,
   isComplete,
   isForeign,
+  isOfThisVersion,
   mayBePending,
   searchableParameters,
 } from '../sql/index-state.js';
@@ -39,7 +39,7 @@ export class IndexStatus {
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
   whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= ATTEMPTS.search; attempt++) {
       // Parameters may have become searchable since.
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
@@ -74,7 +74,8 @@ export class IndexStatus {
    */
   assertOurs(): void {
     const [version, epoch] = this.#statements.read(READ_VERSION).get() as [string | null, string | null];
-    assertNotNewer(Number(version ?? 0));
+    // Only a newer version is refused here; what an older one wrote has been taken over.
+    isOfThisVersion(version);
     if (this.#known?.epoch !== epoch) this.#known = undefined;
     if (!this.#state().isOurs) throw indexTakenOver();
   }
@@ -150,18 +151,6 @@ interface WorkState {
   /** Null if not counted yet. */
   readonly total: number | null;
 }
-
-/** @throws FhirError `unavailable` - the rows were made by a newer extraction than ours */
-export function assertNotNewer(version: number): void {
-  if (version <= INDEX_VERSION) return;
-  throw new FhirError(
-    'unavailable',
-    `The database has index version ${version}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
-  );
-}
-
-/** Searches are retried if the index state changes while they run. */
-const MAX_ATTEMPTS = 5;
 
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
 const READ_EPOCH = "SELECT value FROM meta WHERE name = 'index_epoch'";

@@ -11,12 +11,11 @@ import {
   FIRST_TYPES,
   readCodes,
   readCodesByType,
-  REMAKE,
   union,
 } from '../sql/index-changes.js';
-import { readFingerprints } from '../sql/index-state.js';
+import { isOfThisVersion, readFingerprints } from '../sql/index-state.js';
 import type { SqliteDatabase } from './driver.js';
-import { assertNotNewer, READ_PARAMETERS } from './index-status.js';
+import { READ_PARAMETERS } from './index-status.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
@@ -44,7 +43,7 @@ export function takeOver(database: SqliteDatabase, statements: Statements, model
     if (isMadeWith(statements, model)) return;
     const now = parameterFingerprints(model);
     const changes = changedParameters(
-      readFingerprints(isOfThisVersion(statements) ? readParameters(statements) : undefined),
+      readFingerprints(isOfThisVersion(readMeta(statements, 'index_version')) ? readParameters(statements) : undefined),
       now,
     );
     const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
@@ -56,16 +55,6 @@ export function takeOver(database: SqliteDatabase, statements: Statements, model
         ? {}
         : { index_epoch: String(epoch + 1), index_pending: JSON.stringify(addWork(statements, changes)) }),
     });
-  });
-}
-
-/** Adds the remaking of all rows of a project to what is left to do. */
-export function askAgain(statements: Statements, project: string): void {
-  const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
-  rows.forEach(([collection, , before, ofProject], rank) => {
-    if (ofProject !== project) return;
-    const left = before === null ? [] : readCodes(before);
-    statements.write(SET_WORK).run(collection, rank, JSON.stringify(union([REMAKE], left)));
   });
 }
 
@@ -85,12 +74,17 @@ export function endAllWork(statements: Statements): void {
   if ((readMeta(statements, 'index_pending') ?? '{}') !== '{}') setPending(statements, {});
 }
 
-/** Adds changes to the remaining work. @returns all pending changes */
-function addWork(statements: Statements, changes: CodesByType): CodesByType {
+/**
+ * Adds changes to the remaining work, for the types of one or all projects.
+ *
+ * @returns all pending changes, of these projects
+ */
+export function addWork(statements: Statements, changes: CodesByType, project?: string): CodesByType {
   const pending: { [type: string]: Codes } = {};
   const rows = statements.read(LIST_COLLECTIONS).all(JSON.stringify(FIRST_TYPES)) as readonly CollectionRow[];
   const inside = statements.read(LIST_INSIDE);
-  rows.forEach(([collection, type, before], rank) => {
+  rows.forEach(([collection, type, before, ofProject], rank) => {
+    if (project !== undefined && ofProject !== project) return;
     const held = (inside.all(collection) as readonly [string][]).map(([code]) => insideType(code)!);
     const changed = changesOf(changes, type, held);
     const left = before === null ? [] : readCodes(before);
@@ -107,16 +101,16 @@ function setPending(statements: Statements, pending: CodesByType): void {
   setMeta(statements, { index_epoch: String(epoch + 1), index_pending: JSON.stringify(pending) });
 }
 
-/** @throws FhirError `unavailable` - the rows were made by a newer extraction than ours */
+/**
+ * An older version of this library does not know the other entries, and keeps them.
+ *
+ * @throws FhirError `unavailable` - the rows were made by a newer extraction
+ */
 function isMadeWith(statements: Statements, model: FhirModel): boolean {
-  return isOfThisVersion(statements) && readMeta(statements, 'index_definitions') === indexFingerprint(model);
-}
-
-/** An older version of this library does not know the other entries, and keeps them. */
-function isOfThisVersion(statements: Statements): boolean {
-  const version = Number(readMeta(statements, 'index_version') ?? 0);
-  assertNotNewer(version);
-  return version === INDEX_VERSION;
+  return (
+    isOfThisVersion(readMeta(statements, 'index_version')) &&
+    readMeta(statements, 'index_definitions') === indexFingerprint(model)
+  );
 }
 
 function readParameters(statements: Statements): string | undefined {

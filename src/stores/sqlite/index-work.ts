@@ -1,11 +1,11 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
-import { type Codes, isMadeAgain, isWhole, readCodes } from '../sql/index-changes.js';
-import type { ReindexProgress } from '../sql/reindex.js';
+import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../sql/index-changes.js';
+import { doneBeforeEnd, type ReindexProgress } from '../sql/reindex.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import type { IndexStatus } from './index-status.js';
-import { askAgain, endWork } from './index-takeover.js';
+import { addWork, endWork } from './index-takeover.js';
 import { IndexWriter } from './index-writer.js';
 import { parseKept } from './kept-text.js';
 import { assertNotOvertaken } from './prepare-schema.js';
@@ -57,7 +57,7 @@ export class IndexWork {
   askAgain(project: string): void {
     inTransaction(this.#database, () => {
       assertNotOvertaken(this.#statements, this.#status);
-      askAgain(this.#statements, project);
+      addWork(this.#statements, { [EVERY]: [REMAKE] }, project);
     });
   }
 
@@ -102,7 +102,7 @@ export class IndexWork {
         this.#flush();
         return {
           resources,
-          progress: { project: work.project, type, done: Math.min(done, Math.max(total - 1, 0)), total },
+          progress: { project: work.project, type, done: doneBeforeEnd(done, total), total },
         };
       }
       if (rows.length === AT_ONCE) continue;
@@ -190,11 +190,12 @@ type ResourceRow = readonly [
 
 const AT_ONCE = 50;
 
-const WORK = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
-  FROM index_work w CROSS JOIN collection c ON c.key = w.collection`;
-const NEXT_WORK = `${WORK} ORDER BY w.rank LIMIT 1`;
-const NEXT_WORK_OF_PROJECT = `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total
-  FROM collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ? ORDER BY w.rank LIMIT 1`;
+const nextWork = (from: string): string =>
+  `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total FROM ${from} ORDER BY w.rank LIMIT 1`;
+const NEXT_WORK = nextWork('index_work w CROSS JOIN collection c ON c.key = w.collection');
+const NEXT_WORK_OF_PROJECT = nextWork(
+  'collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ?',
+);
 const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum, r.shape
   FROM resource r LEFT JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ${AT_ONCE}`;
