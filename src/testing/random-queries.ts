@@ -1,9 +1,10 @@
-import { ALL, type Criteria, NONE, type Prefix, type SortKey, type ValueTest } from '../search/criteria/criteria.js';
-import type { IndexEntry, IndexValue } from '../search/index/index-entry.js';
+import { ALL, type Criteria, NONE, type SortKey } from '../search/criteria/criteria.js';
+import type { IndexEntry } from '../search/index/index-entry.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { positionOf, type SearchPosition } from '../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../store/store.js';
 import { below, oneOf } from './random.js';
+import { PREFIXES, randomTest } from './random-test.js';
 import type { ReferenceSearch } from './reference-search.js';
 
 /** A search by reference, as `ResourceStore.searchByReference` takes it. */
@@ -129,7 +130,11 @@ export class RandomQueries {
 
   #match(type: string): Criteria {
     const parameter = oneOf(this.#parameters(type), this.#random);
-    return { kind: 'match', parameter, test: this.#test(oneOf(this.#entriesOf(type, parameter), this.#random).value) };
+    return {
+      kind: 'match',
+      parameter,
+      test: randomTest(oneOf(this.#entriesOf(type, parameter), this.#random).value, this.#random),
+    };
   }
 
   /** Alternatives, as a comma in a search writes them. */
@@ -137,7 +142,7 @@ export class RandomQueries {
     const parameter = oneOf(this.#parameters(type), this.#random);
     const entries = this.#entriesOf(type, parameter);
     const of = Array.from({ length: 1 + below(4, this.#random) }, (): Criteria => {
-      return { kind: 'match', parameter, test: this.#test(oneOf(entries, this.#random).value) };
+      return { kind: 'match', parameter, test: randomTest(oneOf(entries, this.#random).value, this.#random) };
     });
     return { kind: 'or', of };
   }
@@ -184,86 +189,11 @@ export class RandomQueries {
     if (codes.length === 0) return this.#match(type);
     const parameter = oneOf(codes, this.#random);
     const first = oneOf(this.#entriesOf(type, `${parameter}$0`), this.#random);
-    const tests = [this.#test(first.value)];
+    const tests = [randomTest(first.value, this.#random)];
     for (let n = 1; this.#parameters(type).includes(`${parameter}$${n}`); n++) {
-      tests.push(this.#test(oneOf(this.#entriesOf(type, `${parameter}$${n}`), this.#random).value));
+      tests.push(randomTest(oneOf(this.#entriesOf(type, `${parameter}$${n}`), this.#random).value, this.#random));
     }
     return { kind: 'composite', parameter, tests };
-  }
-
-  #test(value: IndexValue): ValueTest {
-    switch (value.kind) {
-      case 'token': {
-        if (value.texts !== undefined && this.#chance(0.1)) return { kind: 'text', text: 'e' };
-        if (value.code !== undefined && this.#chance(0.1)) return mimeTypeTest(value.code, this.#chance(0.2));
-        const system = value.system === undefined || this.#chance(0.2) ? { noSystem: true } : { system: value.system };
-        return {
-          kind: 'token',
-          ...(this.#chance(0.6) ? {} : system),
-          ...(value.code === undefined || this.#chance(0.1) ? {} : this.#codes(value.code)),
-          ...(this.#chance(0.1) ? { negated: true } : {}),
-        };
-      }
-      case 'string': {
-        const start = below(value.folded.length, this.#random);
-        const part = value.folded.slice(start, start + 1 + below(4, this.#random));
-        const comparator = oneOf(STRING_COMPARATORS, this.#random);
-        const texts = {
-          'starts-with': value.folded.slice(0, 2),
-          contains: part,
-          'ends-with': value.folded.slice(-2),
-          equals: value.folded,
-          'not-equals': value.folded,
-          exact: value.text,
-        };
-        return { kind: 'string', comparator, text: texts[comparator] };
-      }
-      case 'date': {
-        const low = value.low + oneOf(STEPS, this.#random);
-        const high = this.#chance(0.5)
-          ? Math.max(low + 1, value.high + oneOf(STEPS, this.#random))
-          : low + 1 + below(1e9, this.#random);
-        return { kind: 'date', prefix: oneOf(PREFIXES, this.#random), low, high };
-      }
-      case 'number':
-        return { kind: 'number', ...this.#interval(value.low) };
-      case 'quantity': {
-        const { system, code, unit } = value;
-        const named = oneOf(
-          [{}, { code: code ?? unit ?? 'x' }, { code: unit ?? 'x' }, { system: system ?? 'x', code: code ?? 'x' }],
-          this.#random,
-        );
-        return { kind: 'quantity', ...this.#interval(value.low), ...named };
-      }
-      case 'reference': {
-        if ('url' in value) return { kind: 'reference', url: this.#chance(0.5) ? value.url : value.url.split('|')[0]! };
-        const types = oneOf([{}, { types: [value.type] }, { types: [value.type, 'Device', 'Group'] }], this.#random);
-        const id = this.#chance(0.8) ? { id: value.id } : {};
-        return { kind: 'reference', ...types, ...id, ...(this.#chance(0.1) ? { negated: true } : {}) };
-      }
-      case 'uri': {
-        const comparator = oneOf(URI_COMPARATORS, this.#random);
-        const end = value.value.lastIndexOf(comparator.endsWith('canonical') ? '|' : '/');
-        const cut = this.#chance(0.5) || end < 0 ? value.value : value.value.slice(0, end);
-        return { kind: 'uri', comparator, value: comparator === 'above' ? `${value.value}/x` : cut };
-      }
-    }
-  }
-
-  #codes(code: string): { readonly code: string; readonly folded?: string } {
-    return oneOf([{ code }, { code }, { code, folded: '2' }, { code: 'x', folded: code }], this.#random);
-  }
-
-  #interval(value: number): { readonly prefix: Prefix; readonly low: number; readonly high: number } {
-    const prefix = oneOf(PREFIXES, this.#random);
-    const exact = Math.abs(value) > 1e200 ? 1 : value + below(3, this.#random) - 1;
-    const width =
-      prefix === 'eq' || prefix === 'ne'
-        ? oneOf([0, 0.5, 5], this.#random)
-        : prefix === 'ap'
-          ? Math.abs(exact) / 10
-          : 0;
-    return { prefix, low: exact - width, high: exact + width };
   }
 
   #id(type: string): string {
@@ -295,14 +225,6 @@ export class RandomQueries {
   }
 }
 
-const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
-const STRING_COMPARATORS = ['starts-with', 'ends-with', 'contains', 'equals', 'not-equals', 'exact'] as const;
-// prettier-ignore
-const URI_COMPARATORS = [
-  'equals', 'not-equals', 'canonical', 'not-canonical', 'below', 'above', 'starts-with', 'ends-with', 'contains',
-] as const;
-/** Milliseconds around a date, up to a few years. */
-const STEPS = [0, 0, 0, 1, -1, 86_400_000, -86_400_000, 86_399_999, -1e10, 1e10, -1e11, 1e11] as const;
 const INNER_KINDS = ['and', 'and', 'or', 'not', 'chain', 'has'] as const;
 const LEAF_KINDS = [
   'match',
@@ -316,11 +238,6 @@ const LEAF_KINDS = [
   'last-updated',
   'extreme',
 ] as const;
-
-/** Tests for the code itself, or for its part before a slash or semicolon. */
-function mimeTypeTest(code: string, negated: boolean): ValueTest {
-  return { kind: 'token', code: code.split(/ ?[/;]/, 1)[0]!, below: true, ...(negated ? { negated } : {}) };
-}
 
 /** At most 200 entries per parameter, in the order of the resources. */
 function entriesByParameter(subjects: readonly SearchSubject[]): ReadonlyMap<string, readonly IndexEntry[]> {
