@@ -10,7 +10,7 @@ import { cutPage } from './page-window.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
 import type { Output, Run, SearchHole } from './run.js';
-import { loadForCursor, searchRequest, type SearchRequest } from './search-request.js';
+import { cursorOf, searchRequest, type SearchRequest } from './search-request.js';
 import type { Waiting } from './waiting.js';
 
 /**
@@ -22,9 +22,9 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   const { store } = run.options;
   const { options } = run.deadline;
   const { edge } = waiting[0]!;
-  const loading = loadForCursor(edge, run.options);
-  if (loading !== undefined) await loading;
-  const request = searchRequest(edge, run.options, run);
+  const found = cursorOf(edge, run.options);
+  const cursor = found instanceof Promise ? await found : found;
+  const request = searchRequest(edge, cursor, run.options, run);
   const { query, reference } = request;
   if (reference === undefined) {
     const page = await call(run, () => store.search(query, options));
@@ -37,8 +37,8 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   }
   const pages = new Map<string, SearchPage>();
   if (targets.size > 0) {
-    const found = await call(run, () => store.searchByReference(query, reference, [...targets.values()], options));
-    [...targets.keys()].forEach((name, index) => pages.set(name, found[index]!));
+    const lists = await call(run, () => store.searchByReference(query, reference, [...targets.values()], options));
+    [...targets.keys()].forEach((name, index) => pages.set(name, lists[index]!));
   }
   fillAll(
     waiting,

@@ -35,29 +35,33 @@ export interface SearchRequest {
 }
 
 /**
- * Loads what {@link searchRequest} needs: a cursor may have a `fhirpath` argument although the document does not.
+ * Decodes the cursor of a search field, and loads FHIRPath for its `fhirpath` argument, which the document may not have.
  *
- * @returns undefined if there is nothing to await
+ * @returns a promise only if there is something to load
  * @throws FhirError `invalid` - a malformed cursor
  */
-export function loadForCursor(edge: SearchEdge, options: RunOptions): Promise<void> | undefined {
+export function cursorOf(edge: SearchEdge, options: RunOptions): Cursor | undefined | Promise<Cursor> {
   const text = cursorArgument(edge, options.variables);
   if (text === undefined) return undefined;
-  const { search } = decodeCursor(text, edge.type, options.store.caller);
-  return search.fhirpath === undefined ? undefined : loadFhirPath();
+  const cursor = decodeCursor(text, edge.type, options.store.caller);
+  return cursor.search.fhirpath === undefined ? cursor : loadFhirPath().then(() => cursor);
 }
 
 /**
  * Reads the arguments of a search field.
  *
+ * @param cursor from {@link cursorOf}
  * @param meter meters the `fhirpath` argument; it may throw to end the request
  * @throws FhirError `invalid` - a malformed search value, sort, filter or cursor
  * @throws LimitError `listSize` - the requested page is larger than a list may be
  */
-export function searchRequest(edge: SearchEdge, options: RunOptions, meter?: StepMeter): SearchRequest {
+export function searchRequest(
+  edge: SearchEdge,
+  cursor: Cursor | undefined,
+  options: RunOptions,
+  meter?: StepMeter,
+): SearchRequest {
   const { variables } = options;
-  const text = cursorArgument(edge, variables);
-  const cursor = text === undefined ? undefined : decodeCursor(text, edge.type, options.store.caller);
   const given = searchArguments(options.store.model, edge, variables);
   if (cursor !== undefined) assertSameSearch(given, cursor.search);
   const search = cursor?.search ?? given;

@@ -10,7 +10,7 @@ import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
 import type { RunOptions } from '../execute/run.js';
 import { readId } from '../execute/read-id.js';
-import { loadForCursor, searchRequest } from '../execute/search-request.js';
+import { cursorOf, searchRequest } from '../execute/search-request.js';
 import type { ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
@@ -92,8 +92,8 @@ function idOf(edge: ReadEdge, { options }: Explaining): string {
 }
 
 async function explainSearch(placed: PlacedEdge, edge: SearchEdge, explaining: Explaining): Promise<ExplainedCall> {
-  await loadForCursor(edge, explaining.options);
-  const { query, reference, target } = searchRequest(edge, explaining.options);
+  const cursor = await cursorOf(edge, explaining.options);
+  const { query, reference, target } = searchRequest(edge, cursor, explaining.options);
   const kind = reference === undefined ? 'search' : 'reverse';
   const parent = target ?? { type: placed.parent, id: ANY_ID };
   const call = await explainQueried({ ...placeOf(placed), kind }, query, explaining, reference, parent);

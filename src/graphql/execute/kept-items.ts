@@ -1,0 +1,71 @@
+import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
+import { RESOURCE } from '../schema/fields.js';
+import { compileItemFilter } from './item-filter.js';
+import { type ItemFilter, type Output, type Run } from './run.js';
+import { shapeItems } from './shape-items.js';
+
+/** The items that pass the filter; null (and `out` is written) if there is no list. */
+export function keptItems(
+  field: ObjectField | InlineResourceField,
+  value: unknown,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): readonly unknown[] | null {
+  const items = itemsOf(value);
+  const type = field.kind === 'object' ? field.selection.type : RESOURCE;
+  if (items === null || field.filter === undefined) return shapedItems(field, type, items, out, container, run);
+  try {
+    return shapeItems(field, type, filterOf(field, run)(items, container), out, container, run);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+/** The items left by `@first` and `@slice`; null (and `out` is written) if there is no list. */
+export function shapedItems(
+  field: PlannedField,
+  type: string,
+  items: readonly unknown[] | null,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): readonly unknown[] | null {
+  if (items === null) {
+    out[field.key] = null;
+    return null;
+  }
+  if (field.shaping === undefined) return items;
+  try {
+    return shapeItems(field, type, items, out, container, run);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+/** Compiled once per field and request. */
+function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilter {
+  const filter = field.filter!;
+  let compiled = run.filters.get(filter);
+  if (compiled === undefined) {
+    try {
+      compiled = compileItemFilter(run.options.store.model, filter, run.options.variables, run);
+    } catch (error) {
+      if (!(error instanceof FhirError)) throw error;
+      compiled = error;
+    }
+    run.filters.set(filter, compiled);
+  }
+  if (compiled instanceof FhirError) throw compiled;
+  return compiled;
+}
+
+/** Malformed stored data may have a single value in place of a list; it counts as a list of one. */
+export function itemsOf(value: unknown): readonly unknown[] | null {
+  if (value === undefined || value === null) return null;
+  return Array.isArray(value) ? value : [value];
+}
