@@ -6,7 +6,7 @@ import { INSIDE } from '../fields/field-paths.js';
 import { readsHidden } from '../fields/hidden-fields.js';
 import type { AccessRule } from '../rule.js';
 
-/** The rules that let a caller search a type; null if there are none. */
+/** The rules that let a caller search a type; null if no rule does. */
 export type SearchRules = (type: string) => readonly AccessRule[] | null;
 
 /**

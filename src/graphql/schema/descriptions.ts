@@ -6,7 +6,7 @@ export function descriptionOf(model: FhirModel, name: string): string | undefine
   if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
   if (name === MUTATION)
     return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
-  if (name === CANONICAL) return 'What stands beside a canonical URL, and the resource it names';
+  if (name === CANONICAL) return 'The id and extensions of a canonical URL, and the resource it names';
   const connection = connectionOf(model, name);
   if (connection === undefined) return model.typeDefinition(name)?.short;
   return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
@@ -22,7 +22,7 @@ export function fieldDescription(field: FieldDescriptor): string | undefined {
     case 'resource-type':
       return 'The type of the resource';
     case 'cache-key':
-      return 'Tells this resource apart from all others, contained ones included; null where it has no identity of its own';
+      return 'A key unique to this resource, among contained ones too; null if it has no identity of its own';
     case 'resolve':
       return 'The resource that is referred to';
     case 'read':
@@ -59,6 +59,6 @@ const PART_DESCRIPTIONS: { readonly [name: string]: string } = {
   last: 'Cursor to the last page',
   edges: 'The matches of this page',
   mode: 'Why it is here: always "match"',
-  score: 'How well it matches; not told',
+  score: 'How well it matches; never given',
   resource: 'The resource',
 };

@@ -189,7 +189,7 @@ export function parseBoolean(parameter: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true';
   throw new FhirError(
     'invalid',
-    `Whether "${parameter}" is missing or present is told by true or false, not ${quote(text)}`,
+    `The test whether "${parameter}" is missing or present takes true or false, not ${quote(text)}`,
   );
 }
 

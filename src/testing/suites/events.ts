@@ -48,7 +48,7 @@ export const eventSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'lets a listener see what it is told of, and stop listening',
+      name: 'lets a listener see what an event names, and stop listening',
       async run(store) {
         const seen: Promise<readonly unknown[]>[] = [];
         const stop = store.subscribe(([change]) => seen.push(store.read([change!.key])));
