@@ -11,7 +11,7 @@ import { chooseScan } from '../../src/stores/sqlite/choose-scan.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
 import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
 import { guardOf } from '../../src/stores/sqlite/guard.js';
-import { conditionsOf } from '../../src/stores/sqlite/pages/condition.js';
+import { conditionsOf } from '../../src/stores/sql/pages/condition.js';
 import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';

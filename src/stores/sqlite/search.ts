@@ -13,7 +13,7 @@ import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard } from './guard.js';
-import { type Condition, conditionsOf } from './pages/condition.js';
+import { type Condition, conditionsOf } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';

@@ -1,8 +1,8 @@
 import { beyond, orderBy, orderTerms } from '../../sql/order.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
-import type { Condition } from './condition.js';
-import type { PageOrder, PagePosition } from './page-order.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 
 /**
  * Takes what one condition finds, tests the others, sorts: from one key of the order on.

@@ -1,6 +1,6 @@
 import { sql } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
-import type { Condition } from './condition.js';
+import type { Condition } from '../../sql/pages/condition.js';
 
 /** The condition with the shortest scan, if fewer than the limit. @param conditions each with a scan */
 export function shortestUnder(

@@ -5,7 +5,7 @@ import { isCurrent, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { compareTexts } from '../../sql/texts.js';
 import type { Statements } from '../statements.js';
-import type { Condition } from './condition.js';
+import type { Condition } from '../../sql/pages/condition.js';
 import { shortestUnder } from './probe.js';
 import { TUNING } from './tuning.js';
 

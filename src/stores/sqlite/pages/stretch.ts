@@ -2,10 +2,10 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
 import { allOf, list, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
-import type { Condition } from './condition.js';
+import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
-import type { PageOrder } from './page-order.js';
-import { isBefore } from './value-range.js';
+import type { PageOrder } from '../../sql/pages/page-order.js';
+import { isBefore } from '../../sql/pages/value-range.js';
 import type { Bounds } from './walk-bounds.js';
 
 /** A part of an index that lies before us. */

@@ -5,10 +5,10 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { type Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { countOfShapes, shapeScan } from '../shapes.js';
 import type { Statements } from '../statements.js';
-import type { Condition } from './condition.js';
+import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import { TUNING } from './tuning.js';
-import { isBefore, narrower, rangeOf } from './value-range.js';
+import { isBefore, narrower, rangeOf } from '../../sql/pages/value-range.js';
 
 /** The part of an order in which matches are, and the few that are outside of it. */
 export interface Bounds {

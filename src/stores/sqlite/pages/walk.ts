@@ -1,10 +1,10 @@
 import { inTime } from '../../sql/rows.js';
 import { allOf, sql, type SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
-import type { Condition } from './condition.js';
-import { compareRows, type FoundRow, foundRow } from './found-row.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { OrderIndex } from './order-index.js';
-import type { PageOrder, PagePosition } from './page-order.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';

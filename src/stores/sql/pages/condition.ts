@@ -1,9 +1,8 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { rowCondition } from '../../sql/conditions.js';
-import { isDirect, planRows } from '../../sql/plan.js';
-import type { RowScope } from '../../sql/rows.js';
-import { type Sql, TRUE } from '../../sql/sql.js';
-import type { ChooseScan } from '../../sql/plan.js';
+import { rowCondition } from '../conditions.js';
+import { type ChooseScan, isDirect, planRows } from '../plan.js';
+import type { RowScope } from '../rows.js';
+import { type Sql, TRUE } from '../sql.js';
 
 /** One thing that must hold of a resource: how to test it, and how to find all of which it holds. */
 export interface Condition {
@@ -17,8 +16,8 @@ export interface Condition {
   readonly criteria?: Criteria;
 }
 
-/** The conditions that criteria are made of. */
-export function conditionsOf(criteria: Criteria, scope: RowScope, choose: ChooseScan): readonly Condition[] {
+/** The conditions that criteria are made of. @param choose undefined if the database chooses between inner scans */
+export function conditionsOf(criteria: Criteria, scope: RowScope, choose?: ChooseScan): readonly Condition[] {
   if (criteria.kind === 'all') return [];
   if (criteria.kind === 'and') return criteria.of.flatMap((one) => conditionsOf(one, scope, choose));
   return [new CriteriaCondition(criteria, scope, choose)];
@@ -30,7 +29,7 @@ class CriteriaCondition implements Condition {
   readonly #scope: RowScope;
   #test: Sql | undefined;
 
-  constructor(criteria: Criteria, scope: RowScope, choose: ChooseScan) {
+  constructor(criteria: Criteria, scope: RowScope, choose?: ChooseScan) {
     const { scan, residual } = planRows(criteria, scope, choose);
     this.criteria = criteria;
     this.scan = residual === TRUE ? scan : undefined;

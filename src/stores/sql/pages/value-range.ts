@@ -1,6 +1,6 @@
 import type { Criteria, ValueTest } from '../../../search/criteria/criteria.js';
-import type { SqlValue } from '../../sql/sql.js';
-import { compareTexts, prefixEnd } from '../../sql/texts.js';
+import type { SqlValue } from '../sql.js';
+import { compareTexts, prefixEnd } from '../texts.js';
 
 /**
  * Where in the order of a parameter the values lie by which a resource matches. Both ends belong to it.

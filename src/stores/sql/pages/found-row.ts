@@ -1,22 +1,25 @@
-import type { SqlValue } from '../../sql/sql.js';
-import { compareTexts } from '../../sql/texts.js';
+import type { SqlValue } from '../sql.js';
+import { compareTexts } from '../texts.js';
 
 /** A match on its way to a page. */
-export interface FoundRow {
-  /** Key of its version. */
-  readonly content: number;
+export interface FoundRow<Content = number> {
+  /** Its version: the key, or the text. */
+  readonly content: Content;
   readonly id: string;
   /** What it is ordered by, from some key of the sort on. */
   readonly values: readonly SqlValue[];
 }
 
 /** From the columns of a statement. */
-export function foundRow([content, id, ...values]: readonly SqlValue[]): FoundRow {
-  return { content: content as number, id: id as string, values };
+export function foundRow<Content = number>([content, id, ...values]: readonly SqlValue[]): FoundRow<Content> {
+  return { content: content as Content, id: id as string, values };
 }
 
 /** A direction per value. @param backwards the whole order is turned round, the absent first and the ids with it */
-export function compareRows(descending: readonly boolean[], backwards: boolean): (a: FoundRow, b: FoundRow) => number {
+export function compareRows(
+  descending: readonly boolean[],
+  backwards: boolean,
+): (a: Pick<FoundRow, 'id' | 'values'>, b: Pick<FoundRow, 'id' | 'values'>) => number {
   const sign = backwards ? -1 : 1;
   return (a, b) => {
     for (const [index, isDescending] of descending.entries()) {

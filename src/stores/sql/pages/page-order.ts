@@ -1,6 +1,6 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
-import type { RowScope } from '../../sql/rows.js';
+import type { RowScope } from '../rows.js';
 
 /** The order in which a page is found. Its keys are levels: what is equal by one is in the order of the next. */
 export interface PageOrder {
