@@ -1,18 +1,17 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { executeFhirGraphql, systemCaller } from '../../src/index.js';
+import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
-import type { CallOptions, SearchQuery } from '../../src/store/store.js';
+import type { CallOptions, ResourceStore, SearchQuery } from '../../src/store/store.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
-import { chooseScan } from '../../src/stores/sqlite/choose-scan.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
 import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
 import { guardOf } from '../../src/stores/sqlite/guard.js';
-import { conditionsOf } from '../../src/stores/sql/pages/condition.js';
 import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
+import { PreparedSearch } from '../../src/stores/sqlite/pages/prepared-search.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
@@ -65,9 +64,9 @@ describe('a page costs its rows', () => {
       { project: PROJECT, dialect: sqliteDialect(R4, createDictionaries(database, statements)) },
       'Observation',
     );
-    const conditions = conditionsOf(criteria, scope, chooseScan(statements));
-    const finder = new PageFinder(statements, guardOf(database), scope, sort, false);
-    expect(finder.find(conditions, 10, after).length).toBe(10);
+    const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria, sort, limit: 10, after };
+    const finder = new PageFinder(new PreparedSearch(query, scope, statements), statements, guardOf(database));
+    expect(finder.find().length).toBe(10);
     return finder.looked;
   }
 
@@ -102,6 +101,49 @@ describe('a page costs its rows', () => {
     const place = { values: [Date.UTC(2020, 6, 1)], id: 'o' };
     expect(looked(ALL, [by('date')], place)).toBeLessThan(200);
     expect(looked(FINAL, [by('date')], place)).toBeLessThan(300);
+  });
+});
+
+describe('what a search works out', () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const status: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
+
+  beforeAll(async () => {
+    await storeOf(skewedResources(1_500, createRandom(3)), database);
+  });
+
+  test('each count of a scan goes further than the last', async () => {
+    const get = vi.spyOn(Statements.prototype, 'get');
+    const sort = [{ parameter: 'value-quantity', descending: true }];
+    await store.search({ project: PROJECT, type: 'Observation', criteria: status, sort, limit: 10 });
+    const statements = get.mock.calls.map(([statement]) => statement);
+    get.mockRestore();
+    const limits = statements
+      .filter(({ text }) => text.startsWith('SELECT count(*) FROM (SELECT 1 FROM'))
+      .map(({ values }) => values.at(-1) as number);
+    expect(limits[0]).toBeGreaterThan(0);
+    expect(limits.filter((limit, index) => index > 0 && limit < 2 * limits[index - 1]!)).toEqual([]);
+  });
+
+  test('a position with a value that no resource has comes after those that equal its other values', async () => {
+    const memory = new MemoryStore();
+    const { matches } = await store.search({ project: PROJECT, type: 'Observation', criteria: { kind: 'all' } });
+    await memory.commit(matches.map(({ resource }) => put(resource)));
+    const by = (parameter: string): SortKey => ({ parameter, descending: false });
+    const after = { values: ['final', 'x'], id: 'zzz' };
+    const query = {
+      project: PROJECT,
+      type: 'Observation',
+      criteria: { kind: 'not', of: status } as const,
+      sort: [by('status'), by('value-concept')],
+      limit: 3,
+    };
+    for (const edge of [{ after }, { before: after }]) {
+      const ids = async (one: ResourceStore): Promise<readonly (string | undefined)[]> =>
+        (await one.search({ ...query, ...edge })).matches.map(({ resource }) => resource.id);
+      expect(await ids(store)).toEqual(await ids(memory));
+    }
   });
 });
 

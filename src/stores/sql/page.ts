@@ -1,8 +1,25 @@
-import { pageEdgeOf, pageOf } from '../../store/guards.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { SortKey } from '../../search/criteria/criteria.js';
+import { type PageEdge, pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { SearchQuery } from '../../store/store.js';
 import { beyond, orderBy, orderTerms } from './order.js';
 import type { RowScope } from './rows.js';
 import { list, Sql, sql } from './sql.js';
+
+/** The part of a search's matches that a query asks for. */
+export interface RequestedPage {
+  readonly sort: readonly SortKey[];
+  readonly offset: number;
+  /** Undefined: no limit. */
+  readonly limit: number | undefined;
+  /** The position that bounds the page. */
+  readonly edge: PageEdge | undefined;
+}
+
+/** The page of a query. @throws FhirError `invalid` - a limit, offset or position of no page */
+export function requestedPage(query: SearchQuery, model: FhirModel): RequestedPage {
+  return { ...pageOf(query), sort: query.sort ?? [], edge: pageEdgeOf(model, query) };
+}
 
 /**
  * The column `content` of one page's rows, in order; from the page's end backwards where it ends at a position.
@@ -10,11 +27,14 @@ import { list, Sql, sql } from './sql.js';
  * @param matching FROM and WHERE of all matches, with `r0` for the resource
  */
 export function pageOfMatches(query: SearchQuery, matching: Sql, scope: RowScope): Sql {
+  return pageStatement(requestedPage(query, scope.dialect.model), matching, scope);
+}
+
+/** The same for a page that was read from its query before. */
+export function pageStatement({ sort, offset, limit, edge }: RequestedPage, matching: Sql, scope: RowScope): Sql {
   const { noLimit } = scope.dialect;
-  const { offset, limit = noLimit } = pageOf(query);
-  const edge = pageEdgeOf(scope.dialect.model, query);
-  const terms = orderTerms(query.sort, scope);
-  const page = sql`LIMIT ${limit} OFFSET ${offset}`;
+  const terms = orderTerms(sort, scope);
+  const page = sql`LIMIT ${limit ?? noLimit} OFFSET ${offset}`;
   const id = sql`r0.id`;
   if (edge === undefined) return sql`SELECT r0.content AS content ${matching} ORDER BY ${orderBy(terms, id)} ${page}`;
   const { before } = edge;

@@ -13,8 +13,9 @@ import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard } from './guard.js';
-import { type Condition, conditionsOf } from '../sql/pages/condition.js';
+import type { Condition } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
+import { PreparedSearch } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -50,26 +51,22 @@ export class Searches {
 
   /** One page of the matches. */
   search(query: SearchQuery): KeyPage {
-    const short = query.total === true ? undefined : this.#shortPage(query);
-    return short ?? this.#snapshot(() => this.#search(query, []));
+    if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));
+    const search = this.#prepare(query);
+    return this.#shortPage(search) ?? this.#snapshot(() => this.#search(search));
   }
 
-  #shortPage(query: SearchQuery): KeyPage | undefined {
-    const { limit } = pageOf(query);
-    const scope = this.#scope(query);
-    if (limit === undefined || limit === 0 || scope.collection === undefined) return undefined;
-    const edge = pageEdgeOf(this.#dialect.model, query);
-    const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
-    const keys = shortPage(query, conditions, scope, this.#statements);
-    if (keys === undefined) return undefined;
-    return { keys: edge?.before === true ? keys.toReversed() : keys };
+  #shortPage(search: PreparedSearch): KeyPage | undefined {
+    const { limit } = search.page;
+    if (limit === undefined || limit === 0 || search.scope.collection === undefined) return undefined;
+    const keys = shortPage(search, this.#statements);
+    return keys && { keys: search.isBackwards ? keys.toReversed() : keys };
   }
 
-  #search(query: SearchQuery, among: readonly Condition[]): KeyPage {
-    const { offset, limit } = pageOf(query);
-    const edge = pageEdgeOf(this.#dialect.model, query);
-    const keys = limit === 0 ? [] : this.#page(query, among);
-    if (edge?.before === true) keys.reverse();
+  #search(search: PreparedSearch, among: readonly Condition[] = []): KeyPage {
+    const { query, page } = search;
+    const { offset, limit, edge } = page;
+    const keys = limit === 0 ? [] : this.#keys(search, among);
     if (query.total !== true) return { keys };
     // PERF: the length of an uncut page is the total.
     const whole =
@@ -80,20 +77,15 @@ export class Searches {
     return { keys, total: whole ? offset + keys.length : this.#count(query, among) };
   }
 
-  #page(query: SearchQuery, among: readonly Condition[]): number[] {
-    const scope = this.#scope(query);
-    if (scope.collection === undefined) return [];
-    const { offset, limit = Infinity } = pageOf(query);
-    const edge = pageEdgeOf(this.#dialect.model, query);
-    const conditions = [...among, ...conditionsOf(query.criteria, scope, chooseScan(this.#statements))];
-    return this.#finder(query, scope)
-      .find(conditions, offset + limit, edge?.position)
-      .slice(offset)
-      .map(({ content }) => content);
+  #keys(search: PreparedSearch, among: readonly Condition[]): readonly number[] {
+    if (search.scope.collection === undefined) return [];
+    const found = new PageFinder(search, this.#statements, this.#guard).find(among);
+    const keys = found.map(({ content }) => content);
+    return search.isBackwards ? keys.reverse() : keys;
   }
 
-  #finder(query: SearchQuery, scope: RowScope): PageFinder {
-    return new PageFinder(this.#statements, this.#guard, scope, query.sort ?? [], query.before !== undefined);
+  #prepare(query: SearchQuery): PreparedSearch {
+    return new PreparedSearch(query, this.#scope(query), this.#statements);
   }
 
   #count(query: SearchQuery, among: readonly Condition[]): number {
@@ -142,8 +134,9 @@ export class Searches {
     const key = parameterKey(scope, parameter) as number | undefined;
     if (key !== undefined && wanted.length > 0) {
       const found = this.#searchTogether(query, this.byReferenceStatement(query, parameter, wanted));
+      const search = this.#prepare(query);
       for (const [target, page] of found) {
-        pages.set(target, page ?? this.#snapshot(() => this.#search(query, [refersTo(key, target)])));
+        pages.set(target, page ?? this.#snapshot(() => this.#search(search, [refersTo(key, target)])));
       }
     }
     return targetKeys.map((target) => pages.get(target) ?? none);
@@ -169,12 +162,11 @@ export class Searches {
 
   /** The statements behind {@link search}: those of each way to find the page, and the count. */
   searchStatements(query: SearchQuery): { readonly pages: readonly Sql[]; readonly count: Sql } {
-    const scope = this.#scope(query);
-    if (scope.collection === undefined) return { pages: [sql`SELECT 0 WHERE FALSE`], count: sql`SELECT 0` };
-    const { offset, limit = Infinity } = pageOf(query);
-    const edge = pageEdgeOf(this.#dialect.model, query);
-    const conditions = conditionsOf(query.criteria, scope, chooseScan(this.#statements));
-    const pages = this.#finder(query, scope).statements(conditions, offset + limit, edge?.position);
+    const search = this.#prepare(query);
+    if (search.scope.collection === undefined) {
+      return { pages: [sql`SELECT 0 WHERE FALSE`], count: sql`SELECT 0` };
+    }
+    const pages = new PageFinder(search, this.#statements, this.#guard).statements();
     return { pages, count: this.#countStatement(query, []) };
   }
 

@@ -9,7 +9,7 @@ import type { Condition } from '../../sql/pages/condition.js';
 import { type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import { orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { shortestUnder } from './probe.js';
+import type { PreparedSearch } from './prepared-search.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Finding, Walker } from './walk.js';
@@ -30,6 +30,7 @@ import { boundsOf } from './walk-bounds.js';
  * those that collect.
  */
 export class PageFinder {
+  readonly #search: PreparedSearch;
   readonly #statements: Statements;
   readonly #guard: Guard;
   readonly #order: PageOrder;
@@ -38,16 +39,18 @@ export class PageFinder {
   readonly #positions: readonly number[];
   #looked = 0;
 
-  /** @param backwards the page is found from its end */
-  constructor(statements: Statements, guard: Guard, scope: RowScope, sort: readonly SortKey[], backwards: boolean) {
+  constructor(search: PreparedSearch, statements: Statements, guard: Guard) {
+    const { scope, page } = search;
+    const { sort, edge } = page;
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
-    // Nothing after the id can still decide.
+    // No key after the id can decide, nor a key that no resource has a value for.
     const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
-    // Nor can a key that no resource has a value of.
-    const deciding = [...keys.entries()].filter(([, key]) => hasValues(key, scope));
+    const hasPlace = (index: number): boolean => (edge?.position.values[index] ?? null) !== null;
+    const deciding = [...keys.entries()].filter(([index, key]) => hasValues(key, scope) || hasPlace(index));
+    this.#search = search;
     this.#statements = statements;
     this.#guard = guard;
-    this.#order = { scope, keys: deciding.map(([, key]) => key), backwards };
+    this.#order = { scope, keys: deciding.map(([, key]) => key), backwards: search.isBackwards };
     this.#positions = deciding.map(([position]) => position);
     this.#walker = new Walker(statements, this.#order, {
       find: (...from) => this.#find(...from),
@@ -55,16 +58,14 @@ export class PageFinder {
     });
   }
 
-  /** The first matches after a position, or (backwards) the last before it, from there on. */
-  find(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly FoundRow[] {
-    if (position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true) {
-      // No resource has a value, and the position has: it comes before all.
-      return this.#order.backwards ? [] : this.find(conditions, need, undefined);
-    }
-    const finding = this.#find(0, conditions, need, position && this.#placeOf(position));
+  /** The page; from its end backwards where it ends at a position. @param among further conditions on its matches */
+  find(among: readonly Condition[] = []): readonly FoundRow[] {
+    const { offset, edge } = this.#search.page;
+    const conditions = [...among, ...this.#search.conditions];
+    const finding = this.#find(0, conditions, this.#need, this.#placeAt(edge?.position));
     for (;;) {
       const step = finding.next();
-      if (step.done === true) return step.value;
+      if (step.done === true) return step.value.slice(offset);
       this.#looked += step.value;
       this.#guard.check();
     }
@@ -75,16 +76,13 @@ export class PageFinder {
     return this.#looked;
   }
 
-  #isDropped(index: number): boolean {
-    return index < (this.#positions.at(-1) ?? 0) && !this.#positions.includes(index);
-  }
-
   /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
-  statements(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly Sql[] {
-    const place = position && this.#placeOf(position);
+  statements(): readonly Sql[] {
+    const { conditions, probes, page } = this.#search;
+    const place = this.#placeAt(page.edge?.position);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
-    const start = shortestUnder(MANY, scans, this.#statements)?.condition ?? scans[0];
-    const collect = collection(this.#order, 0, conditions, start, need, place);
+    const start = probes.shortestUnder(MANY, scans)?.condition ?? scans[0];
+    const collect = collection(this.#order, 0, conditions, start, this.#need, place);
     const [key] = this.#order.keys as readonly [SortKey];
     const index = orderIndexOf(key, this.#order.scope);
     if (index === undefined) return [collect];
@@ -94,8 +92,15 @@ export class PageFinder {
     return start === undefined ? [walk] : [collect, walk];
   }
 
+  get #need(): number {
+    const { offset, limit = Infinity } = this.#search.page;
+    return offset + limit;
+  }
+
   /** The id is a key like the others, whether or not it was asked for. */
-  #placeOf({ values, id }: SearchPosition): PagePosition {
+  #placeAt(position: SearchPosition | undefined): PagePosition | undefined {
+    if (position === undefined) return undefined;
+    const { values, id } = position;
     return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
   }
 
@@ -110,7 +115,7 @@ export class PageFinder {
       const isLast = look === Infinity;
       const shortest = isLast
         ? undefined
-        : shortestUnder(look, look < TUNING.indirectFrom ? direct : scans, this.#statements);
+        : this.#search.probes.shortestUnder(look, look < TUNING.indirectFrom ? direct : scans);
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
         return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);

@@ -2,19 +2,42 @@ import { sql } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 
-/** The condition with the shortest scan, if fewer than the limit. @param conditions each with a scan */
-export function shortestUnder(
-  limit: number,
-  conditions: readonly Condition[],
-  statements: Statements,
-): { readonly condition: Condition; readonly rows: number } | undefined {
-  let shortest: Condition | undefined;
-  let fewest = limit;
-  for (const condition of conditions) {
-    const [rows] = statements.get(sql`SELECT count(*) FROM (SELECT 1 FROM (${condition.scan!}) LIMIT ${fewest})`) as [
-      number,
-    ];
-    if (rows < fewest) [shortest, fewest] = [condition, rows];
+/** Counts the rows of scans up to a limit. It remembers what it has counted, so a search asks nothing twice. */
+export class Probes {
+  readonly #statements: Statements;
+  readonly #counts = new Map<Condition, Count>();
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
-  return shortest && { condition: shortest, rows: fewest };
+
+  /** The condition with the shortest scan, if that has fewer rows than the limit. @param conditions each with a scan */
+  shortestUnder(
+    limit: number,
+    conditions: readonly Condition[],
+  ): { readonly condition: Condition; readonly rows: number } | undefined {
+    let shortest: Condition | undefined;
+    let fewest = limit;
+    for (const condition of conditions) {
+      const rows = this.#countUpTo(fewest, condition);
+      if (rows < fewest) [shortest, fewest] = [condition, rows];
+    }
+    return shortest && { condition: shortest, rows: fewest };
+  }
+
+  #countUpTo(limit: number, condition: Condition): number {
+    const known = this.#counts.get(condition);
+    if (known !== undefined && (known.isWhole || known.rows >= limit)) return known.rows;
+    const [rows] = this.#statements.get(
+      sql`SELECT count(*) FROM (SELECT 1 FROM (${condition.scan!}) LIMIT ${limit})`,
+    ) as [number];
+    this.#counts.set(condition, { rows, isWhole: rows < limit });
+    return rows;
+  }
+}
+
+interface Count {
+  readonly rows: number;
+  /** The scan has no more rows than these. */
+  readonly isWhole: boolean;
 }

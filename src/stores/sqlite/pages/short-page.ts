@@ -1,54 +1,48 @@
-import type { SearchQuery } from '../../../store/store.js';
-import { pageOf } from '../../../store/guards.js';
-import { pageOfMatches } from '../../sql/page.js';
-import { isCurrent, type RowScope } from '../../sql/rows.js';
+import { pageStatement } from '../../sql/page.js';
+import { isCurrent } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { compareTexts } from '../../sql/texts.js';
 import type { Statements } from '../statements.js';
-import type { Condition } from '../../sql/pages/condition.js';
-import { shortestUnder } from './probe.js';
+import type { PreparedSearch } from './prepared-search.js';
 import { TUNING } from './tuning.js';
 
 /**
- * The versions of a page of the type in order of the ids, or of one that a condition finds few rows for; from its end
- * backwards where it ends at a position. Undefined for other pages.
+ * The versions of a page of the type in order of the ids, or of a page that one condition finds few rows for; in reverse
+ * order if the page ends at a position. Undefined for other pages.
  *
- * PERF: most searches are such. One statement gives the whole page, so it needs no transaction, and nothing is prepared for
- * the ways that it is not found by.
+ * PERF: most searches are such. One statement gives the whole page, so it needs no transaction, and nothing is prepared
+ * for the other ways.
  */
-export function shortPage(
-  query: SearchQuery,
-  conditions: readonly Condition[],
-  scope: RowScope,
-  statements: Statements,
-): readonly number[] | undefined {
-  const isById = (query.sort ?? []).length === 0;
-  if (conditions.length === 0) {
+export function shortPage(search: PreparedSearch, statements: Statements): readonly number[] | undefined {
+  const { page, scope, query } = search;
+  const isById = page.sort.length === 0;
+  if (query.criteria.kind === 'all') {
     if (!isById) return undefined;
-    return contentsOf(pageOfMatches(query, sql`FROM resource r0 WHERE ${isCurrent(scope)}`, scope), statements);
+    return contentsOf(pageStatement(page, sql`FROM resource r0 WHERE ${isCurrent(scope)}`, scope), statements);
   }
+  const { conditions, probes } = search;
   const [look] = TUNING.looks as readonly [number];
   const direct = conditions.filter((one) => one.direct === true && one.scan !== undefined);
   if (direct.length === 0 || look === Infinity) return undefined;
-  if (conditions.length === 1 && isById && query.after === undefined && query.before === undefined) {
-    const page = fewById(query, direct[0]!.scan!, statements);
-    if (page !== undefined) return page;
+  if (conditions.length === 1 && isById && page.edge === undefined) {
+    const found = fewById(search, direct[0]!.scan!, statements);
+    if (found !== undefined) return found;
   }
-  const start = shortestUnder(look + 1, direct, statements);
+  const start = probes.shortestUnder(look, direct);
   if (start === undefined) return undefined;
   if (start.rows === 0) return [];
   const { condition } = start;
   const tests = conditions.filter((one) => one !== condition).map(({ test }) => test);
   const matching = sql`FROM resource r0 WHERE ${allOf([sql`r0.key IN (${condition.scan!})`, ...tests])}`;
-  return contentsOf(pageOfMatches(query, matching, scope), statements);
+  return contentsOf(pageStatement(page, matching, scope), statements);
 }
 
 /** What a scan finds, in order of the ids. Undefined where that is more than a few rows. */
-function fewById(query: SearchQuery, scan: Sql, statements: Statements): readonly number[] | undefined {
+function fewById({ page }: PreparedSearch, scan: Sql, statements: Statements): readonly number[] | undefined {
   const rows = statements.all(sql`WITH s (key) AS (${scan}) SELECT r0.content, r0.id
     FROM (SELECT key FROM s LIMIT ${FEW}) s CROSS JOIN resource r0 ON r0.key = s.key`) as readonly [number, string][];
   if (rows.length === FEW) return undefined;
-  const { offset, limit } = pageOf(query);
+  const { offset, limit } = page;
   if (rows.length === 1 && offset === 0) return [rows[0]![0]];
   // A scan may find a resource by several of its values.
   const byContent = new Map(rows);

@@ -1,0 +1,36 @@
+import type { SearchQuery } from '../../../store/store.js';
+import { type RequestedPage, requestedPage } from '../../sql/page.js';
+import type { RowScope } from '../../sql/rows.js';
+import { chooseScan } from '../choose-scan.js';
+import type { Statements } from '../statements.js';
+import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { Probes } from './probe.js';
+
+/** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
+export class PreparedSearch {
+  readonly query: SearchQuery;
+  readonly scope: RowScope;
+  readonly page: RequestedPage;
+  readonly probes: Probes;
+  readonly #statements: Statements;
+  #conditions: readonly Condition[] | undefined;
+
+  /** @throws FhirError `invalid` - a limit, offset or position of no page */
+  constructor(query: SearchQuery, scope: RowScope, statements: Statements) {
+    this.query = query;
+    this.scope = scope;
+    this.page = requestedPage(query, scope.dialect.model);
+    this.probes = new Probes(statements);
+    this.#statements = statements;
+  }
+
+  /** PERF: a plain page by id never asks for them. */
+  get conditions(): readonly Condition[] {
+    return (this.#conditions ??= conditionsOf(this.query.criteria, this.scope, chooseScan(this.#statements)));
+  }
+
+  /** The page is found from its end. */
+  get isBackwards(): boolean {
+    return this.page.edge?.before === true;
+  }
+}
