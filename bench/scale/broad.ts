@@ -25,7 +25,7 @@ export async function askBroadQuestions(folder: string, sizes: readonly number[]
   const columns: (Asked | undefined)[][] = [];
   let count = 0;
   for (const size of sizes) {
-    await grow(file, count, size);
+    await growBroad(file, count, size);
     count = size;
     const column: (Asked | undefined)[] = [];
     for (const number of BROAD_QUESTIONS.keys()) column.push(await ask(file, number, runs));
@@ -49,7 +49,7 @@ function cell(asked: Asked | undefined): string {
   return asked === undefined ? 'failed' : `${duration(asked.p50)}, ${duration(asked.p95)}, ${duration(asked.stall)}`;
 }
 
-async function grow(file: string, from: number, to: number): Promise<void> {
+export async function growBroad(file: string, from: number, to: number): Promise<void> {
   const store = new SqliteStore(file, { synchronous: 'normal' });
   if (from === 0) await store.commit(limitedMember());
   const { failed } = await importNdjson(Readable.from(skewedLines(from, to)), { store, caller: systemCaller('broad') });

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Made-up resources that are hard to order: nearly all Observations are final and the newest preliminary, their dates follow
- * their ids and those of Encounters do not; values repeat within resources and among them, and few resources have some.
+ * Made-up resources that are hard to order and to find:
+ *
+ * - Nearly all Observations are final, the newest are preliminary, and a tenth near the beginning is registered.
+ * - The dates of Observations follow their ids; those of Encounters do not.
+ * - Half of the Observations have a method and the other half a device, so no resource meets conditions on both.
+ * - Values repeat within resources and among them; few resources have some of them; units differ.
+ * - One practitioner and one organization are referred to by most resources.
  */
 export function* skewedLines(from: number, to: number): Generator<string> {
   const patients = Math.max(10, Math.floor(to / 20));
@@ -42,7 +47,9 @@ function observation(index: number, chance: Chance): object {
   return {
     resourceType: 'Observation',
     id: `o${String(index).padStart(9, '0')}`,
-    status: index % 10_000 > 9_900 ? 'preliminary' : chance(200) === 0 ? 'amended' : 'final',
+    status: statusOf(index, chance),
+    ...(index % 2 === 0 ? { device: { reference: 'Device/d1' } } : { method: coding('method', 'manual') }),
+    performer: [{ reference: `Practitioner/p${chance(5) === 0 ? chance(50) : 1}` }],
     category: [
       coding('category', chance(4) === 0 ? 'vital-signs' : 'laboratory'),
       ...(chance(10) === 0 ? [] : [coding('category', 'exam')]),
@@ -53,9 +60,29 @@ function observation(index: number, chance: Chance): object {
       : chance(20) === 0
         ? { effectivePeriod: { start: day(days), end: day(days + chance(5)) } }
         : { effectiveDateTime: `${day(days)}T${String(chance(24)).padStart(2, '0')}:00:00Z` }),
-    valueQuantity: { value: chance(2_000) / 10, code: 'mg', system: 'http://unitsofmeasure.org' },
+    valueQuantity: quantity(chance(2_000) / 10, UNITS[chance(100)] ?? 'mg'),
+    ...(index % 7 === 0
+      ? { component: [component('8480-6', 90 + chance(90)), component('8462-4', 50 + chance(60))] }
+      : {}),
   };
 }
+
+function statusOf(index: number, chance: Chance): string {
+  if (index % 10_000 > 9_900) return 'preliminary';
+  if (String(index).startsWith('1')) return 'registered';
+  return chance(200) === 0 ? 'amended' : 'final';
+}
+
+function component(code: string, pressure: number): object {
+  return { code: coding('http://loinc.org', code), valueQuantity: quantity(pressure, 'mm[Hg]') };
+}
+
+function quantity(value: number, code: string): object {
+  return { value, code, system: 'http://unitsofmeasure.org' };
+}
+
+/** Of so many in a hundred; the others are in milligrams. */
+const UNITS: readonly string[] = ['ug', ...new Array<string>(9).fill('g')];
 
 function encounter(index: number, chance: Chance): object {
   const start = chance(8_000);
