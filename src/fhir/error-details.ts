@@ -46,7 +46,7 @@ export interface ErrorDetails {
     readonly current?: string | null;
   };
   readonly 'too-costly': {
-    /** The name of the limit, if the host can set it. */
+    /** The name of the limit, if the host can set it; `maxResources` of a store call. */
     readonly limit?: string;
     /** The maximum allowed. */
     readonly max?: number;

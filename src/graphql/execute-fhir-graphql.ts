@@ -12,12 +12,12 @@ import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
 import { putUnderKey, responseKey } from './plan/collect-fields.js';
-import { estimateCost } from './plan/estimate-cost.js';
+import { estimateCost, leastCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
 import { partsOf, planFor } from './plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
-import { assertAffordable, requestCost, type RequestCost } from './request-cost.js';
+import { assertAffordableMutation, requestCost, type RequestCost } from './request-cost.js';
 import type { QueryDocument, TypedContext } from './typed-document.js';
 
 /** The GraphQL response. `data` is missing if the request failed as a whole. */
@@ -103,8 +103,12 @@ async function answer(
     facts.written = targets;
   });
   const about = introspections(plan, request, context);
-  const estimated = estimateCost(plan, request.variables, request.focus !== undefined);
-  assertAffordable(estimated, request.limits);
+  const isInstance = request.focus !== undefined;
+  const foreseen = {
+    least: leastCost(plan, isInstance),
+    estimated: estimateCost(plan, request.variables, isInstance),
+  };
+  if (request.operation.operation === 'mutation') assertAffordableMutation(foreseen.estimated, request.limits);
   const outcome = await executePlan(plan, request.focus, runOptions);
   if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
   const { data, errors } = outcome;
@@ -112,7 +116,7 @@ async function answer(
   return {
     ...(data === null ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
-    ...(context.reportCost === true ? { extensions: { cost: requestCost(estimated, outcome) } } : {}),
+    ...(context.reportCost === true ? { extensions: { cost: requestCost(foreseen, outcome) } } : {}),
   };
 }
 

@@ -25,7 +25,8 @@ export interface Limits {
   /** Maximum number of values of an answer: its objects and their fields, including absent ones. Default 1,000,000. */
   readonly values: number;
   /**
-   * Maximum estimated cost, in resources: computed from the plan before the first store call, see `estimateCost`.
+   * Maximum cost, in resources of few fields: of what the request has read so far together with the least that is still
+   * to come, before every level of store calls. Mutations are refused by their estimated cost, before they write.
    * Default 100,000.
    */
   readonly cost: number;
@@ -92,6 +93,22 @@ export class LimitError extends FhirError {
   constructor(limit: keyof Limits, max: number, message: string, value?: number) {
     super('too-costly', message, { details: { limit, max, ...(value === undefined ? {} : { value }) } });
   }
+}
+
+/** @param value the cost so far, and the least that is to come */
+export function tooCostly({ cost }: Limits, value: number): LimitError {
+  const whole = wholeCost(value);
+  return new LimitError(
+    'cost',
+    cost,
+    `The query costs ${whole} or more, about so many resources, and may cost ${cost}; page its lists with _count, nest fewer of them, or split it`,
+    whole,
+  );
+}
+
+/** Costs are reported in whole numbers. */
+export function wholeCost(cost: number): number {
+  return Math.min(Math.ceil(cost), Number.MAX_SAFE_INTEGER);
 }
 
 /** @throws LimitError `queryLength` */

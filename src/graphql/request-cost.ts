@@ -1,11 +1,13 @@
 import type { Outcome } from './execute/execute-plan.js';
-import { LimitError, type Limits } from './limits.js';
+import { LimitError, type Limits, wholeCost } from './limits.js';
 
-/** The estimated and actual cost of a request. The unit is one resource fetched, with few fields. */
+/** The cost of a request before and after. The unit is one resource fetched, with few fields. */
 export interface RequestCost {
-  /** Computed from the plan and the variables before the first store call; bounded by `limits.cost`. */
+  /** Of the store calls that are made whatever is stored; computed before the first of them. */
+  readonly least: number;
+  /** Computed from the plan and the variables, with assumed numbers where neither says how much there is. */
   readonly estimated: number;
-  /** The same sum over the actual calls. */
+  /** The same sum over the actual calls; bounded by `limits.cost`. */
   readonly actual: number;
   readonly storeCalls: number;
   /** Resources read, counted as often as they appear in the answer. */
@@ -13,29 +15,33 @@ export interface RequestCost {
   readonly fhirpathSteps: number;
 }
 
-/** @throws LimitError `cost` */
-export function assertAffordable(estimated: number, { cost }: Limits): void {
+/** What is known of the cost before the first store call. */
+export type ForeseenCost = Pick<RequestCost, 'least' | 'estimated'>;
+
+/**
+ * Refuses a mutation before it writes: refusing it later would leave the client with a written request that failed.
+ *
+ * @throws LimitError `cost`
+ */
+export function assertAffordableMutation(estimated: number, { cost }: Limits): void {
   if (estimated <= cost) return;
   throw new LimitError(
     'cost',
     cost,
-    `The query is estimated to cost ${rounded(estimated)}, about so many resources, and may cost ${cost}; page its lists with _count, nest fewer of them, or split it`,
-    rounded(estimated),
+    `The mutation is estimated to cost ${wholeCost(estimated)}, about so many resources, and may cost ${cost}; select less of what it writes, page with _count, or split it`,
+    wholeCost(estimated),
   );
 }
 
-/** Rounded to whole numbers, the precision of the estimate. */
-export function requestCost(estimated: number, outcome: Outcome): RequestCost {
+/** Rounded up to whole numbers, the precision of the estimate. */
+export function requestCost({ least, estimated }: ForeseenCost, outcome: Outcome): RequestCost {
   const { cost, storeCalls, rows, fhirpathSteps } = outcome;
   return {
-    estimated: rounded(estimated),
-    actual: rounded(cost),
+    least: wholeCost(least),
+    estimated: wholeCost(estimated),
+    actual: wholeCost(cost),
     storeCalls,
     rows,
-    fhirpathSteps: rounded(fhirpathSteps),
+    fhirpathSteps: wholeCost(fhirpathSteps),
   };
-}
-
-function rounded(number: number): number {
-  return Math.min(Math.ceil(number), Number.MAX_SAFE_INTEGER);
 }

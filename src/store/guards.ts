@@ -21,6 +21,19 @@ export function callTimedOut(): FhirError {
   return new FhirError('aborted', 'The call was ended by its deadline', { details: { deadline: true } });
 }
 
+/**
+ * Throws if the pages of a search by reference hold more resources than the call may return. Called before their texts
+ * are read.
+ *
+ * @throws FhirError `too-costly`
+ */
+export function assertFewResources(count: number, options: CallOptions | undefined): void {
+  const max = options?.maxResources ?? Infinity;
+  if (count <= max) return;
+  const message = `The search finds more than the ${max} resources that the call may return`;
+  throw new FhirError('too-costly', message, { details: { limit: 'maxResources', max } });
+}
+
 /** The rejection of every method of a closed store. */
 export function storeClosed(): FhirError {
   return new FhirError('unavailable', 'The store is closed');

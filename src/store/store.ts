@@ -94,6 +94,11 @@ export interface CallOptions {
    * instead.
    */
   readonly deadline?: number | undefined;
+  /**
+   * The most resources that `searchByReference` may return for all targets together. A store that finds more may reject
+   * with `too-costly` and `details.limit` `maxResources` instead of reading them; others return them. Default: no limit.
+   */
+  readonly maxResources?: number | undefined;
 }
 
 /** The scope of resources above projects: Users and the Projects themselves. */

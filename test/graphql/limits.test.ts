@@ -39,11 +39,11 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['values', '{ PatientList { id active } a: ObservationList { subject { reference } } }', 4 * 3 + 3 * (2 + 2)],
   // One list of four with one field each: 2 + 4 x 1.05 = 6.2.
   ['cost', '{ PatientList(_count: 4) { id } }', 7],
-  // The list twice, each with a list of two per patient: 2 + 2 x 1.1 + 2 + 2 x 2 x 1.05 = 10.4; twice 20.8.
+  // Twice a list: 2 + 2 x 1.1. What refers to the two patients is one call: 2 + 2 x 0.1, and twice 2 x 1.05; together 14.8.
   [
     'cost',
     '{ a: PatientList(_count: 2) { ...f } b: PatientList(_count: 2) { ...f } } fragment f on Patient { id ObservationList(_reference: subject, _count: 2) { id } }',
-    21,
+    15,
   ],
   ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 20_000 + 40 * 'active'.length + 4 * 7],
   ['errors', '{ a: Patient(id: "x") { id } b: Patient(id: "y") { id } }', 2],

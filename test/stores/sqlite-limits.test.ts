@@ -7,6 +7,7 @@ import { Guard } from '../../src/stores/sqlite/guard.js';
 import { MAX_STATEMENTS, Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { expectFewResources } from './most-resources.js';
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
 
@@ -96,4 +97,10 @@ test('the cache keeps within its bytes', () => {
   }
   expect(contents.cachedBytes).toBeLessThanOrEqual(5_000);
   expect(contents.cachedBytes).toBeGreaterThan(3_000);
+});
+
+test('a search by reference that finds more than it may return is refused before its texts are read', async () => {
+  const store = new SqliteStore(':memory:');
+  await expectFewResources(store);
+  await store.close();
 });

@@ -73,10 +73,7 @@ function afterWriting(error: FhirError): FhirError {
 }
 
 async function fillLevels(run: Run): Promise<void> {
-  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
-    const results = await run.deadline.wait(Promise.allSettled(fillLevel(level, run)));
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
-  }
+  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) await fillLevel(level, run);
 }
 
 function startRoot(root: Selection, run: Run): Output {

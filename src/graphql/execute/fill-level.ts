@@ -1,4 +1,5 @@
 import type { Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import { boundsOf } from './call-bounds.js';
 import { fillReads } from './fill-reads.js';
 import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
@@ -9,16 +10,32 @@ import type { Waiting } from './waiting.js';
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
  *
- * @throws LimitError `storeCalls` - checked before the first call
+ * Calls run side by side as far as the rest of the budget covers the most that they may read. Beyond that they follow
+ * one another, so that a request never reads much more than it may.
+ *
+ * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs
  */
-export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): readonly Promise<void>[] {
-  const groups = groupByQuestion(level, run);
-  const certain = groups.filter(
-    ([{ edge }]) => edge.kind === 'read' || (edge.kind === 'search' && edge.reverse === undefined),
-  );
+export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): Promise<void> {
   const { limits } = run.options;
+  const groups = groupByQuestion(level, run).map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
+  const certain = groups.filter(({ waiting: [{ edge }] }) => isCertain(edge));
   if (run.storeCalls + certain.length > limits.storeCalls) throw tooManyCalls(limits);
-  return groups.map((waiting) => fillGroup(waiting, run));
+  for (let next = 0; next < groups.length;) {
+    run.assertAffordable(groups.slice(next).reduce((sum, { bounds }) => sum + bounds.least, 0));
+    const batch = [groups[next]!];
+    let most = run.cost + batch[0]!.bounds.most;
+    for (next += 1; next < groups.length && most + groups[next]!.bounds.most <= limits.cost; next += 1) {
+      batch.push(groups[next]!);
+      most += groups[next]!.bounds.most;
+    }
+    const results = await run.deadline.wait(Promise.allSettled(batch.map(({ waiting }) => fillGroup(waiting, run))));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+}
+
+/** A call that is made whatever was found before. */
+function isCertain(edge: Edge): boolean {
+  return edge.kind === 'read' || (edge.kind === 'search' && edge.reverse === undefined);
 }
 
 type Group = readonly [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]];

@@ -37,7 +37,9 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   }
   const pages = new Map<string, SearchPage>();
   if (targets.size > 0) {
-    const lists = await call(run, () => store.searchByReference(query, reference, [...targets.values()], options));
+    const search = (): Promise<readonly SearchPage[]> =>
+      store.searchByReference(query, reference, [...targets.values()], { ...options, maxResources: run.resourcesLeft });
+    const lists = await call(run, search, targets.size);
     [...targets.keys()].forEach((name, index) => pages.set(name, lists[index]!));
   }
   fillAll(
@@ -56,12 +58,20 @@ function fillAll(
   find: (hole: SearchHole) => Found,
   run: Run,
 ): void {
-  for (const { edge, holes } of waiting) {
-    for (const hole of holes) {
+  const filling = waiting.map(({ edge, holes }) => ({ edge, holes, found: holes.map(find) }));
+  // All rows are counted before the first of them is projected.
+  for (const { edge, found } of filling) {
+    run.spendRows(
+      found.reduce((sum, one) => sum + rowsOf(edge, one, run), 0),
+      selectionOf(edge),
+    );
+  }
+  for (const { edge, holes, found } of filling) {
+    for (const [index, { out }] of holes.entries()) {
       try {
-        hole.out[edge.key] = answerSearch(edge, find(hole), hole.out, run);
+        out[edge.key] = answerSearch(edge, found[index]!, out, run);
       } catch (error) {
-        run.fail(hole.out, edge, error);
+        run.fail(out, edge, error);
       }
     }
   }
@@ -79,16 +89,19 @@ interface Found {
   readonly target: ReferenceTarget | undefined;
 }
 
-function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
+/** @throws LimitError `listSize` */
+function rowsOf(edge: SearchEdge, { request, page }: Found, run: Run): number {
   const { listSize } = run.options.limits;
-  if (request.window.count === undefined && page.matches.length > listSize) {
-    throw new LimitError(
-      'listSize',
-      listSize,
-      `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
-    );
-  }
-  run.spendRows(page.matches.length, selectionOf(edge));
+  const { length } = page.matches;
+  if (request.window.count !== undefined || length <= listSize) return length;
+  throw new LimitError(
+    'listSize',
+    listSize,
+    `${edge.key} has more than ${listSize} matches; narrow the search, or page with _count and _offset`,
+  );
+}
+
+function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
   if (edge.shape.kind === 'connection') {
     const part = { ...cutPage(request.window, page), request, target };
     return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);

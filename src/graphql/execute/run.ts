@@ -3,12 +3,12 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
-import { LimitError, type Limits } from '../limits.js';
+import { LimitError, tooCostly, type Limits } from '../limits.js';
 import type { Clock } from './clock.js';
 import { Deadline } from './deadline.js';
 import type { ResolvableReference } from './resolvable-reference.js';
 import type { Variables } from '../plan/arguments.js';
-import { CALL_COST, weightOf } from '../plan/estimate-cost.js';
+import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
 import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
@@ -147,15 +147,41 @@ export class Run implements StepMeter {
   /**
    * Counts a store call before it is made.
    *
-   * @throws LimitError `storeCalls`, `timeout`
+   * @param lookups the parents of a reverse list
+   * @throws LimitError `storeCalls`, `cost`, `timeout`
    * @throws FhirError `aborted` - the host's signal
    */
-  spendCall(): void {
+  spendCall(lookups = 0): void {
     const { limits } = this.options;
     this.deadline.check();
     this.storeCalls += 1;
-    this.cost += CALL_COST;
+    this.cost += CALL_COST + lookups * LOOKUP_COST;
     if (this.storeCalls > limits.storeCalls) throw tooManyCalls(limits);
+    this.assertAffordable(0);
+  }
+
+  /** The most resources that may still be read. */
+  get resourcesLeft(): number {
+    const { rows, cost } = this.options.limits;
+    return Math.max(0, Math.floor(Math.min(rows - this.rows, cost - this.cost)));
+  }
+
+  /** The refusal by the limit behind {@link resourcesLeft}. */
+  tooManyResources(): LimitError {
+    const { limits } = this.options;
+    const left = this.resourcesLeft;
+    return limits.rows - this.rows <= limits.cost - this.cost
+      ? tooManyRows(limits, this.rows + left + 1)
+      : tooCostly(limits, this.cost + left + 1);
+  }
+
+  /**
+   * Refuses the request once its cost so far and the least that is still to come exceed the limit.
+   *
+   * @throws LimitError `cost`
+   */
+  assertAffordable(least: number): void {
+    if (this.cost + least > this.options.limits.cost) throw tooCostly(this.options.limits, this.cost + least);
   }
 
   /**
@@ -203,20 +229,20 @@ export class Run implements StepMeter {
    * Counts resources read.
    *
    * @param selection their selection; undefined if only the number counts
-   * @throws LimitError `rows`
+   * @throws LimitError `rows`, `cost`
    */
   spendRows(count: number, selection: Selection | undefined): void {
     const { limits } = this.options;
     this.rows += count;
     this.cost += selection === undefined ? count : count * weightOf(selection);
-    if (this.rows <= limits.rows) return;
-    throw new LimitError(
-      'rows',
-      limits.rows,
-      `The answer needs more than ${limits.rows} resources; narrow the searches or page with _count`,
-      this.rows,
-    );
+    if (this.rows > limits.rows) throw tooManyRows(limits, this.rows);
+    this.assertAffordable(0);
   }
+}
+
+function tooManyRows({ rows }: Limits, value: number): LimitError {
+  const message = `The answer needs more than ${rows} resources; narrow the searches or page with _count`;
+  return new LimitError('rows', rows, message, value);
 }
 
 export function tooManyValues({ values }: Limits): LimitError {

@@ -6,7 +6,7 @@ import { readFocus } from '../execute/execute-plan.js';
 import { questionOf } from '../execute/question-of.js';
 import { documentError } from '../execute/response-errors.js';
 import type { Variables } from '../plan/arguments.js';
-import { estimateCost } from '../plan/estimate-cost.js';
+import { estimateCost, leastCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepared-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
@@ -79,6 +79,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
   return {
     operation: operation.name?.value,
     depth: plan.depth,
+    leastCost: leastCost(plan, focus !== undefined),
     estimatedCost: Math.ceil(estimateCost(plan, variables, focus !== undefined)),
     calls: calls.slice(0, MAX_CALLS),
     cut: level.length > 0 || calls.length > MAX_CALLS,

@@ -8,7 +8,12 @@ export interface ExplainedPlan {
   readonly operation: string | undefined;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** The cost bounded by `limits.cost`, in resources. */
+  /** The cost of the store calls that are made whatever is stored, in resources. The request is refused if it exceeds `limits.cost`. */
+  readonly leastCost: number;
+  /**
+   * The cost with assumed numbers where neither the query nor the definitions say how much there is. Only mutations are
+   * refused by it; a query ends when what it has read costs more than `limits.cost`.
+   */
   readonly estimatedCost: number;
   /**
    * The store calls in order; those of one level run in parallel. Below references of several types there is one for

@@ -4,7 +4,7 @@ import type { ExplainedCall, ExplainedPage, ExplainedPlan, ExplainedRule } from 
  * Formats a plan as text, a paragraph per call:
  *
  * ```text
- * 2 calls to the store on 2 levels; estimated cost 64
+ * 2 calls to the store on 2 levels; cost at least 2, estimated 64
  *
  * 1. PatientList: search Patient
  *    where gender = male
@@ -15,10 +15,10 @@ import type { ExplainedCall, ExplainedPage, ExplainedPlan, ExplainedRule } from 
  *    …
  * ```
  */
-export function planText({ calls, cut, estimatedCost }: ExplainedPlan): string {
+export function planText({ calls, cut, leastCost, estimatedCost }: ExplainedPlan): string {
   const asked = calls.filter((call) => call.asked);
   const levels = asked.reduce((deepest, { level }) => Math.max(deepest, level), 0);
-  const head = `${counted(asked.length, 'call')} to the store on ${counted(levels, 'level')}${cut ? ', and more' : ''}; estimated cost ${estimatedCost}`;
+  const head = `${counted(asked.length, 'call')} to the store on ${counted(levels, 'level')}${cut ? ', and more' : ''}; cost at least ${leastCost}, estimated ${estimatedCost}`;
   return [head, ...calls.map(paragraph)].join('\n\n') + '\n';
 }
 

@@ -4,6 +4,9 @@ import type { AnyTypeSelection, Edge, OperationPlan, PlannedField, SearchEdge, S
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
 
+/** What the search for one parent of a reverse list costs, in resources, even if it finds nothing. */
+export const LOOKUP_COST = 0.1;
+
 /** Assumed numbers, if neither the query nor the definitions give one. */
 const ASSUMED = {
   /** Matches of a list at the root without `_count`. */
@@ -16,10 +19,11 @@ const ASSUMED = {
 
 /**
  * Estimates the cost of an operation from its plan and variables, before the first store call. The unit is one resource
- * fetched, with few fields.
+ * fetched, with few fields. Queries are not refused by it, because only the data tells how long lists without `_count`
+ * are; see {@link leastCost}.
  *
  * ```text
- * cost = sum over the store calls of the plan:  2 + resources x weight
+ * cost = sum over the store calls of the plan:  2 + parents / 10 (reverse lists) + resources x weight
  * resources = what the edges above it give x per parent:  _count, or 100 at the root and 10 in reverse lists;
  *             1 for a reference, read or write, x 3 for each repeating element on the way
  * weight    = 1 + fields of the resource / 20
@@ -36,6 +40,18 @@ export function estimateCost({ root }: OperationPlan, variables: Variables, isIn
   const estimate = new Estimate(variables);
   // A query on one instance reads it first.
   return isInstance ? CALL_COST + estimate.resources(root, 1) : estimate.below(root, 1);
+}
+
+/** The cost of an operation over a store without resources: of the store calls that are made whatever is stored. */
+export function leastCost({ root }: OperationPlan, isInstance: boolean): number {
+  if (isInstance) return CALL_COST;
+  const typesRead = new Set<string>();
+  let calls = 0;
+  for (const field of root.fields) {
+    if (field.kind === 'search') calls += 1;
+    else if (field.kind === 'read') typesRead.add(field.type);
+  }
+  return CALL_COST * (calls + typesRead.size);
 }
 
 /** The cost of one resource of an edge, growing with the number of selected fields. Computed once per selection. */
@@ -102,10 +118,11 @@ class Estimate {
     const reverse = edge.reverse !== undefined;
     const count = evaluate(edge.count, this.variables);
     const each = typeof count === 'number' ? count : reverse ? ASSUMED.reverse : ASSUMED.list;
-    if (edge.shape.kind === 'connection' && !edge.shape.matches) return 0;
+    const lookups = reverse ? parents * LOOKUP_COST : 0;
+    if (edge.shape.kind === 'connection' && !edge.shape.matches) return lookups;
     // A connection with cursors reads one extra match.
     const more = edge.shape.kind === 'connection' && edge.shape.cursors && each > 0 ? 1 : 0;
-    return this.resources(selectionOf(edge), parents * (each + more));
+    return lookups + this.resources(selectionOf(edge), parents * (each + more));
   }
 
   #items({ array, filter }: Pick<PlannedField & { kind: 'object' | 'inline-resource' }, 'array' | 'filter'>): number {

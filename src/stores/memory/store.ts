@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
+import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type {
   CallOptions,
   Change,
@@ -67,7 +67,14 @@ export class MemoryStore implements ResourceStore {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
     const world = new LocalWorld(data, query.baseUrl);
-    return targets.map((target) => toPage(this.model, data, searchReferring(world, query, parameter, target), query));
+    const pages = targets.map((target) =>
+      toPage(this.model, data, searchReferring(world, query, parameter, target), query),
+    );
+    assertFewResources(
+      pages.reduce((sum, { matches }) => sum + matches.length, 0),
+      options,
+    );
+    return pages;
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {

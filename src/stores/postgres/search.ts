@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { pageEdgeOf, pageOf } from '../../store/guards.js';
-import type { ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
+import { assertFewResources, pageEdgeOf, pageOf } from '../../store/guards.js';
+import type { CallOptions, ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
 import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
 import { parseStored } from '../sql/parse-stored.js';
@@ -50,12 +50,17 @@ export async function searchByReference(
   parameter: string,
   targets: readonly ReferenceTarget[],
   { epoch, run }: SearchIndex,
+  options?: CallOptions,
 ): Promise<readonly SearchPage[]> {
   const keys = targets.map(({ type, id }) => referenceTo(type, id));
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], epoch);
-  const rows = wanted.length === 0 || statement === undefined ? [] : await run(statement);
+  const rows = wanted.length === 0 || statement === undefined ? [] : await run(cutRows(statement, wanted, options));
+  assertFewResources(
+    rows.reduce((sum, [, content]) => (content === null ? sum : sum + 1), 0),
+    options,
+  );
   const texts = new Map<string, { readonly contents: string[]; total: number }>();
   for (const [position, content, total] of rows) {
     const target = wanted[Number(position) - 1]!;
@@ -71,6 +76,12 @@ export async function searchByReference(
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });
+}
+
+/** One row more than the call may return shows that there are too many. A target without matches has a row, too. */
+function cutRows(statement: Sql, targets: readonly string[], options: CallOptions | undefined): Sql {
+  const max = options?.maxResources;
+  return max === undefined || !Number.isFinite(max) ? statement : sql`${statement} LIMIT ${max + targets.length + 1}`;
 }
 
 /**

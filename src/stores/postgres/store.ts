@@ -122,7 +122,7 @@ export class PostgresStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, (bounded) =>
       this.#searched(query, [parameter], bounded, (index) =>
-        searchByReference(this.model, query, parameter, targets, index),
+        searchByReference(this.model, query, parameter, targets, index, options),
       ),
     );
   }

@@ -18,7 +18,7 @@ import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import { assertFewResources, assertNotAborted, storeClosed } from '../../store/guards.js';
 import { registerChecksums } from './checksum.js';
 import { Commits } from './commit.js';
 import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
@@ -147,7 +147,14 @@ export class SqliteStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     const find = (): readonly KeyPage[] => this.#searches.searchByReference(query, parameter, targets);
-    return this.#answer(options, () => this.#searched(query, [parameter], find).map((page) => this.#fill(page)));
+    return this.#answer(options, () => {
+      const pages = this.#searched(query, [parameter], find);
+      assertFewResources(
+        pages.reduce((sum, { keys }) => sum + keys.length, 0),
+        options,
+      );
+      return pages.map((page) => this.#fill(page));
+    });
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {

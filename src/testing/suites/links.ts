@@ -59,6 +59,25 @@ export const linkSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'a search by reference returns as many resources as it may, and returns or refuses more',
+      async run(store) {
+        await linked(store);
+        const targets = ['b', 'a', 'nobody'].map((id) => ({ type: 'Patient', id }));
+        const ask = (maxResources: number): Promise<unknown> =>
+          store
+            .searchByReference(queryOf('Observation', ALL, { total: true }), 'subject', targets, { maxResources })
+            .then(
+              (pages) => pages.map(idsOfPage),
+              ({ code }: { readonly code: string }) => code,
+            );
+        const all = [['b1'], ['a1', 'a2'], []];
+        assert.deepEqual(await ask(Infinity), all);
+        assert.deepEqual(await ask(3), all);
+        const more = await ask(2);
+        if (more !== 'too-costly') assert.deepEqual(more, all);
+      },
+    },
+    {
       name: 'tells targets of one id but several types apart, deleted and never written ones included',
       async run(store) {
         await linked(store);

@@ -77,7 +77,7 @@ export const HOSTILE_ARGUMENTS: readonly HostileDocument[] = [
     name: 'a page of a billion',
     make: textOf(() => '{ PatientList(_count: 1000000000) { id } }'),
     outcome: 'too-costly',
-    limit: 'cost',
+    limit: 'listSize',
   },
   {
     name: 'a page that begins at 2^31 - 1',

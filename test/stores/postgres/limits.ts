@@ -4,6 +4,7 @@ import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { expectFewResources } from '../most-resources.js';
 import { bareDatabase, postgresPool } from '../postgres-pool.js';
 
 test('a Pool of pg fits', () => {
@@ -154,4 +155,8 @@ test('a connection of PGlite that is given up in a transaction is rolled back be
   second.release();
   await insert;
   await bareDatabase();
+});
+
+test('a search by reference that finds more than it may return is refused', async () => {
+  await expectFewResources(new PostgresStore(await postgresPool()));
 });

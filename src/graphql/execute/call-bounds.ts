@@ -1,0 +1,75 @@
+import { referenceTo } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
+import { evaluate } from '../plan/arguments.js';
+import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
+import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
+import { readId } from './read-id.js';
+import type { Hole, ReferenceHole, Run, SearchHole } from './run.js';
+import type { Waiting } from './waiting.js';
+
+/** The bounds of the cost of a call, known before it is made. */
+export interface CallBounds {
+  /** If it finds nothing. */
+  readonly least: number;
+  /** If every list is as long as it may be, each resource with few fields. */
+  readonly most: number;
+}
+
+/** @param waiting edges that share a call, and their holes */
+export function boundsOf(waiting: readonly Waiting<Edge, Hole>[], run: Run): CallBounds {
+  const { edge } = waiting[0]!;
+  const holes = waiting.reduce((sum, one) => sum + one.holes.length, 0);
+  switch (edge.kind) {
+    case 'read':
+      return bounds(
+        waiting.some((one) => isRead(one.edge as ReadEdge, run)),
+        0,
+        holes,
+      );
+    case 'reference':
+      return bounds(
+        waiting.some((one) => one.holes.some((hole) => isLocal(hole as ReferenceHole))),
+        0,
+        holes,
+      );
+    case 'search': {
+      if (edge.reverse === undefined) return bounds(true, 0, pageSizeOf(edge, run));
+      const targets = targetsOf(waiting as readonly Waiting<Edge, SearchHole>[]);
+      return bounds(targets > 0, targets, targets * pageSizeOf(edge, run));
+    }
+  }
+}
+
+function bounds(isCalled: boolean, lookups: number, resources: number): CallBounds {
+  const least = isCalled ? CALL_COST + lookups * LOOKUP_COST : 0;
+  return { least, most: least + resources };
+}
+
+/** Texts that cannot be ids are never requested. */
+function isRead(edge: ReadEdge, run: Run): boolean {
+  try {
+    return isResourceId(readId(edge, run.options.variables));
+  } catch {
+    return false;
+  }
+}
+
+/** Other references need a call only sometimes: contained resources are at hand. */
+function isLocal({ reference }: ReferenceHole): boolean {
+  return reference.kind === 'local';
+}
+
+/** The longest page, with the match that shows whether another follows. */
+function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
+  if (shape.kind === 'connection' && !shape.matches) return 0;
+  const size = evaluate(count, variables);
+  return 1 + (typeof size === 'number' ? Math.min(size, limits.listSize) : limits.listSize);
+}
+
+function targetsOf(waiting: readonly Waiting<Edge, SearchHole>[]): number {
+  const names = new Set<string>();
+  for (const { holes } of waiting) {
+    for (const { target } of holes) if (target !== undefined) names.add(referenceTo(target.type, target.id));
+  }
+  return names.size;
+}
