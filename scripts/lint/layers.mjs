@@ -2,7 +2,7 @@
  * Which layers each folder of src may import from, types included, besides itself. From the bottom to the top.
  * The public entries beside the folders (index.ts, sqlite.ts …) may import from all; nobody imports them.
  */
-const BELOW_ACCESS = ['audit', 'telemetry', 'store', 'search', 'fhirpath', 'fhir'];
+const BELOW_ACCESS = ['audit', 'telemetry', 'store', 'search', 'fhirpath', 'fhir', 'platform'];
 const BELOW_INTERACTIONS = ['access', ...BELOW_ACCESS];
 const BELOW_IMPORT = ['interactions', ...BELOW_INTERACTIONS];
 const BELOW_PROJECTS = ['import', ...BELOW_IMPORT];
@@ -10,13 +10,14 @@ const BELOW_PROJECTS = ['import', ...BELOW_IMPORT];
 export const LAYERS = {
   // Runs in browsers, so it imports nothing.
   client: [],
-  fhir: [],
+  platform: [],
+  fhir: ['platform'],
   fhirpath: ['fhir'],
-  search: ['fhir', 'fhirpath'],
-  store: ['fhir', 'search'],
+  search: ['fhir', 'fhirpath', 'platform'],
+  store: ['fhir', 'search', 'platform'],
   telemetry: ['fhir', 'store'],
-  audit: ['fhir', 'store', 'telemetry'],
-  stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry'],
+  audit: ['fhir', 'store', 'telemetry', 'platform'],
+  stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry', 'platform'],
   access: BELOW_ACCESS,
   interactions: BELOW_INTERACTIONS,
   import: BELOW_IMPORT,

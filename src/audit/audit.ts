@@ -3,6 +3,7 @@ import { maskError, type ErrorCode } from '../fhir/error.js';
 import { isInDoubt } from '../fhir/in-doubt.js';
 import { isResourceId } from '../fhir/resource.js';
 import type { ObservedFacts } from '../telemetry/observed.js';
+import { warn } from '../platform/warn.js';
 
 /**
  * One interaction for the host's audit trail: the caller, the action, its targets, time and outcome.
@@ -154,12 +155,12 @@ function safeTarget(model: FhirModel, { type, id, versionId, interaction }: Audi
 
 function report(hook: AuditHook, record: AuditRecord): void {
   try {
-    Promise.resolve(hook(record)).catch(warn);
+    Promise.resolve(hook(record)).catch(reportFault);
   } catch (error) {
-    warn(error);
+    reportFault(error);
   }
 }
 
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error), { code: 'FHIRGRAPH_AUDIT' });
+function reportFault(error: unknown): void {
+  warn(error, 'FHIRGRAPH_AUDIT');
 }

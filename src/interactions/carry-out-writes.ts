@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { FhirError } from '../fhir/error.js';
 import { keyText, parseReference } from '../fhir/reference.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
@@ -7,6 +6,7 @@ import type { GuardedSession } from './interaction-session.js';
 import type { GuardedKey, GuardedResult } from '../access/contract.js';
 import { planWrites, type PlannedWrite, type Settled, type WritePlan } from './plan-writes.js';
 import { failedIndex, withIndex } from '../access/write-error.js';
+import { randomId } from '../platform/node-crypto.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
 
 /**
@@ -20,7 +20,7 @@ export async function carryOutWrites(
   requests: readonly WriteRequest[],
   session: GuardedSession,
 ): Promise<readonly WriteOutcome[]> {
-  const settled: Settled = { ids: requests.map(() => randomUUID()), matched: new Map() };
+  const settled: Settled = { ids: requests.map(() => randomId()), matched: new Map() };
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, () =>
     attemptWrites(requests, settled, session),
   );

@@ -1,4 +1,5 @@
 import { type Change } from './store.js';
+import { warn } from '../platform/warn.js';
 
 /** The listeners of a store. */
 export class ChangeFeed {
@@ -26,7 +27,7 @@ export class ChangeFeed {
       try {
         notify(frozen);
       } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error), { code: 'FHIRGRAPH_LISTENER' });
+        warn(error, 'FHIRGRAPH_LISTENER');
       }
     }
   }

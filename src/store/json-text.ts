@@ -2,6 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { type AnyResource } from '../fhir/resource.js';
 import { DEFAULT_RESOURCE_BYTES } from '../fhir/validate-resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
+import { byteLength } from '../platform/byte-length.js';
 
 /**
  * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that every
@@ -46,7 +47,7 @@ function stringify(resource: AnyResource): string {
 
 /** PERF: one UTF-16 unit is three bytes at most, so short texts need not be measured. */
 function isLongerThan(text: string, bytes: number): boolean {
-  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+  return text.length * 3 > bytes && byteLength(text) > bytes;
 }
 
 function tooLarge({ resourceType, id = '' }: AnyResource, cause?: unknown): FhirError {

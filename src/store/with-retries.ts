@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../platform/timers.js';
 import { assertNotAborted } from './guards.js';
 import type { CallOptions } from './store.js';
 
@@ -60,8 +60,3 @@ export async function withRetries<Result>(
 }
 
 const MAX_PAUSE_MS = 250;
-
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  // A rejection comes from the signal, which is checked next.
-  await delay(milliseconds, undefined, signal && { signal }).catch(() => undefined);
-}

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { formsOf, guardedElements, resourcesInside } from './guarded-elements.js';
@@ -20,13 +20,13 @@ export function assertGuarded(asked: AnyResource, shown: AnyResource | null, rul
   const kept = new Set<string>();
   for (const name of guarded) {
     const expected = shown === null ? {} : elementOf(shown, name);
-    if (!isDeepStrictEqual(elementOf(asked, name), expected)) throw refusal(asked, name);
+    if (!sameJson(elementOf(asked, name), expected)) throw refusal(asked, name);
     if (shown !== null) kept.add(name);
   }
   for (const head of INLINE_HEADS) {
     if (guarded.has(head)) continue;
     if (shown !== null && holdsGuarded(shown, head, rules)) {
-      if (!isDeepStrictEqual(elementOf(asked, head), elementOf(shown, head))) throw refusal(asked, head);
+      if (!sameJson(elementOf(asked, head), elementOf(shown, head))) throw refusal(asked, head);
       kept.add(head);
     } else if (setsGuarded(asked, head, rules)) throw refusal(asked, head);
   }
@@ -95,7 +95,7 @@ export function keepFields(
       // Another form of the choice would change it or be present together with it.
       if (isAbsent && hasOtherForm(model, asked, head)) return refusal(asked, path);
       if (isAbsent) restored.add(head);
-      else if (!isDeepStrictEqual(at(asked, path), at(shown, path))) return refusal(asked, path);
+      else if (!sameJson(at(asked, path), at(shown, path))) return refusal(asked, path);
     }
   }
   return { after: restored.size === 0 ? asked : withElementsOf(before, asked, restored), kept: restored };

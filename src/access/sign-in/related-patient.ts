@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { parseDate } from '../../fhir/date.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
@@ -85,7 +85,7 @@ export function assertPatientLink(
 
 function differ(before: AnyResource, after: AnyResource, name: string): boolean {
   const [was, is] = [elementsOf(before), elementsOf(after)];
-  return [name, `_${name}`].some((key) => !isDeepStrictEqual(was[key], is[key]));
+  return [name, `_${name}`].some((key) => !sameJson(was[key], is[key]));
 }
 
 function isOwn({ profile }: MemberCaller, id: string | undefined): boolean {

@@ -1,5 +1,5 @@
 import { quote } from '../messages/quote.js';
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../json/same-json.js';
 import { applyPatch } from 'rfc6902';
 import { FhirError } from '../error.js';
 import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
@@ -66,7 +66,7 @@ function applyStep(document: AnyResource, step: Step, index: number): void {
   }
   if (step.op === 'test') {
     // rfc6902 compares lists by their minimal difference, in quadratic time.
-    if (isDeepStrictEqual(valueAt(document, path), step.value)) return;
+    if (sameJson(valueAt(document, path), step.value)) return;
     throw new FhirError('unprocessable', `Operation ${index} of the patch, a test of ${shown(path)}, does not hold`);
   }
   const [error] = applyPatch(document, [{ ...step, path: formatPointer(path) }]);

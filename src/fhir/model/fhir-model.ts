@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ElementDefinition, SearchParameterDefinition, TypeDefinition } from './definition-types.js';
 import {
   parseText,
@@ -9,6 +8,7 @@ import {
 } from './definition-texts.js';
 import { OWN_PARAMETERS } from './own-parameters.js';
 import { isKindOf } from './type-hierarchy.js';
+import { sha256Of } from '../../platform/sha256.js';
 
 /**
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
@@ -189,7 +189,7 @@ export class FhirModel {
 }
 
 function digest(content: unknown): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
+  return sha256Of(JSON.stringify(content), 'base64url');
 }
 
 const REPEATS = 1;

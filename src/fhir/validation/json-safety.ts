@@ -1,4 +1,5 @@
 import { type Findings, kindOf, namedStep } from './findings.js';
+import { byteLength } from '../../platform/byte-length.js';
 
 /** Size limits of a resource. */
 export interface SizeLimits {
@@ -110,7 +111,7 @@ class SafetyWalk {
 
 /** PERF: the text is built only for resources close to the limit. */
 function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
-  return units * MAX_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(JSON.stringify(resource)) > maxBytes;
+  return units * MAX_BYTES_PER_UNIT > maxBytes && byteLength(JSON.stringify(resource)) > maxBytes;
 }
 
 /** Objects of another realm (a worker's, a test runner's) are plain too: their prototype has no prototype. */

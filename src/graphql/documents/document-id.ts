@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { FhirError } from '../../fhir/error.js';
 
 /** In UTF-16 code units. Relay's ids have 32, a SHA-256 with its prefix 71. */
@@ -15,11 +14,6 @@ export function documentIdOf(id: unknown): string {
   }
   const bare = id.startsWith('sha256:') ? id.slice('sha256:'.length) : id;
   return SHA256.test(bare) ? bare.toLowerCase() : id;
-}
-
-/** The SHA-256 of a document's text (as UTF-8), which is its id. */
-export function sha256Of(text: string): string {
-  return hash('sha256', text);
 }
 
 const SHA256 = /^[0-9a-f]{64}$/i;

@@ -3,7 +3,8 @@ import type { CallOptions } from '../../store/store.js';
 import { assertDocument, assertDocumentSize } from '../check-document.js';
 import { print, type DocumentNode } from '../graphql-js.js';
 import { assertQueryLength, type Limits } from '../limits.js';
-import { documentIdOf, sha256Of } from './document-id.js';
+import { sha256Of } from '../../platform/sha256.js';
+import { documentIdOf } from './document-id.js';
 import {
   isClosed,
   type PersistedDocuments,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId, isJsonObject } from '../../fhir/resource.js';
@@ -6,6 +5,8 @@ import type { SearchPosition } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { PageWindow } from './page-window.js';
 import type { SearchArguments } from './search-arguments.js';
+import { textOfBase64Url, textToBase64Url } from '../../platform/base64url.js';
+import { sha256Of } from '../../platform/sha256.js';
 
 /** The page of a search that a cursor represents. */
 export interface Cursor {
@@ -34,7 +35,7 @@ const VERSION = 1;
 export function encodeCursor({ type, search, target, bounds }: Cursor, caller: Caller): string {
   const { after, before, offset } = bounds;
   const content = JSON.stringify([VERSION, type, search, target ?? null, after ?? null, before ?? null, offset]);
-  const text = `${Buffer.from(content).toString('base64url')}.${check(content, caller)}`;
+  const text = `${textToBase64Url(content)}.${check(content, caller)}`;
   if (text.length <= MAX_CURSOR_LENGTH) return text;
   const message = `A cursor to this page would have ${text.length} characters, at most ${MAX_CURSOR_LENGTH} are allowed`;
   throw new FhirError('too-costly', `${message}: shorten the search, or page with _offset`, {
@@ -61,7 +62,7 @@ export function decodeCursor(text: string, type: string, caller: Caller): Cursor
 function parse(text: string, caller: Caller): Cursor | undefined {
   const match = text.length > MAX_CURSOR_LENGTH ? null : /^([\w-]+)\.([\w-]+)$/.exec(text);
   if (match === null) return undefined;
-  const content = Buffer.from(match[1]!, 'base64url').toString();
+  const content = textOfBase64Url(match[1]!);
   if (check(content, caller) !== match[2]) return undefined;
   // Anyone who knows the algorithm can compute a valid checksum, so the content is as untrusted as any argument.
   return cursorOf(parseJson(content));
@@ -70,7 +71,7 @@ function parse(text: string, caller: Caller): Cursor | undefined {
 function check(content: string, caller: Caller): string {
   const identity = caller.kind === 'member' ? caller.membership : '';
   const bound = JSON.stringify([caller.kind, caller.project, identity, content]);
-  return createHash('sha256').update(bound).digest('base64url').slice(0, 22);
+  return sha256Of(bound, 'base64url').slice(0, 22);
 }
 
 function parseJson(content: string): unknown {

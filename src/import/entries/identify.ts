@@ -1,5 +1,4 @@
 import { keyText } from '../../fhir/reference.js';
-import { randomUUID } from 'node:crypto';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isResourceId } from '../../fhir/resource.js';
@@ -8,6 +7,7 @@ import type { BundleEntry } from './bundle-entries.js';
 import { findMatches, parseCondition, severalMatches } from '../../interactions/condition.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from '../session.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
@@ -140,7 +140,7 @@ function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'k
   const { type } = entry.request;
   const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
   if (own !== undefined) return { key: { type, id: own }, expect: undefined, generatedId: undefined };
-  return { key: { type, id: randomUUID() }, expect: { version: null }, generatedId: true };
+  return { key: { type, id: randomId() }, expect: { version: null }, generatedId: true };
 }
 
 /** See https://hl7.org/fhir/R4/http.html#update and #cond-update. */
@@ -162,7 +162,7 @@ async function identifyUpdate(
   if (match === undefined) {
     // With assigned ids, a fullUrl is only an identity inside the Bundle.
     const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));
-    const key = { type, id: chosen ?? randomUUID() };
+    const key = { type, id: chosen ?? randomId() };
     const generatedId = chosen === undefined ? true : undefined;
     // An id held by a resource outside the condition must not be overwritten.
     const expect = stated ?? { version: null };

@@ -1,6 +1,4 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
-import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { FhirError, maskError } from '../../fhir/error.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
@@ -10,6 +8,8 @@ import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
 import { parseJson } from '../../fhir/json/parse-json.js';
 import { planPuts, type WantedPut } from '../write/plan-puts.js';
 import { type ImportSession, openSession } from '../session.js';
+import { nextTurn } from '../../platform/timers.js';
+import { randomId } from '../../platform/node-crypto.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
@@ -79,7 +79,7 @@ export class NdjsonRun {
     this.#failed += bad.length;
     this.#errors.push(...bad.slice(0, this.#maxErrors - this.#errors.length));
     this.#context.onProgress?.(this.#progress());
-    await setImmediate();
+    await nextTurn();
   }
 
   /** A batch has changed something. */
@@ -153,7 +153,7 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
   const resource = checkResource(context.store.model, parseJson(text));
   const { resourceType: type, id } = resource;
   if (id !== undefined) return { key: { type, id }, resource };
-  return { key: { type, id: randomUUID() }, resource, expect: { version: null }, generatedId: true };
+  return { key: { type, id: randomId() }, resource, expect: { version: null }, generatedId: true };
 }
 
 function badLine(line: number, { code, message }: FhirError): BadLine {

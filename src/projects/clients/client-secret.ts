@@ -1,4 +1,6 @@
-import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto';
+import type { ScryptOptions } from 'node:crypto';
+import { FhirError } from '../../fhir/error.js';
+import { nodeCrypto } from '../../platform/node-crypto.js';
 
 /**
  * A secret as it is stored, in the PHC string format: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, where `ln` is the binary
@@ -21,11 +23,11 @@ const MAX_SECRET = 1_024;
 
 /** A new secret: 256 random bits as 43 letters, digits, `-` and `_`. */
 export function createSecret(): string {
-  return randomBytes(32).toString('base64url');
+  return serverCrypto().randomBytes(32).toString('base64url');
 }
 
 export async function hashSecret(secret: string): Promise<SecretHash> {
-  const salt = randomBytes(SALT_BYTES);
+  const salt = serverCrypto().randomBytes(SALT_BYTES);
   const hash = await derive(secret, salt, COST);
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${encode(salt)}$${encode(hash)}`;
 }
@@ -43,8 +45,8 @@ export function validUntil(hash: SecretHash, moment: number): SecretHash {
 export async function fitsHash(secret: unknown, stored: unknown): Promise<boolean> {
   const parsed = typeof stored === 'string' ? parseHash(stored) : undefined;
   const usable = typeof secret === 'string' && secret !== '' && secret.length <= MAX_SECRET;
-  const { cost, salt, hash, until } = parsed ?? NOBODY;
-  const equal = timingSafeEqual(await derive(usable ? secret : '', salt, cost), hash);
+  const { cost, salt, hash, until } = parsed ?? nobody();
+  const equal = serverCrypto().timingSafeEqual(await derive(usable ? secret : '', salt, cost), hash);
   return equal && usable && Date.now() < until;
 }
 
@@ -56,7 +58,9 @@ interface ParsedHash {
   readonly until: number;
 }
 
-const NOBODY: ParsedHash = { cost: COST, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES), until: 0 };
+function nobody(): ParsedHash {
+  return { cost: COST, salt: Buffer.alloc(SALT_BYTES), hash: Buffer.alloc(HASH_BYTES), until: 0 };
+}
 
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d),p=(\d)(?:,until=(\d{1,16}))?\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/;
 
@@ -77,7 +81,7 @@ function parseHash(stored: string): ParsedHash | undefined {
 function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {
   const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
   return new Promise((resolve, reject) => {
-    scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
+    serverCrypto().scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
       error === null ? resolve(key) : reject(error),
     );
   });
@@ -85,4 +89,11 @@ function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']):
 
 function encode(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
+}
+
+/** @throws FhirError `unsupported` - in a browser, which must not hold the secrets of clients */
+function serverCrypto(): typeof import('node:crypto') {
+  if (nodeCrypto === undefined)
+    throw new FhirError('unsupported', 'Client secrets need a server: Node.js, Deno or Bun');
+  return nodeCrypto;
 }

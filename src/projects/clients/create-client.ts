@@ -1,5 +1,4 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { randomUUID } from 'node:crypto';
 import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
@@ -32,6 +31,7 @@ import { commitPlanned } from '../session/commit-planned.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
 import type { Stored } from '../../fhir/stored.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 /** A client or Bot to be made a member. */
 export interface ClientOrBotBody {
@@ -111,7 +111,7 @@ export function clientMembership(
   const reference = { reference: referenceOf(client), display: client.name! };
   const membership = {
     resourceType: 'ProjectMembership',
-    id: randomUUID(),
+    id: randomId(),
     active: true,
     project: { reference: referenceTo('Project', project) },
     ...(invitedBy === undefined ? {} : { invitedBy }),
@@ -136,7 +136,7 @@ function parseClientBody<Written extends ClientApplication | Bot>(
     Object.entries({ admin, accessPolicy, access }).filter(([, value]) => value !== undefined),
   );
   const settings = readMembershipSettings(reader, membership, '', false);
-  const client = { resourceType: type, id: randomUUID(), ...described } as Written;
+  const client = { resourceType: type, id: randomId(), ...described } as Written;
   if (reader.issues.length === 0) checkClient(model, reader, client);
   reader.assertGood(`The ${type} cannot be created`);
   return { client, settings };

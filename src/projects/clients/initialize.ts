@@ -1,5 +1,4 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { randomUUID } from 'node:crypto';
 import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { type MemberCaller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
@@ -14,6 +13,7 @@ import { createSecret, hashSecret } from './client-secret.js';
 import { clientMembership } from './create-client.js';
 import { copyWritten } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 export interface InitializeOptions {
   /** Name of the project. Default `Super Admin`. */
@@ -49,12 +49,12 @@ export interface Initialized {
  */
 export async function initialize(store: ResourceStore, options: InitializeOptions = {}): Promise<Initialized> {
   const name = nameOf(store.model, options);
-  const id = randomUUID();
+  const id = randomId();
   const secret = createSecret();
   const project: Project = { resourceType: 'Project', id, name, active: true, superAdmin: true, strictMode: true };
   const client: ClientApplication = {
     resourceType: 'ClientApplication',
-    id: randomUUID(),
+    id: randomId(),
     name: `${name} Default Client`,
     secret: await hashSecret(secret),
   };

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../fhir/json/same-json.js';
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
@@ -132,7 +132,7 @@ async function planUpdate(
   if (found?.status !== 'found') throw notFound(key);
   const client = changedClient(session, type, found.resource, body);
   // A given secret is always written, even if unchanged: the answer must not reveal equality.
-  const isSame = isDeepStrictEqual(client, found.resource) && !givesSecret(type, body);
+  const isSame = sameJson(client, found.resource) && !givesSecret(type, body);
   if (isSame) return { client, writes: [] };
   const guards = isSwitchedOff(client) && !isSwitchedOff(found.resource) ? await keepAdministrators(session, key) : [];
   const resource = authored(session, client);
@@ -184,7 +184,7 @@ function keepSecrets(
     const head = headOf(path);
     const asked = settings[head];
     if (head === path || asked === undefined || asked === null) continue;
-    if (isDeepStrictEqual(asked, seen[head])) {
+    if (sameJson(asked, seen[head])) {
       Reflect.deleteProperty(settings, head);
       continue;
     }

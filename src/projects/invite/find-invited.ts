@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { referenceTo } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/stored.js';
@@ -13,6 +12,7 @@ import {
   withEmail,
 } from '../people/find-people.js';
 import type { ProjectSession } from '../session/project-session.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 /** The stored resources of an invited person. */
 export interface Invited {
@@ -38,7 +38,7 @@ export interface Invited {
 export async function findInvited(session: ProjectSession, request: InviteRequest, hint?: string): Promise<Invited> {
   const users = await findUsers(session, request, hint);
   const { user, otherScopeUser } = users;
-  const ids = [user?.id ?? randomUUID(), ...(otherScopeUser === undefined ? [] : [otherScopeUser.id])];
+  const ids = [user?.id ?? randomId(), ...(otherScopeUser === undefined ? [] : [otherScopeUser.id])];
   const found = await membershipsOf(session, ids);
   return {
     ...users,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { RelatedPerson } from '@medplum/fhirtypes';
 import { referenceOf, splitReference } from '../../fhir/reference.js';
 import type { InviteRequest } from '../body/invite-body.js';
@@ -10,6 +9,7 @@ import {
   readProfiles,
 } from '../people/find-people.js';
 import type { ProjectSession } from '../session/project-session.js';
+import { randomId } from '../../platform/node-crypto.js';
 import { belongsTo, type Invited } from './find-invited.js';
 
 /** The matching profiles of the User's memberships here, else of its removed ones, without those of others. */
@@ -18,7 +18,7 @@ export async function formerOrCurrentProfiles(
   request: InviteRequest,
   { user, memberships }: Invited,
 ): Promise<readonly PersonProfile[]> {
-  const former = await formerProfilesOf(session, user?.id ?? randomUUID());
+  const former = await formerProfilesOf(session, user?.id ?? randomId());
   const current = memberships.map(({ profile }) => profile.reference ?? '');
   for (const names of [current, former]) {
     const ofType = [...new Set(names)].filter((name) => splitReference(name).type === request.resourceType);

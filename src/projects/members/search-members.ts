@@ -1,5 +1,4 @@
 import { splitReference } from '../../fhir/reference.js';
-import { randomUUID } from 'node:crypto';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
@@ -15,6 +14,7 @@ import { nameCriteria } from './member-names.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
@@ -151,7 +151,7 @@ async function emailCriteria(session: ProjectSession, name: string, value: strin
   const users = await Promise.all(emails.map((email) => usersByEmail(session, email)));
   // Users of other projects have addresses too. Adding a nonexistent User makes the search the same for unknown
   // addresses.
-  const ids = [...users.flat().map(({ id }) => id), randomUUID()];
+  const ids = [...users.flat().map(({ id }) => id), randomId()];
   return or(ids.map((id) => refersTo('user', { type: 'User', id })));
 }
 

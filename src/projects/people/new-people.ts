@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import type { ContactPoint, ProjectMembership, User } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import type { PersonProfile } from './find-people.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import { authored, type ProjectSession } from '../session/project-session.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 export function newUser(session: ProjectSession, request: InviteRequest): User {
   const { firstName, lastName, email, externalId, scope, mfaRequired } = request;
   return {
     resourceType: 'User',
-    id: randomUUID(),
+    id: randomId(),
     ...(scope === 'project' ? { project: { reference: referenceTo('Project', session.project) } } : {}),
     firstName,
     lastName,
@@ -25,7 +25,7 @@ export function newProfile(session: ProjectSession, request: InviteRequest): Per
   const { resourceType, firstName, lastName, patient } = request;
   const telecom = telecomOf(request);
   const person = {
-    id: randomUUID(),
+    id: randomId(),
     name: [{ given: [firstName], family: lastName }],
     ...(telecom === undefined ? {} : { telecom: [telecom] }),
   };
@@ -49,7 +49,7 @@ export function newMembership(
   const name = `${request.firstName} ${request.lastName}`;
   return authored(session, {
     resourceType: 'ProjectMembership',
-    id: randomUUID(),
+    id: randomId(),
     active: true,
     project: { reference: referenceTo('Project', session.project) },
     ...(invitedBy === undefined ? {} : { invitedBy }),

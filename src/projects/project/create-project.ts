@@ -1,5 +1,4 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
 import { audited } from '../../access/audited.js';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
@@ -12,6 +11,7 @@ import { assertBody, BodyReader, own } from '../session/body-reader.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { copyWritten, targetOf } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
+import { randomId } from '../../platform/node-crypto.js';
 
 /** A Project to create. Its id is assigned; `superAdmin` cannot be requested. */
 export type ProjectBody = { resourceType: 'Project'; name: string } & {
@@ -69,7 +69,7 @@ function parseProject(model: FhirModel, input: unknown): Project {
   const name = reader.requiredText(body, 'name', '');
   const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-  const project = { strictMode: true, ...given, resourceType: 'Project', id: randomUUID(), name } as Project;
+  const project = { strictMode: true, ...given, resourceType: 'Project', id: randomId(), name } as Project;
   // Issues of the fields above need not be repeated.
   const said = reader.issues.length > 0 ? [] : validateResource(model, project, { strict: true });
   reader.issues.push(...said.map(withoutType));

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../fhir/json/same-json.js';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { MemberCaller } from '../../access/caller.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';
@@ -27,7 +27,7 @@ export async function assertNotOwnRights(
   if (after !== undefined) {
     const [was, is] = [elementsOf(before), elementsOf(after)];
     const names = new Set([...Object.keys(was), ...Object.keys(is)]);
-    if ([...names].every((name) => HARMLESS.has(name) || isDeepStrictEqual(was[name], is[name]))) return;
+    if ([...names].every((name) => HARMLESS.has(name) || sameJson(was[name], is[name]))) return;
   }
   throw new FhirError(
     'forbidden',

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { isHeldApart } from '../criteria/parameters-of.js';
 import { INDEX_VERSION } from './index-version.js';
+import { sha256Of } from '../../platform/sha256.js';
 
 /** Resource type, code of a search parameter, fingerprint: what the index rows of each parameter are made with. */
 export interface ParameterFingerprints {
@@ -42,5 +42,5 @@ export function indexFingerprint(model: FhirModel): string {
 
 /** 72 bits. */
 function digest(shared: string, parameter: object): string {
-  return hash('sha256', `${shared} ${JSON.stringify(parameter)}`, 'base64url').slice(0, 12);
+  return sha256Of(`${shared} ${JSON.stringify(parameter)}`, 'base64url').slice(0, 12);
 }

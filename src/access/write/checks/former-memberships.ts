@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { referenceText, referenceTo } from '../../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { and, refersTo } from '../../../search/criteria/criteria.js';
 import type { CallOptions, PutWrite, ResourceStore } from '../../../store/store.js';
+import { sha256Of } from '../../../platform/sha256.js';
 
 /**
  * The scope of the records of removed memberships. An id never contains a slash, so no caller has this project: only
@@ -25,9 +25,7 @@ export function formerMembershipWrite(project: string, membership: AnyResource):
   const profile = referenceText(elements['profile']);
   if (user?.startsWith('User/') !== true || profile === undefined) return undefined;
   // One record per link: repeated removals of the same person leave one.
-  const id = createHash('sha256')
-    .update(JSON.stringify([project, user, profile]))
-    .digest('hex');
+  const id = sha256Of(JSON.stringify([project, user, profile]));
   return {
     kind: 'put',
     key: { project: FORMER_MEMBERSHIPS, type: 'ProjectMembership', id },

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { sameJson } from '../../../fhir/json/same-json.js';
 import { FhirError } from '../../../fhir/error.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
@@ -19,7 +19,7 @@ export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResou
   const before = elementsOf(stored);
   const kept: { [name: string]: unknown } = { ...wanted };
   for (const name of [...OPERATORS_FIELDS, OPERATORS_SECRET].flatMap(formsOf)) {
-    if (Object.hasOwn(wanted, name) && !isDeepStrictEqual(wanted[name], before[name])) return refusal(name);
+    if (Object.hasOwn(wanted, name) && !sameJson(wanted[name], before[name])) return refusal(name);
     if (Object.hasOwn(before, name)) kept[name] = before[name];
   }
   return kept as unknown as AnyResource;

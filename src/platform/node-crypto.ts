@@ -1,0 +1,14 @@
+/**
+ * Node.js's crypto module; undefined in browsers. Deno, Bun and servers compatible with Node.js have it.
+ *
+ * Not imported: bundles for browsers must not name a module that browsers lack.
+ */
+export const nodeCrypto: typeof import('node:crypto') | undefined =
+  typeof process === 'object' && typeof process.getBuiltinModule === 'function'
+    ? process.getBuiltinModule('node:crypto')
+    : undefined;
+
+/** A random UUID (version 4). */
+export function randomId(): string {
+  return nodeCrypto === undefined ? crypto.randomUUID() : nodeCrypto.randomUUID();
+}

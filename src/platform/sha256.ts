@@ -1,0 +1,18 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { encodeBase64Url } from './base64url.js';
+import { nodeCrypto } from './node-crypto.js';
+
+/** The encodings of a hash. */
+export type HashEncoding = 'hex' | 'base64url';
+
+/** The SHA-256 of a text (as UTF-8). Synchronous, which the Web Crypto API is not: browsers compute it in JavaScript. */
+export function sha256Of(text: string, encoding: HashEncoding = 'hex'): string {
+  return nodeCrypto === undefined ? portableSha256(text, encoding) : nodeCrypto.hash('sha256', text, encoding);
+}
+
+/** {@link sha256Of} without Node.js. */
+export function portableSha256(text: string, encoding: HashEncoding): string {
+  const bytes = sha256(new TextEncoder().encode(text));
+  if (encoding === 'base64url') return encodeBase64Url(bytes);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
