@@ -12,6 +12,8 @@ import {
   versions,
 } from './harness.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import type { WriteResult } from '../../src/store/store.js';
+import { storeWith } from '../support/store-with.js';
 
 const PAT = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000001';
 const OBS = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000002';
@@ -337,4 +339,33 @@ test('a deletion comes first: the id can be taken again by a condition', async (
   );
   expect(statuses(result)).toEqual(['201 Created', '204 No Content']);
   expect(Object.keys(await contents(context.store))).toEqual(['Patient/new']);
+});
+
+test.each(['transaction', 'batch'])('a %s reads none of the written resources back', async (type) => {
+  const context = memoryContext();
+  let reads = 0;
+  const counted = (result: WriteResult): WriteResult => {
+    if (result.kind !== 'put') return result;
+    const { kind, created, versionId, lastUpdated } = result;
+    return {
+      kind,
+      created,
+      versionId,
+      lastUpdated,
+      get resource() {
+        reads += 1;
+        return result.resource;
+      },
+    };
+  };
+  const store = storeWith(context.store, {
+    commit: async (writes, options) => (await context.store.commit(writes, options)).map(counted),
+  });
+  const entry = [post({ resourceType: 'Patient', id: 'p' }), put({ resourceType: 'Observation', id: 'o' })];
+  const result = await importBundle({ resourceType: 'Bundle', type, entry }, { ...context, store });
+  expect(result.bundle.entry?.map(({ response }) => response?.location)).toEqual([
+    'Patient/p/_history/1',
+    'Observation/o/_history/1',
+  ]);
+  expect(reads).toBe(0);
 });

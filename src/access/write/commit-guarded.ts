@@ -1,4 +1,4 @@
-import { elementsOf } from '../../fhir/resource.js';
+import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { ResourceStore, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
@@ -73,10 +73,21 @@ function answersOf(
   });
 }
 
+/** PERF: most callers of a large commit never read the resources, so they are masked on first access. */
 function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, caller: Caller): GuardedResult {
   if (result.kind !== 'put') return result;
-  const resource = maskResource(result.resource, readRules, caller.kind === 'member' ? caller.rules : undefined);
-  return { ...result, resource, ...(unreadable === true ? { unreadable } : {}) };
+  const { created, versionId, lastUpdated } = result;
+  let masked: AnyResource | undefined;
+  return {
+    kind: 'put',
+    created,
+    versionId,
+    lastUpdated,
+    get resource() {
+      return (masked ??= maskResource(result.resource, readRules, caller.kind === 'member' ? caller.rules : undefined));
+    },
+    ...(unreadable === true ? { unreadable } : {}),
+  };
 }
 
 /** True for writes that require an administrator. */

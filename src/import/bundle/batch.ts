@@ -57,7 +57,7 @@ async function runPlans(
   session: ImportSession,
 ): Promise<readonly BundleEntry[]> {
   const groups: WriteGroup[] = [];
-  const written: EntryPlan[] = [];
+  const written: (EntryPlan & { kind: 'write' })[] = [];
   for (const plan of plans) {
     if (plan.kind === 'done') outcomes[plan.identified.entry.index] = plan.outcome;
     if (plan.kind !== 'write') continue;
@@ -72,7 +72,7 @@ async function runPlans(
       outcomes[entry.index] = { kind: 'failed', error: result };
       if (isOptimistic(plan) && isConflict(result)) overtaken.push(entry);
     } else {
-      outcomes[entry.index] = outcomeOf(result.at(-1)!);
+      outcomes[entry.index] = outcomeOf(plan.write, result.at(-1)!);
     }
   });
   return overtaken;

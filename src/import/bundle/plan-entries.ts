@@ -8,7 +8,7 @@ import type { EntryFaults } from '../entries/entry-faults.js';
 import type { EntryOutcome } from '../entries/entry-outcome.js';
 import { identify, type Identified, inProcessingOrder, type PutEntry } from '../entries/identify.js';
 import { planPuts } from '../write/plan-puts.js';
-import { rewriteLinks } from '../links/rewrite-links.js';
+import { type LinkLookup, rewriteLinks } from '../links/rewrite-links.js';
 import type { ImportSession } from '../session.js';
 
 /** The plan of one entry: checks that precede all puts, then at most one write, or a known outcome. */
@@ -44,13 +44,18 @@ export async function planEntries(
 ): Promise<readonly EntryPlan[]> {
   const identified = await identify(inProcessingOrder(entries), session, faults);
   review(identified);
-  const lookup = linksWithin(identified);
+  const within = linksWithin(identified);
+  let maybeConditional = false;
+  const lookup: LinkLookup = (link, kind) => {
+    if (kind === 'reference' && link.includes('?')) maybeConditional = true;
+    return within(link, kind);
+  };
   const linked = identified.map((one) =>
     one.action === 'put' ? { ...one, resource: rewriteLinks(session.store.model, one.resource, lookup) } : one,
   );
-  const resolved = (await resolveConditionalReferences(linked, session, faults)).filter(
-    ({ entry }) => !faults.has(entry.index),
-  );
+  // PERF: most Bundles have no conditional reference, and need no second walk to find them.
+  const found = maybeConditional ? await resolveConditionalReferences(linked, session, faults) : linked;
+  const resolved = found.filter(({ entry }) => !faults.has(entry.index));
 
   const puts = resolved.filter((one): one is PutEntry => one.action === 'put');
   const deleted = new Set(resolved.flatMap((one) => (one.action === 'delete' ? [keyText(one.key)] : [])));
@@ -61,7 +66,7 @@ export async function planEntries(
     switch (one.action) {
       case 'put': {
         const plan = planOf.get(one)!;
-        if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', stored: plan.stored });
+        if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', key: one.key, stored: plan.stored });
         return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic: one.optimistic };
       }
       case 'delete': {
@@ -69,7 +74,7 @@ export async function planEntries(
         return { kind: 'write', identified: one, check: undefined, write, optimistic: one.optimistic };
       }
       case 'match':
-        return done(one, { kind: 'unchanged', stored: one.stored });
+        return done(one, { kind: 'unchanged', key: one.key, stored: one.stored });
       case 'nothing':
         return done(one, { kind: 'deleted', versionId: null });
       case 'read':
@@ -78,10 +83,11 @@ export async function planEntries(
   });
 }
 
-/** The outcome of an entry from its write result. */
-export function outcomeOf(result: WriteResult): EntryOutcome {
+/** The outcome of an entry from its write and the result. */
+export function outcomeOf(write: GuardedWrite, result: WriteResult): EntryOutcome {
   if (result.kind === 'delete') return { kind: 'deleted', versionId: result.versionId };
-  if (result.kind === 'put') return { kind: result.created ? 'created' : 'updated', stored: result };
+  if (result.kind === 'put' && write.kind === 'put')
+    return { kind: result.created ? 'created' : 'updated', key: write.key, stored: result };
   throw new TypeError('A check has no outcome');
 }
 

@@ -123,7 +123,8 @@ async function outcomes(
 ): Promise<readonly EntryOutcome[]> {
   const byEntry = new Array<EntryOutcome>(size);
   results.forEach((result, position) => {
-    if (result.kind !== 'assert-no-match') byEntry[writes[position]!.index] = outcomeOf(result);
+    const { index, write } = writes[position]!;
+    if (result.kind !== 'assert-no-match') byEntry[index] = outcomeOf(write, result);
   });
   for (const plan of plans) {
     const { index } = plan.identified.entry;

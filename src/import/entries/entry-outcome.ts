@@ -1,18 +1,22 @@
 import { entityTag } from '../../fhir/entity-tag.js';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
-import { referenceTo } from '../../fhir/reference.js';
+import { keyText } from '../../fhir/reference.js';
+import type { GuardedKey } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { StoredResource } from '../../store/store.js';
 
 /** The outcome of one entry. */
 export type EntryOutcome =
-  | { readonly kind: 'created' | 'updated' | 'unchanged'; readonly stored: StoredResource }
+  | { readonly kind: 'created' | 'updated' | 'unchanged'; readonly key: GuardedKey; readonly stored: StoredVersion }
   | { readonly kind: 'deleted'; readonly versionId: string | null }
-  | { readonly kind: 'read'; readonly resource: AnyResource; readonly stored?: StoredResource; readonly head: boolean }
+  | { readonly kind: 'read'; readonly resource: AnyResource; readonly stored?: StoredVersion; readonly head: boolean }
   /** The sender has this version already (`ifNoneMatch`). */
-  | { readonly kind: 'not-modified'; readonly stored: StoredResource }
+  | { readonly kind: 'not-modified'; readonly stored: StoredVersion }
   | { readonly kind: 'failed'; readonly error: FhirError };
+
+/** A version without its content, which writes give on demand only. */
+export type StoredVersion = Pick<StoredResource, 'versionId' | 'lastUpdated'>;
 
 /** What an import did. */
 export interface ImportResult {
@@ -46,10 +50,10 @@ export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly
 function toEntry(outcome: EntryOutcome): object {
   switch (outcome.kind) {
     case 'created':
-      return { response: { status: '201 Created', location: location(outcome.stored), ...version(outcome.stored) } };
+      return { response: { status: '201 Created', location: location(outcome), ...version(outcome.stored) } };
     case 'updated':
     case 'unchanged':
-      return { response: { status: '200 OK', location: location(outcome.stored), ...version(outcome.stored) } };
+      return { response: { status: '200 OK', location: location(outcome), ...version(outcome.stored) } };
     case 'deleted': {
       const etag = outcome.versionId === null ? {} : { etag: entityTag(outcome.versionId) };
       return { response: { status: '204 No Content', ...etag } };
@@ -67,11 +71,11 @@ function toEntry(outcome: EntryOutcome): object {
   }
 }
 
-function location({ resource, versionId }: StoredResource): string {
-  return `${referenceTo(resource.resourceType, resource.id!)}/_history/${versionId}`;
+function location({ key, stored }: { readonly key: GuardedKey; readonly stored: StoredVersion }): string {
+  return `${keyText(key)}/_history/${stored.versionId}`;
 }
 
-function version({ versionId, lastUpdated }: StoredResource): { etag: string; lastModified: string } {
+function version({ versionId, lastUpdated }: StoredVersion): { etag: string; lastModified: string } {
   return { etag: entityTag(versionId), lastModified: lastUpdated };
 }
 

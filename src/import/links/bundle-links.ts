@@ -28,7 +28,11 @@ export function linksWithin(identified: readonly Identified[]): LinkLookup {
   // A relative link to an entry's own identity means that entry.
   for (const one of identified) if (one.action === 'put') targets.delete(keyText(one.key));
 
+  // PERF: most texts of a resource are shorter than any link.
+  let shortest = Infinity;
+  for (const link of targets.keys()) shortest = Math.min(shortest, link.length);
   return (link, kind) => {
+    if (link.length < shortest) return undefined;
     if (kind === 'uri' && !link.startsWith('urn:')) return undefined;
     const target = targets.get(link);
     if (target !== undefined) return target;
