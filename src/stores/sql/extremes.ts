@@ -15,25 +15,24 @@ export const SMALLEST = 1;
 export const LARGEST = 2;
 export const SEVERAL = 4;
 
-/** The bits of each entry, in order. */
-export function markExtremes(entries: readonly IndexEntry[]): Uint8Array {
-  // PERF: shapes and index rows both call this.
-  let marks = known.get(entries);
-  if (marks === undefined) known.set(entries, (marks = newMarks(entries)));
-  return marks;
+/** Index entries of one resource with the bits of each, in order. */
+export interface MarkedEntries {
+  readonly entries: readonly IndexEntry[];
+  readonly marks: readonly number[];
 }
 
-const known = new WeakMap<readonly IndexEntry[], Uint8Array>();
-
-function newMarks(entries: readonly IndexEntry[]): Uint8Array {
-  const marks = new Uint8Array(entries.length);
-  const firsts = new Map<string, number>();
+/** Marks the entries of one resource. */
+export function markEntries(entries: readonly IndexEntry[]): MarkedEntries {
+  const marks: number[] = [];
+  const firsts = entries.length > SCAN_LIMIT ? new Map<string, number>() : undefined;
   let repeated: Map<string, number[]> | undefined;
-  for (const [index, { parameter, group, value }] of entries.entries()) {
+  for (let index = 0; index < entries.length; index++) {
+    const { parameter, group, value } = entries[index]!;
+    marks.push(0);
     if (group !== 0) continue;
-    const first = firsts.get(parameter);
+    const first = firsts === undefined ? firstOf(entries, parameter, index) : firsts.get(parameter);
     if (first === undefined) {
-      firsts.set(parameter, index);
+      firsts?.set(parameter, index);
       if (value.kind !== 'token' || value.code !== undefined) marks[index] = SMALLEST | LARGEST;
       continue;
     }
@@ -42,11 +41,22 @@ function newMarks(entries: readonly IndexEntry[]): Uint8Array {
     if (all === undefined) repeated.set(parameter, [first, index]);
     else all.push(index);
   }
-  for (const positions of repeated?.values() ?? []) markRepeated(entries, positions, marks);
-  return marks;
+  if (repeated !== undefined) for (const positions of repeated.values()) markRepeated(entries, positions, marks);
+  return { entries, marks };
 }
 
-function markRepeated(entries: readonly IndexEntry[], positions: readonly number[], marks: Uint8Array): void {
+/** PERF: for the few entries of most resources a scan takes less time than a map. */
+const SCAN_LIMIT = 32;
+
+function firstOf(entries: readonly IndexEntry[], parameter: string, end: number): number | undefined {
+  for (let index = 0; index < end; index++) {
+    const entry = entries[index]!;
+    if (entry.parameter === parameter && entry.group === 0) return index;
+  }
+  return undefined;
+}
+
+function markRepeated(entries: readonly IndexEntry[], positions: readonly number[], marks: number[]): void {
   let smallest: Placed | undefined;
   let largest: Placed | undefined;
   const several = haveSeveral(positions.map((index) => entries[index]!.value)) ? SEVERAL : 0;

@@ -1,7 +1,7 @@
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import type {
@@ -24,7 +24,7 @@ import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
-import { Versions } from './versions.js';
+import { type NewVersion, Versions } from './versions.js';
 
 /** Applies writes, each list in one transaction. */
 export class Commits {
@@ -60,16 +60,16 @@ export class Commits {
 
   commit(writes: readonly Write[]): Committed {
     // Extraction needs no lock, so it comes before.
-    const entries = writes.map((write, index) => {
+    const marked = writes.map((write, index) => {
       if (write.kind !== 'put') return NO_ENTRIES;
       assertPutMatchesKey(write, index);
-      return indexEntries(this.model, write.resource);
+      return markEntries(indexEntries(this.model, write.resource));
     });
     const changes: Change[] = [];
     const apply = (): readonly WriteResult[] => {
       assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());
-      const results = writes.map((write, index) => this.#apply(write, index, entries[index]!, changes));
+      const results = writes.map((write, index) => this.#apply(write, index, marked[index]!, changes));
       this.#index.flush();
       this.#shapes.flush();
       return results;
@@ -84,10 +84,10 @@ export class Commits {
     this.#shapes.clear();
   }
 
-  #apply(write: Write, index: number, entries: readonly IndexEntry[], changes: Change[]): WriteResult {
+  #apply(write: Write, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
     switch (write.kind) {
       case 'put':
-        return this.#put(write, index, entries, changes);
+        return this.#put(write, index, marked, changes);
       case 'delete':
         return this.#delete(write, index, changes);
       case 'assert-no-match':
@@ -95,20 +95,29 @@ export class Commits {
     }
   }
 
-  #put(
-    { key, resource, expect, unique }: PutWrite,
+  #put(write: PutWrite, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
+    const { key, resource, expect, unique } = write;
+    const mayBeFirst = expect === undefined || expect.version === null;
+    const first = mayBeFirst ? this.#versions.addFirst(key, resource, marked) : undefined;
+    const { version, isNew } =
+      first === undefined ? this.#addNext(write, index, marked) : { version: first, isNew: true };
+    this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, marked);
+    if (unique !== undefined) for (const text of new Set(unique)) this.#holdUnique(key, text, version.owner, index);
+    changes.push(changeOf('put', key, version));
+    return putResult(isNew, version);
+  }
+
+  /** Writes the next version of a resource that has a row. */
+  #addNext(
+    { key, resource, expect }: PutWrite,
     index: number,
-    entries: readonly IndexEntry[],
-    changes: Change[],
-  ): WriteResult {
+    marked: MarkedEntries,
+  ): { readonly version: NewVersion; readonly isNew: boolean } {
     const before = this.#versions.stateOf(key);
     assertExpected(key, expect, before, index);
-    const version = this.#versions.add(key, before, resource, entries);
+    const version = this.#versions.add(key, before, resource, marked);
     if (before.exists) this.#takeOut(version.owner);
-    this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, entries);
-    for (const text of new Set(unique)) this.#holdUnique(key, text, version.owner, index);
-    changes.push(changeOf('put', key, version));
-    return putResult(!before.exists, version);
+    return { version, isNew: !before.exists };
   }
 
   #delete({ key, expect }: DeleteWrite, index: number, changes: Change[]): WriteResult {
@@ -146,7 +155,7 @@ export class Commits {
   }
 }
 
-const NO_ENTRIES: readonly IndexEntry[] = [];
+const NO_ENTRIES: MarkedEntries = markEntries([]);
 
 const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource, sum) VALUES (?, ?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource

@@ -75,7 +75,12 @@ export class Dictionary<Owner extends string | number> {
   intern(owner: Owner, name: string): number {
     const found = this.find(owner, name);
     if (found !== undefined) return found;
-    return this.insert(TEXTS[this.#table].make, owner, name);
+    return this.insert(TEXTS[this.#table].make, owner, name)!;
+  }
+
+  /** True if the number of the name is remembered. */
+  isKnown(owner: Owner, name: string): boolean {
+    return this.#known.get(owner)?.has(name) === true;
   }
 
   /** Ends a transaction: what was learned in it is kept, or forgotten after a rollback. */
@@ -96,11 +101,13 @@ export class Dictionary<Owner extends string | number> {
     return undefined;
   }
 
-  /** Makes a row that begins with the name and its checksum, if there is one. */
-  protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number {
+  /** Makes a row that begins with the name and its checksum, if there is one. @returns undefined if it made none */
+  protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number | undefined {
     const sum = this.checksum(owner, name);
     const given = sum === undefined ? values : [sum, ...values];
-    const key = Number(this.#statements.write(text).run(owner, name, ...given).lastInsertRowid);
+    const { changes, lastInsertRowid } = this.#statements.write(text).run(owner, name, ...given);
+    if (changes === 0) return undefined;
+    const key = Number(lastInsertRowid);
     this.#remember(owner, name, key);
     return key;
   }
@@ -131,14 +138,19 @@ export class ResourceDictionary extends Dictionary<number> {
   }
 
   /** Makes the row of a resource that has none yet, with its first version. See schema.ts for the columns. */
-  make(collection: number, id: string, state: StoredState): number {
-    const { version, updated, content, shape } = state;
-    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content, shape);
+  make(collection: number, id: string, { version, updated, content, shape }: StoredState): number {
+    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content, shape)!;
+  }
+
+  /** The same without knowing whether it has a row. @returns undefined if it has one */
+  makeIfNew(collection: number, id: string, { version, updated, content, shape }: StoredState): number | undefined {
+    return this.insert(MAKE_IF_NEW, collection, id, version, updated, content, shape);
   }
 }
 
 const MAKE_WITH_VERSION =
   'INSERT INTO resource (collection, id, sum, version, updated, content, shape) VALUES (?, ?, ?, ?, ?, ?, ?)';
+const MAKE_IF_NEW = `${MAKE_WITH_VERSION} ON CONFLICT (collection, id) DO NOTHING`;
 
 /** What a row of `resource` says of the newest version. See schema.ts. */
 export interface StoredState {

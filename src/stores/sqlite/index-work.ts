@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { markEntries } from '../sql/extremes.js';
 import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../sql/index-changes.js';
 import { doneBeforeEnd, type ReindexProgress } from '../sql/reindex.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
@@ -129,16 +130,16 @@ export class IndexWork {
     [key, , version, updated, text, sum, shape]: ResourceRow,
   ): void {
     const { resource } = parseKept({ resource: key, version, updated, text, sum });
-    const entries = indexEntries(this.model, resource);
-    this.#shapes.set(key, shape, this.#shapes.of(collection, entries));
+    const marked = markEntries(indexEntries(this.model, resource));
+    this.#shapes.set(key, shape, this.#shapes.of(collection, marked));
     if (isWhole(parameters)) {
       this.#index.remove(key);
-      this.#index.add({ project, collection, resource: key }, entries);
+      this.#index.add({ project, collection, resource: key }, marked);
       return;
     }
     this.#index.removeParameters(key, parameterKeys);
-    const again = entries.filter(({ parameter }) => isMadeAgain(parameters, parameter));
-    this.#index.add({ project, collection, resource: key }, again);
+    const again = marked.entries.filter(({ parameter }) => isMadeAgain(parameters, parameter));
+    this.#index.add({ project, collection, resource: key }, markEntries(again));
   }
 
   /** Parameters that have rows, those of older definitions included. */

@@ -1,4 +1,4 @@
-import type { IndexEntry } from '../../search/index/index-entry.js';
+import type { MarkedEntries } from '../sql/extremes.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
 import type { Dictionaries } from './dictionary.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner } from './index-rows.js';
@@ -29,8 +29,8 @@ export class IndexWriter {
   }
 
   /** Adds a resource that is in no index. */
-  add(owner: IndexOwner, entries: readonly IndexEntry[]): void {
-    addIndexRows(owner, entries, this.#dictionaries, this.#rows);
+  add(owner: IndexOwner, marked: MarkedEntries): void {
+    addIndexRows(owner, marked, this.#dictionaries, this.#rows);
   }
 
   /** Takes a resource out of every index. */

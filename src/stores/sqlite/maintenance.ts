@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { markEntries } from '../sql/extremes.js';
 import { currentResources } from './current-resources.js';
 import { createDictionaries, type Dictionaries, forgetAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
@@ -60,9 +61,9 @@ export class Maintenance {
     const index = new IndexWriter(this.#statements, dictionaries);
     const shapes = new Shapes(this.#statements, dictionaries);
     for (const { project, type, collection, key, kept } of currentResources(this.#statements)) {
-      const entries = indexEntries(this.model, parseKept(kept).resource);
-      index.add({ project, collection, resource: key }, entries);
-      shapes.set(key, null, shapes.of(collection, entries));
+      const marked = markEntries(indexEntries(this.model, parseKept(kept).resource));
+      index.add({ project, collection, resource: key }, marked);
+      shapes.set(key, null, shapes.of(collection, marked));
       const name = `${project}/${type}`;
       const done = (counts.get(name)?.done ?? 0) + 1;
       counts.set(name, { project, type, done, total: done });

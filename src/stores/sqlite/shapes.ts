@@ -1,5 +1,4 @@
-import type { IndexEntry } from '../../search/index/index-entry.js';
-import { markExtremes, SEVERAL } from '../sql/extremes.js';
+import { type MarkedEntries, SEVERAL } from '../sql/extremes.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
@@ -26,11 +25,11 @@ export class Shapes {
   }
 
   /** The number of the shape that these entries give a resource; made if need be. */
-  of(collection: number, entries: readonly IndexEntry[]): number {
+  of(collection: number, marked: MarkedEntries): number {
     const { parameters, shapes } = this.#dictionaries;
     return shapes.intern(
       collection,
-      shapeText(entries, (code) => parameters.intern(collection, code)),
+      shapeText(marked, (code) => parameters.intern(collection, code)),
     );
   }
 
@@ -65,14 +64,19 @@ export class Shapes {
 const CHANGE = 'UPDATE shape SET resources = resources + ? WHERE key = ?';
 
 /** The text of a shape. Components of composites do not count: their parameter cannot be asked for by itself. */
-export function shapeText(entries: readonly IndexEntry[], numberOf: (code: string) => number): string {
-  const marks = markExtremes(entries);
-  const several = new Map<string, boolean>();
-  for (const [index, { parameter, group }] of entries.entries()) {
-    if (group === 0) several.set(parameter, (marks[index]! & SEVERAL) !== 0);
+export function shapeText({ entries, marks }: MarkedEntries, numberOf: (code: string) => number): string {
+  const signed: number[] = [];
+  let previous: string | undefined;
+  for (let index = 0; index < entries.length; index++) {
+    const { parameter, group } = entries[index]!;
+    // PERF: values of one parameter mostly follow each other.
+    if (group !== 0 || parameter === previous) continue;
+    const number = numberOf(parameter);
+    signed.push((marks[index]! & SEVERAL) === 0 ? number : -number);
+    previous = parameter;
   }
-  const signed = [...several].map(([code, isSeveral]) => (isSeveral ? -numberOf(code) : numberOf(code)));
-  return JSON.stringify(signed.sort((a, b) => Math.abs(a) - Math.abs(b)));
+  signed.sort((a, b) => Math.abs(a) - Math.abs(b));
+  return `[${signed.filter((number, index) => number !== signed[index - 1]).join(',')}]`;
 }
 
 /** What a resource has of a parameter. */

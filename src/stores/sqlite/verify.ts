@@ -1,8 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
-import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import type { SqlValue } from '../sql/sql.js';
 import { type CurrentResource, currentResources } from './current-resources.js';
 import { createDictionaries, type Dictionaries } from './dictionary.js';
@@ -10,7 +10,7 @@ import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
 import { type Codes, EVERY, isMadeAgain } from '../sql/index-changes.js';
-import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names } from './index-rows.js';
+import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink } from './index-rows.js';
 import type { IndexStatus } from './index-status.js';
 import { LIST_PARAMETERS } from './index-work.js';
 import { parseKept } from './kept-text.js';
@@ -106,12 +106,12 @@ class Verifier {
     if (pending[0] === EVERY) return undefined;
     const all = indexEntries(this.model, resource);
     const entries = pending.length === 0 ? all : all.filter(({ parameter }) => !isMadeAgain(pending, parameter));
-    const rows = rightRows({ project, collection, resource: key }, entries, this.#names);
+    const rows = rightRows({ project, collection, resource: key }, markEntries(entries), this.#names);
     const left = this.#parametersOf(collection, pending);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
     if (!same) return 'its index rows are not what it says';
     if (pending.length > 0) return undefined;
-    const shape = shapeText(all, (code) => this.#names.parameters.intern(collection, code));
+    const shape = shapeText(markEntries(all), (code) => this.#names.parameters.intern(collection, code));
     const [stored] = (this.#statements.read(SHAPE).get(key) ?? []) as readonly unknown[];
     return stored === shape ? undefined : 'its shape is not what it says';
   }
@@ -170,7 +170,7 @@ const UNKNOWN = -1;
 
 function rightRows(
   owner: IndexOwner,
-  entries: readonly IndexEntry[],
+  marked: MarkedEntries,
   names: Names,
 ): { readonly [Table in ValueTable]: SqlRow[] } {
   const rows: { readonly [Table in ValueTable]: SqlRow[] } = {
@@ -181,10 +181,14 @@ function rightRows(
     reference: [],
     uri: [],
   };
-  const sink = (table: ValueTable): { push(...row: SqlRow): void } => ({
-    push: (...row) => void rows[table].push(row.map(asStored)),
+  const sink = (table: ValueTable): RowSink => ({
+    next: () => {
+      const row: SqlRow = [];
+      rows[table].push(row);
+      return row;
+    },
   });
-  addIndexRows(owner, entries, names, {
+  addIndexRows(owner, marked, names, {
     token: sink('token'),
     string: sink('string'),
     date: sink('date'),
@@ -204,7 +208,7 @@ type SqlRow = SqlValue[];
 function textOf(rows: readonly SqlRow[]): string {
   const order = (one: SqlRow, other: SqlRow): number =>
     Number(one[1]) - Number(other[1]) || Number(one[2]) - Number(other[2]) || Number(one[3]) - Number(other[3]);
-  return JSON.stringify(rows.toSorted(order).map((row) => row.toSpliced(3, 1)));
+  return JSON.stringify(rows.toSorted(order).map((row) => row.toSpliced(3, 1).map(asStored)));
 }
 
 /** UTF-8 cannot encode lone surrogates. */

@@ -4,7 +4,7 @@ import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { checksum } from './checksum.js';
-import type { IndexEntry } from '../../search/index/index-entry.js';
+import type { MarkedEntries } from '../sql/extremes.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -36,6 +36,8 @@ export class Versions {
   readonly #dictionaries: Dictionaries;
   readonly #shapes: Shapes;
   #now = 0;
+  /** {@link #now} as an instant. */
+  #instant = '';
   #nextKey = 0;
 
   constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
@@ -49,6 +51,7 @@ export class Versions {
     const [last] = this.#statements.read('SELECT coalesce(max(key), 0) FROM version').get() as [number];
     this.#nextKey = last + 1;
     this.#now = now;
+    this.#instant = new Date(now).toISOString();
   }
 
   stateOf({ project, type, id }: ResourceKey): ResourceState {
@@ -60,28 +63,51 @@ export class Versions {
     return { owner, version, updated, exists: content !== null, shape };
   }
 
-  /** Writes the version after `state`. @param resource null: a deletion. @param entries what it can be found by */
-  add(
-    key: ResourceKey,
-    state: ResourceState,
-    resource: AnyResource | null,
-    entries: readonly IndexEntry[],
-  ): NewVersion {
+  /**
+   * Writes the first version of a resource, if its id is new.
+   *
+   * PERF: most resources of an import are new, and this takes one statement less than to look first.
+   *
+   * @returns undefined if the id has a row already
+   */
+  addFirst(key: ResourceKey, resource: AnyResource, marked: MarkedEntries): NewVersion | undefined {
+    const { collections, resources } = this.#dictionaries;
+    const collection = collections.intern(key.project, key.type);
+    if (resources.isKnown(collection, key.id)) return undefined;
+    const shape = this.#shapes.of(collection, marked);
+    const state = { version: 1, updated: this.#now, content: this.#nextKey, shape };
+    const owner = resources.makeIfNew(collection, key.id, state);
+    if (owner === undefined) return undefined;
+    this.#shapes.move(null, shape);
+    return this.#write(owner, collection, 1, this.#now, resource);
+  }
+
+  /** Writes the version after `state`. @param resource null: a deletion. @param marked what it can be found by */
+  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null, marked: MarkedEntries): NewVersion {
     const collection = this.#dictionaries.collections.intern(key.project, key.type);
     const version = state.version + 1;
     const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
-    const versionId = String(version);
-    const lastUpdated = new Date(updated).toISOString();
-    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
-    const versionKey = this.#nextKey++;
-    const content = text === null ? null : versionKey;
-    const shape = resource === null ? null : this.#shapes.of(collection, entries);
+    const content = resource === null ? null : this.#nextKey;
+    const shape = resource === null ? null : this.#shapes.of(collection, marked);
     this.#shapes.move(state.shape, shape);
     const stored = { version, updated, content, shape };
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
+    return this.#write(owner, collection, version, updated, resource);
+  }
+
+  #write(
+    owner: number,
+    collection: number,
+    version: number,
+    updated: number,
+    resource: AnyResource | null,
+  ): NewVersion {
+    const versionId = String(version);
+    const lastUpdated = updated === this.#now ? this.#instant : new Date(updated).toISOString();
+    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
     const sum = checksum({ resource: owner, version, updated, text });
-    this.#statements.write(ADD_VERSION).run(versionKey, owner, version, updated, text, sum);
+    this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
     return { owner, collection, versionId, lastUpdated, text };
   }
 }
