@@ -1,8 +1,8 @@
 // Runs tests over the mutants of a sandbox, in processes that are started again where a mutant hangs or breaks them.
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clearInterval, setInterval } from 'node:timers';
+import { endGroup, spawnGroup } from './process-groups.mjs';
 
 /** Longest time for one test over one mutant, in milliseconds, before the mutant counts as hanging. */
 const LONGEST = 30_000;
@@ -68,12 +68,7 @@ function vitest(folder, tests, more, now) {
   if (existsSync(now)) utimesSync(now, new Date(), new Date());
   else writeFileSync(now, 'null');
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, {
-      cwd: folder,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawnGroup(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     let hung = false;
     for (const stream of [child.stdout, child.stderr])
@@ -83,8 +78,7 @@ function vitest(folder, tests, more, now) {
       if (!isTrying && more.FHIRGRAPH_MUTANT === undefined) return;
       if (Date.now() - statSync(now).mtimeMs < (isTrying ? LONGEST : LONGEST_START)) return;
       hung = true;
-      // The workers, too.
-      process.kill(-child.pid, 'SIGKILL');
+      endGroup(child);
     }, 1000);
     child.on('error', reject);
     child.on('close', (code) => {
