@@ -31,9 +31,9 @@ export class WrittenResources implements Overlay {
 
   /**
    * @param resource null for a deletion
-   * @param replaces whether this version replaces a stored one
+   * @param replaces whether this version replaces a stored one; default false
    */
-  with(type: string, id: string, resource: AnyResource | null, replaces: boolean): WrittenResources {
+  with(type: string, id: string, resource: AnyResource | null, replaces = false): WrittenResources {
     const log = this.log.length === this.length ? this.log : this.log.upTo(this.length);
     log.add({ type, id, resource, replaces });
     return new WrittenResources(log, log.length);

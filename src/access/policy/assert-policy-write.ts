@@ -36,24 +36,6 @@ export function parametersUsed(policy: JsonObject): ReadonlySet<string> {
 }
 
 /**
- * The policy with references where parameters own compartments (`%patient`), since FHIR has no parameters there; for
- * validation against the definitions.
- */
-export function withSampleOwners(policy: AnyResource): AnyResource {
-  const { compartment, resource } = elementsOf(policy);
-  const rules = Array.isArray(resource)
-    ? resource.map((rule: unknown) => (isJsonObject(rule) ? { ...rule, ...sampleOwner(rule['compartment']) } : rule))
-    : resource;
-  return { ...policy, ...sampleOwner(compartment), ...(resource === undefined ? {} : { resource: rules }) };
-}
-
-function sampleOwner(compartment: unknown): { readonly compartment?: JsonObject } {
-  return isJsonObject(compartment) && ownerOf(compartment).length > 0
-    ? { compartment: { ...compartment, reference: 'Patient/2000' } }
-    : {};
-}
-
-/**
  * The policy's parameters have no values yet, so each gets a fitting sample: a reference for the owner of a
  * compartment, otherwise text that is a valid id, code, number and date.
  */

@@ -64,7 +64,7 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
   // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
   return {
-    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller)?.options ?? {}),
+    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller) ?? {}),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
@@ -88,13 +88,9 @@ async function checkMember(
   }
   const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
   await assertRulesIndexed(store, project, caller.rules);
-  SIGNED_IN.set(caller, { store, options });
+  SIGNED_IN.set(caller, options);
   return caller;
 }
 
-/** @returns the store that a caller signed in to; undefined for trusted code, which did not sign in. */
-export function storeOf(caller: object): ResourceStore | undefined {
-  return SIGNED_IN.get(caller)?.store;
-}
-
-const SIGNED_IN = new WeakMap<object, { readonly store: ResourceStore; readonly options: SignInOptions }>();
+/** The options of each sign-in, for signing in again. */
+const SIGNED_IN = new WeakMap<object, SignInOptions>();

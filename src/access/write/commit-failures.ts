@@ -20,8 +20,7 @@ export function commitFailure(
   steps: readonly (OwnWrite | AddedWrite)[],
   writes: readonly GuardedWrite[],
 ): CommitFailure | undefined {
-  const index = failedIndex(error);
-  const step = index === undefined ? undefined : steps[index];
+  const step = steps[failedIndex(error) ?? -1];
   return step && { error: error as FhirError, step, asked: writes[step.from]! };
 }
 
@@ -47,7 +46,7 @@ export function explainFailure({ error, step, asked }: CommitFailure, caller: Ca
       cause: error,
     });
   }
-  if (refusal !== undefined) return withIndex(refusal(String(error.details?.['holder'])), from);
+  if (refusal !== undefined) return withIndex(refusal(String(error.details!['holder'])), from);
   if (error.code === 'conflict' && step.write.kind === 'put' && caller.kind === 'member') {
     // The unique key may be held in another project.
     const { type, id } = step.write.key;

@@ -27,11 +27,7 @@ export async function commitGuarded(
   const asked = caller.kind === 'member' ? LENIENT : strictness;
   for (const [index, write] of writes.entries())
     if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);
-  await loadForPolicies(
-    writes.flatMap((write) =>
-      write.kind === 'put' && write.key.type === 'AccessPolicy' ? [elementsOf(write.resource)] : [],
-    ),
-  );
+  await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));
   // An administrator demoted since sign-in must not write policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {

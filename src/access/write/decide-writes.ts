@@ -57,8 +57,7 @@ async function decideInOrder<State>(
       ready.push(...decided.ready);
       state = decided.state;
     } catch (error) {
-      const isLocated = !(error instanceof FhirError) || error.details?.['index'] !== undefined;
-      throw isLocated ? error : withIndex(error, from);
+      throw error instanceof FhirError ? withIndex(error, from) : error;
     }
   }
   return ready;

@@ -7,7 +7,6 @@ import { SERVER_SCOPE, type CallOptions, type PutWrite, type ResourceStore } fro
 import type { Caller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
-import { withSampleOwners } from '../policy/assert-policy-write.js';
 import { withIndex } from '../write-error.js';
 
 /** Decides which types are checked against the R4 definitions. */
@@ -52,8 +51,7 @@ export function validateWrite(
 ): void {
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
-    const checked = resource.resourceType === 'AccessPolicy' ? withSampleOwners(resource) : resource;
-    assertValidResource(model, checked, { strict: strictness(key.type), except, maxBytes });
+    assertValidResource(model, resource, { strict: strictness(key.type), except, maxBytes });
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }
@@ -69,8 +67,9 @@ function concerns(
   names: ReadonlySet<string>,
 ): boolean {
   if (code === 'not-found' && names.has('contained')) return true;
-  const head = /^\w+\.(\w+)/.exec(expression?.[0] ?? '')?.[1];
+  // Findings about a storable resource have an expression, such as `Patient.name[0]`.
+  const [, head] = expression![0]!.split(/[.[]/);
   if (head === undefined) return false;
-  const elements = model.typeDefinition(type)?.elements;
-  return [...names].some((name) => name === head || elements?.get(name)?.choiceOf === head);
+  const { elements } = model.typeDefinition(type)!;
+  return [...names].some((name) => name === head || elements.get(name)?.choiceOf === head);
 }

@@ -44,13 +44,12 @@ export function decideTrusted(state: TrustedState, write: GuardedWrite, from: nu
     case 'delete':
       return decideDelete(state, write, from);
     case 'assert-no-match':
-      return { ready: [guardedAssertion(state.model, state, write, from)], state };
+      return { ready: [guardedAssertion(state, write, from)], state };
   }
 }
 
 function guardedAssertion(
-  model: FhirModel,
-  { caller, memberUsers }: TrustedState,
+  { model, caller, memberUsers }: TrustedState,
   { query }: GuardedWrite & { kind: 'assert-no-match' },
   from: number,
 ): ReadyWrite {
@@ -83,7 +82,7 @@ function decideDelete(
       ...sideWritesOfDelete(key, caller, from, before),
       { role: 'own', write: { ...deletion, key, expect }, from, readRules: [] },
     ],
-    state: { ...state, written: state.written.with(type, id, null, false) },
+    state: { ...state, written: state.written.with(type, id, null) },
   };
 }
 
@@ -111,6 +110,6 @@ function decidePut(
         readRules: [unrestrictedRule('trusted code', secretFields(type))],
       },
     ],
-    state: { ...state, written: state.written.with(type, id, resource, false) },
+    state: { ...state, written: state.written.with(type, id, resource) },
   };
 }

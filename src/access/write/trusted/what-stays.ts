@@ -22,7 +22,7 @@ export function restsOnStored(caller: SystemCaller | ServerCaller, write: Put): 
 /**
  * The resource completed with stored secrets and fixed fields, and the version it was based on.
  *
- * @param found what is stored, where the write {@link restsOnStored}
+ * @param found what is stored; required if the write {@link restsOnStored}
  * @throws FhirError `forbidden` - it changes a setting of the operator
  */
 export function withWhatStays(
@@ -32,9 +32,10 @@ export function withWhatStays(
 ): { readonly resource: AnyResource; readonly expect: Expectation | undefined } {
   const { resource, expect } = write;
   if (!restsOnStored(caller, write)) return { resource, expect };
-  const stored = found?.status === 'found' ? found : undefined;
+  const before = found!;
+  const stored = before.status === 'found' ? before : undefined;
   const isOwn = isOwnPut(caller, write);
-  const settled = isOwn ? ownPut(write, found, stored?.resource) : resource;
+  const settled = isOwn ? ownPut(write, before, stored?.resource) : resource;
   const kept = keepsSecrets(write) && stored !== undefined ? keepSecrets(stored.resource, settled) : settled;
   const version = stored?.versionId ?? (isOwn ? null : undefined);
   return { resource: kept, expect: expect ?? (version === undefined ? undefined : { version }) };
@@ -49,14 +50,14 @@ function keepsSecrets({ key, keepSecrets }: Put): boolean {
 }
 
 /** The result of a project's own code writing its Project or a Bot. */
-function ownPut({ key, resource }: Put, found: ReadResult | undefined, stored: AnyResource | undefined): AnyResource {
+function ownPut({ key, resource }: Put, before: ReadResult, stored: AnyResource | undefined): AnyResource {
   if (key.type === 'Bot') {
     if ([resource, stored].some((one) => one !== undefined && isSystemBot(one))) {
       throw outOfReach('A Bot with "system": true is');
     }
     return resource;
   }
-  if (found?.status === 'gone') throw outOfReach('Bringing back a deleted Project is');
+  if (before.status === 'gone') throw outOfReach('Bringing back a deleted Project is');
   const settled = ownProjectWrite(stored, resource);
   if (settled instanceof FhirError) throw settled;
   return settled;
