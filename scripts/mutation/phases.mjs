@@ -5,8 +5,9 @@
 export const PHASES = [
   [
     'test/access/{assert-indexed,assert-policy-write,caller,chosen-ids,compile-policies,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
-    'test/access/{commit-failures,current-caller,find-membership,former-memberships,granted-before,granting-rules,guarded-*,policy-checks}.test.ts',
-    'test/access/{hidden-by-writing-rule,keep-fields,membership-policies,own-project-write,policy-criteria,related-*,restrict-query,super-admin-powers,unique-keys}.test.ts',
+    'test/access/{commit-failures,commit-guarded,current-caller,find-membership,former-memberships,granted-before,granting-rules,guarded-*,policy-checks}.test.ts',
+    'test/access/{hidden-by-writing-rule,keep-fields,load-stored,make-caller,membership-policies,own-project-write,policy-criteria}.test.ts',
+    'test/access/{profiles-in-use,related-*,restrict-query,super-admin-powers,unique-keys,validate-writes}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,trusted-reach,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
   ['test/search/{criteria-cost,match,sort,values,parse-*,describe-criteria,simplify-criteria}.test.ts'],
@@ -14,7 +15,7 @@ export const PHASES = [
     'test/access/{audited,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',
     'test/access/{programs-closed,restrict,secrets,trusted-code,version-races,write-answers}.test.ts',
   ],
-  ['test/access/{binary-context,policy-size,sign-in}.test.ts'],
+  ['test/access/{binary-context,policy-size,sign-in}.test.ts', 'test/telemetry/{counters,spans}.test.ts'],
   ['test/repository/{audit,history,isolation,patch,administration,transaction,interactions}.test.ts'],
   ['test/repository/search-bundle.test.ts'],
   ['test/projects/{audit,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts'],

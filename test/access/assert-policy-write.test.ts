@@ -1,7 +1,7 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { assertPolicyWrite, parametersUsed, withSampleOwners } from '../../src/access/policy/assert-policy-write.js';
+import { assertPolicyWrite, parametersUsed } from '../../src/access/policy/assert-policy-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
@@ -282,25 +282,6 @@ describe('parameters', () => {
       { resource: [{ ...rule, compartment: { reference: '%x' } }] },
     ]) {
       expect(() => assertPolicyWrite(R4, policy(elements))).not.toThrow();
-    }
-  });
-
-  test('that own compartments become references before the definitions are asked, and nothing else changes', () => {
-    const resource = [
-      { resourceType: 'Patient', compartment: { reference: '%patient', display: 'Own' } },
-      { resourceType: 'Encounter', compartment: { reference: 'Patient/1' } },
-      { resourceType: 'Observation' },
-      'text',
-    ];
-    const sample = { reference: 'Patient/2000' };
-    expect(withSampleOwners(policy({ compartment: { reference: '%a' }, resource }))).toStrictEqual(
-      policy({
-        compartment: sample,
-        resource: [{ resourceType: 'Patient', compartment: { ...sample, display: 'Own' } }, ...resource.slice(1)],
-      }),
-    );
-    for (const same of [policy({}), policy({ compartment: 'text', resource: 'text' }), policy({ resource: {} })]) {
-      expect(withSampleOwners(same)).toStrictEqual(same);
     }
   });
 });

@@ -77,6 +77,35 @@ describe('a store for as long as its caller is an administrator', () => {
     expect(await patients(store)).toEqual([]);
   });
 
+  test('commits nothing once its membership and its profile are gone', async () => {
+    const { store, caller, before } = await administrator();
+    const [type, id] = caller.profile.split('/') as [string, string];
+    const keys = ['clinic', SERVER_SCOPE].map((project) => ({
+      project,
+      type: 'ProjectMembership',
+      id: caller.membership,
+    }));
+    before(() => store.commit([...keys, { project: 'clinic', type, id }].map((key) => ({ kind: 'delete', key }))));
+    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
+    expect(await patients(store)).toEqual([]);
+  });
+
+  test('commits for a membership that the directory above projects does not list', async () => {
+    const { store, caller } = await administrator();
+    await store.commit([
+      { kind: 'delete', key: { project: SERVER_SCOPE, type: 'ProjectMembership', id: caller.membership } },
+    ]);
+    await storeWhile(store, caller, isAdmin).commit([put('a')]);
+    expect(await patients(store)).toEqual(['a']);
+  });
+
+  test('asks no more of a caller than what it must still be', async () => {
+    const { store } = await administrator();
+    const caller = await signedIn(store);
+    await storeWhile(store, caller, () => true).commit([put('a')]);
+    expect(await patients(store)).toEqual(['a']);
+  });
+
   test('commits where a change leaves it what it is', async () => {
     const { store, caller, change, before } = await administrator();
     before(() => {

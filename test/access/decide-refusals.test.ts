@@ -56,6 +56,12 @@ describe('a write is refused', () => {
     ['an update by who reads alone', overHer(may('read')), update(), 'forbidden: Not allowed to update Patient'],
     ['an update of nothing', over(may('update')), update(), 'not-found: Patient/her was not found'],
     [
+      'an update of nothing by who reads everything',
+      over(may('read', 'update')),
+      update(),
+      'not-found: Patient/her was not found',
+    ],
+    [
       'an update of a version of nothing',
       over(may('update', 'create')),
       update({ expect: { version: '3' } }),

@@ -95,10 +95,10 @@ describe('what trusted code writes on top of what is stored', () => {
       resource: write.resource,
       expect: undefined,
     });
-    expect(withWhatStays(server, put('ClientApplication', 'x'), undefined)).toEqual({
-      resource: write.resource,
-      expect: undefined,
-    });
+    const whole = put('ClientApplication', 'x');
+    for (const stored of [undefined, found('ClientApplication', SECRET)]) {
+      expect(withWhatStays(server, whole, stored)).toEqual({ resource: whole.resource, expect: undefined });
+    }
   });
 
   test('a Bot of the operator is no business of a project', () => {
@@ -158,6 +158,11 @@ describe('trusted code looks at nothing but what it needs', () => {
       const { memberUsers } = await loadTrusted(store, clinic, writes, undefined);
       expect(memberUsers).toEqual({ kind: 'id', ids: ['ann'] });
     }
-    expect((await loadTrusted(store, serverCaller('clinic'), [assertion('User')], undefined)).memberUsers).toBeUndefined(); // prettier-ignore
+    for (const [server, type] of [
+      [serverCaller('clinic'), 'User'],
+      [serverCaller(), 'Patient'],
+    ] as const) {
+      expect((await loadTrusted(store, server, [assertion(type)], undefined)).memberUsers).toBeUndefined();
+    }
   });
 });

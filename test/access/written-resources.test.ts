@@ -69,3 +69,8 @@ test('what a commit writes stays as it was for each step, whatever is written af
     { numRuns: cases(1000, 150), seed: SEED },
   );
 });
+
+test('a version replaces no stored one by default', () => {
+  const written = WrittenResources.none(R4, NOW).with('Patient', 'a', { resourceType: 'Patient', id: 'a' });
+  expect(written.replaced('Patient')).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { GuardedWrite } from '../../src/access/contract.js';
+import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { settledCriteria } from '../../src/access/write/member/granting.js';
+import { loadStored } from '../../src/access/write/member/load-stored.js';
+import { ALL, and, NONE } from '../../src/search/criteria/criteria.js';
+import type { ResourceKey } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { signedIn, system } from '../repository/harness.js';
+import { storeWith } from '../support/store-with.js';
+import { caller, expectDecided, decided, FEMALE, put, stateOf } from './decisions.js';
+
+const assertion = (type: string): GuardedWrite => ({ kind: 'assert-no-match', query: { type, criteria: ALL } });
+const patient = put({ resourceType: 'Patient', id: 'p' });
+const USERS = { kind: 'id', ids: ['u', 'v'] } as const;
+
+test('the resources to be written are read, and nothing for assertions', async () => {
+  const asked: (readonly ResourceKey[])[] = [];
+  const inner = new MemoryStore();
+  const store = storeWith(inner, { read: (keys) => (asked.push(keys), inner.read(keys)) });
+  await loadStored(store, caller({ Patient: [ALL] }), [assertion('Patient'), patient, assertion('User')], undefined);
+  expect(asked).toEqual([[{ project: 'clinic', type: 'Patient', id: 'p' }]]);
+});
+
+test('the Users of the members are looked up where one of the types depends on them', async () => {
+  const store = new MemoryStore();
+  await system(store);
+  const administrator = await signedIn(store, { admin: true });
+  const user = administrator.user.replace('User/', '');
+  const usersFor = async (...writes: readonly GuardedWrite[]): Promise<unknown> =>
+    (await loadStored(store, administrator, writes, undefined)).memberUsers;
+  expect(await usersFor(patient, assertion('User'))).toEqual({ kind: 'id', ids: [user] });
+  expect(await usersFor(patient)).toBeUndefined();
+});
+
+test('the Users of the members take their place in criteria', () => {
+  const who = caller({ User: [MEMBER_USERS] });
+  const state = stateOf(who);
+  const loaded = { ...state, stored: { ...state.stored, memberUsers: USERS } };
+  expect(settledCriteria(loaded, and([FEMALE, MEMBER_USERS]))).toEqual(and([FEMALE, USERS]));
+  expect(settledCriteria(state, FEMALE)).toBe(FEMALE);
+  const [own] = expectDecided(decided(loaded, assertion('User')).decision).ready;
+  expect(own).toMatchObject({ write: { query: { project: '', type: 'User', criteria: USERS } } });
+  const [none] = expectDecided(decided(loaded, assertion('Patient')).decision).ready;
+  expect(none).toMatchObject({ write: { query: { criteria: NONE } } });
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { notInUseAsProfile } from '../../src/access/write/checks/profiles-in-use.js';
+import type { FhirError } from '../../src/fhir/error.js';
+import { refersTo } from '../../src/search/criteria/criteria.js';
+import { caller, rule } from './decisions.js';
+
+const doctor = { project: 'clinic', type: 'Practitioner', id: 'd' };
+
+test('the deletion of a profile checks in its commit that no membership has it', () => {
+  expect(notInUseAsProfile(doctor, systemCaller('clinic'), 2)).toEqual([
+    {
+      role: 'added',
+      write: {
+        kind: 'assert-no-match',
+        query: { project: 'clinic', type: 'ProjectMembership', criteria: refersTo('profile', doctor) },
+      },
+      from: 2,
+      refusal: expect.any(Function) as unknown,
+    },
+  ]);
+  expect(notInUseAsProfile({ ...doctor, type: 'Observation' }, systemCaller('clinic'), 2)).toEqual([]);
+});
+
+test('the error names the membership to those who read memberships alone', () => {
+  const administrator = caller({ ProjectMembership: [rule({ kind: 'all' }, 'read')] });
+  const searching = caller({ ProjectMembership: [rule({ kind: 'all' }, 'search')] });
+  const refusal = (who: Caller): FhirError => {
+    const [added] = notInUseAsProfile(doctor, who, 2);
+    return (added!.refusal as (holder: string) => FhirError)('ProjectMembership/m');
+  };
+  for (const who of [administrator, systemCaller('clinic')]) {
+    expect(refusal(who)).toMatchObject({
+      code: 'conflict',
+      message: 'Practitioner/d is the profile of ProjectMembership/m and cannot be deleted; remove the member first',
+      details: { membership: 'ProjectMembership/m' },
+    });
+  }
+  for (const who of [searching, caller({})]) {
+    const error = refusal(who);
+    expect(error.message).toBe(
+      'Practitioner/d is the profile of a member and cannot be deleted; remove the member first',
+    );
+    expect(error.details).toBeUndefined();
+  }
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import type { GuardedWrite } from '../../src/access/contract.js';
+import { strictnessFor, validateWrite } from '../../src/access/write/validate-writes.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { system } from '../repository/harness.js';
+import { put } from './decisions.js';
+
+const patient = put({ resourceType: 'Patient', id: 'p' });
+const deletion: GuardedWrite = { kind: 'delete', key: { type: 'Patient', id: 'q' } };
+
+/** The places that validation finds fault with, each with its code. */
+function findings(resource: object, kept: readonly string[] = [], type = 'Patient', strict = true): unknown {
+  try {
+    validateWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, () => strict, undefined, new Set(kept)); // prettier-ignore
+  } catch (error) {
+    if (!(error instanceof FhirError)) throw error;
+    expect(error.details).toMatchObject({ index: 3 });
+    return error.issues?.map(({ code, expression }) => `${code} ${expression?.join()}`);
+  }
+  return [];
+}
+
+describe('the strictness of a project', () => {
+  test('is read for whatever commit writes a resource', async () => {
+    const inner = new MemoryStore();
+    await system(inner, 'clinic', { strictMode: true });
+    await system(inner, 'lenient');
+    const { store, takeCalls } = countCalls(inner);
+    const strict = async (project: string, writes: readonly GuardedWrite[]): Promise<boolean> =>
+      (await strictnessFor(store, systemCaller(project), writes, undefined))('Patient');
+    expect(await strict('clinic', [deletion, patient])).toBe(true);
+    expect(await strict('lenient', [deletion, patient])).toBe(false);
+    expect(await strict('missing', [patient])).toBe(false);
+    expect(takeCalls()).toHaveLength(3);
+    expect(await strict('clinic', [deletion])).toBe(false);
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test('is none above projects, where no project is read', async () => {
+    const { store, takeCalls } = countCalls(new MemoryStore());
+    const strictness = await strictnessFor(store, serverCaller(), [patient], undefined);
+    expect(['User', 'Project', 'Patient'].map(strictness)).toEqual([true, true, false]);
+    expect(takeCalls()).toEqual([]);
+  });
+});
+
+describe('the validation of a write', () => {
+  const compartment = { reference: '%patient' };
+
+  test('takes a parameter for the owner of a compartment in an AccessPolicy, and nowhere else', () => {
+    expect(findings({ compartment, resource: [{ resourceType: 'Patient', compartment }] }, [], 'AccessPolicy')).toEqual(
+      [],
+    );
+    expect(findings({ compartment: { reference: '%' } }, [], 'AccessPolicy')).toEqual(['value AccessPolicy.compartment.reference']); // prettier-ignore
+    expect(findings({ compartment }, [], 'Patient')).toEqual(['structure Patient.compartment']);
+  });
+
+  test('leaves out the elements that are kept from the stored version, and no others', () => {
+    const faulty = { gender: 1, birthDate: 'soon' };
+    expect(findings(faulty)).toEqual(['value Patient.gender', 'value Patient.birthDate']);
+    expect(findings(faulty, ['gender'])).toEqual(['value Patient.birthDate']);
+    expect(findings(faulty, ['deceased'])).toHaveLength(2);
+    expect(findings(faulty, ['gender', 'birthDate'])).toEqual([]);
+    expect(findings(faulty, ['unknown'])).toHaveLength(2);
+  });
+
+  test('leaves out what is kept of a list, inside an element, of a choice, and of contained resources', () => {
+    expect(findings({ name: [{ family: 1 }] }, ['name'])).toEqual([]);
+    expect(findings({ deceasedBoolean: 'no', gender: 1 }, ['deceasedBoolean'])).toEqual(['value Patient.gender']);
+    const contained = [{ resourceType: 'Patient', id: 'x', gender: 1 }];
+    expect(findings({ contained, link: [{ other: { reference: '#x' }, type: 'refer' }] }, ['contained'])).toEqual([]);
+  });
+
+  test('keeps a finding about the whole resource, whatever is kept', () => {
+    const contradictory = {
+      status: 'final',
+      code: { text: 'Pulse' },
+      valueString: '60',
+      dataAbsentReason: { text: 'none' },
+    };
+    expect(findings(contradictory, ['status', 'dataAbsentReason'], 'Observation')).toEqual(['invariant Observation']);
+  });
+
+  test('stops at the usual number of findings where nothing is kept', () => {
+    const name = Array.from({ length: 300 }, () => ({ family: 1 }));
+    expect(findings({ name })).toHaveLength(100);
+    expect(findings({ name }, ['gender'])).toHaveLength(300);
+  });
+});
