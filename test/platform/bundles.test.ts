@@ -63,7 +63,7 @@ describe('a bundle for browsers', () => {
   let bundled: BuildResult<{ metafile: true; write: false }>;
   beforeAll(async () => {
     const options = { format: 'iife', platform: 'browser', minify: true, write: false, metafile: true } as const;
-    bundled = (await bundle(FOR_BROWSERS, options)) as typeof bundled;
+    bundled = await bundle(FOR_BROWSERS, options);
   });
 
   test('names no module of Node.js', () => {

@@ -1,4 +1,4 @@
-import type { ScryptOptions } from 'node:crypto';
+import type * as NodeCrypto from 'node:crypto';
 import { FhirError } from '../../fhir/error.js';
 import { nodeCrypto } from '../../platform/node-crypto.js';
 
@@ -79,7 +79,7 @@ function parseHash(stored: string): ParsedHash | undefined {
 }
 
 function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {
-  const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
+  const options: NodeCrypto.ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
   return new Promise((resolve, reject) => {
     serverCrypto().scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
       error === null ? resolve(key) : reject(error),
@@ -92,7 +92,7 @@ function encode(bytes: Buffer): string {
 }
 
 /** @throws FhirError `unsupported` - in a browser, which must not hold the secrets of clients */
-function serverCrypto(): typeof import('node:crypto') {
+function serverCrypto(): typeof NodeCrypto {
   if (nodeCrypto === undefined)
     throw new FhirError('unsupported', 'Client secrets need a server: Node.js, Deno or Bun');
   return nodeCrypto;
