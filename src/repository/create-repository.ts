@@ -1,6 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { type AuditFacts, type AuditTarget, type RestInteraction } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
+import { underTimeout } from '../access/limits/under-timeout.js';
 import { guardStore } from '../access/guarded-store.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
@@ -25,34 +26,36 @@ import { auditedParameters } from './search-query.js';
  * const patient = await repository.create({ resourceType: 'Patient', name: [{ family: 'Kulas' }] });
  */
 export function createRepository(context: RepositoryContext): Repository {
-  const { store, caller, signal, extendedMeta = false } = context;
-  const session: RepositorySession = {
-    store: guardStore(store, caller, context.baseUrl),
+  const { extendedMeta = false } = context;
+  const baseUrl = trimBaseUrl(context.baseUrl);
+  const open = ({ store, caller, signal }: RepositoryContext): RepositorySession => ({
+    store: guardStore(store, caller, baseUrl),
     options: { signal },
-    baseUrl: trimBaseUrl(context.baseUrl),
-  };
+    baseUrl,
+  });
+  const unlimited = open(context);
   const interact = <Result>(
     interaction: RestInteraction,
     target: AuditTarget,
-    work: (facts: AuditFacts) => Promise<Result>,
+    work: (session: RepositorySession, facts: AuditFacts) => Promise<Result>,
   ): Promise<Result> =>
     audited(context, interaction, (facts) => {
       facts.targets = [target];
-      return work(facts);
+      return underTimeout(context, (bounded) => work(bounded === context ? unlimited : open(bounded), facts));
     });
   /** Runs an interaction with one resource and audits the resulting version. */
   const withResource = (
     interaction: RestInteraction,
     target: AuditTarget,
-    work: () => Promise<AnyResource>,
+    work: (session: RepositorySession) => Promise<AnyResource>,
   ): Promise<never> =>
-    interact(interaction, target, async (facts) => {
-      const resource = await work();
+    interact(interaction, target, async (session, facts) => {
+      const resource = await work(session);
       facts.targets = [targetOf(resource)];
       // The types of FHIR's resources are the caller's view of plain JSON; the type given decides which.
       return structuredClone(extendedMeta ? resource : withoutOwnMeta(resource)) as never;
     });
-  const write = async (request: WriteRequest): Promise<AnyResource> => {
+  const write = async (request: WriteRequest, session: RepositorySession): Promise<AnyResource> => {
     const [outcome] = await carryOutWrites([request], session);
     if (outcome !== undefined && 'resource' in outcome) return outcome.resource;
     throw new TypeError('What is created, updated or patched is a resource');
@@ -62,40 +65,44 @@ export function createRepository(context: RepositoryContext): Repository {
 
   return {
     create: (resource, { ifNoneExist } = {}) =>
-      withResource('create', { type: typeOf(resource) }, () => write({ interaction: 'create', resource, ifNoneExist })),
-    read: (type, id) => withResource('read', { type, id }, () => readResource({ type, id }, session)),
+      withResource('create', { type: typeOf(resource) }, (session) =>
+        write({ interaction: 'create', resource, ifNoneExist }, session),
+      ),
+    read: (type, id) => withResource('read', { type, id }, (session) => readResource({ type, id }, session)),
     vread: (type, id, version) =>
-      withResource('vread', { type, id, versionId: version }, () => readResource({ type, id, version }, session)),
+      withResource('vread', { type, id, versionId: version }, (session) =>
+        readResource({ type, id, version }, session),
+      ),
     update: (resource, { ifMatch } = {}) =>
-      withResource('update', { type: typeOf(resource), id: resource?.id }, () =>
-        write({ interaction: 'update', resource, ifMatch }),
+      withResource('update', { type: typeOf(resource), id: resource?.id }, (session) =>
+        write({ interaction: 'update', resource, ifMatch }, session),
       ),
     patch: (type, id, operations, { ifMatch } = {}) =>
-      withResource('patch', { type, id }, () =>
-        write({ interaction: 'patch', key: { type, id }, operations, ifMatch }),
+      withResource('patch', { type, id }, (session) =>
+        write({ interaction: 'patch', key: { type, id }, operations, ifMatch }, session),
       ),
     delete: (type, id, { ifMatch } = {}) =>
-      interact('delete', { type, id }, async () => {
+      interact('delete', { type, id }, async (session) => {
         await carryOutWrites([{ interaction: 'delete', key: { type, id }, ifMatch }], session);
       }),
     search: (type, query = {}) =>
-      interact('search', { type }, async (facts) => {
+      interact('search', { type }, async (session, facts) => {
         facts.parameters = auditedParameters(context.store.model, type, query);
         const page = await searchBundle(type, query, session);
         facts.results = page.entry?.length ?? 0;
         return bundle(page);
       }),
     history: (type, id, page = {}) =>
-      interact('history', { type, id }, async (facts) => {
+      interact('history', { type, id }, async (session, facts) => {
         const versions = await historyBundle({ type, id }, page, session);
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),
     transaction: (request) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
-        facts.targets = bundleTargets(context.store.model, request, undefined, session.baseUrl);
-        const response = await carryOutBundle(request, context);
-        facts.targets = bundleTargets(context.store.model, request, response, session.baseUrl);
+        facts.targets = bundleTargets(context.store.model, request, undefined, baseUrl);
+        const response = await underTimeout(context, (bounded) => carryOutBundle(request, bounded));
+        facts.targets = bundleTargets(context.store.model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
       }),
