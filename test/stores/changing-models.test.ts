@@ -8,7 +8,7 @@ import { temporaryFolder } from './temporary-folder.js';
 const fileNamed = temporaryFolder();
 
 describe(`stores of different models over one file, from seed ${SEED}`, () => {
-  test.each(Array.from({ length: cases(60, 4) }, (_, n) => SEED + n))(
+  test.each(Array.from({ length: cases(60, 3) }, (_, n) => SEED + n))(
     'answer right or not at all (%i)',
     async (seed) => {
       const file = fileNamed(`${seed}.db`);

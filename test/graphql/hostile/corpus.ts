@@ -23,6 +23,11 @@ export const HOSTILE_DOCUMENTS: readonly HostileDocument[] = WRITTEN.flatMap((at
   attack.parsed === undefined ? [attack] : [attack, parsedAttack(attack), plainAttack(attack)],
 );
 
+/** All attacks, of which those that matter as objects alternate between the two forms of these. */
+export const QUICK_DOCUMENTS: readonly HostileDocument[] = WRITTEN.flatMap((attack, index) =>
+  attack.parsed === undefined ? [attack] : [attack, index % 2 === 0 ? parsedAttack(attack) : plainAttack(attack)],
+);
+
 /** Its positions and tokens are with it. */
 function parsedAttack(attack: HostileDocument): HostileDocument {
   return { ...attack, name: `${attack.name}, parsed`, make: () => ({ ...attack.make(), query: parsed(attack) }) };
