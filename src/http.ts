@@ -1,5 +1,16 @@
-// GraphQL over HTTP for any web framework: a request read, a response made. Nothing here opens a socket.
+// The service over HTTP: a handler for all of it, and its parts for any web framework. Nothing here opens a socket.
 
+export { createFhirHandler } from './http/handler/create-fhir-handler.js';
+export type {
+  ErrorHandler,
+  FhirHandler,
+  FhirHandlerConfig,
+  FhirHandlerOptions,
+  GraphqlOverHttpDraft,
+  RouteGroup,
+} from './http/exchange/handler-config.js';
+export { toFetch } from './http/to-fetch.js';
+export { type NodeRequest, type NodeResponse, toNodeListener } from './http/to-node-listener.js';
 export { parseJson } from './fhir/json/parse-json.js';
 export { documentFromRequest } from './graphql/documents/document-from-request.js';
 export type { PersistedDocument } from './graphql/documents/documents.js';

@@ -124,11 +124,10 @@ export { type PresentedSecret, verifyClientSecret } from './projects/clients/ver
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
-export type { CreateOptions, MatchOptions, Repository, VersionsPage } from './repository/repository.js';
+export type { CreateOptions, MatchOptions, Repository, UpdateOptions, VersionsPage } from './repository/repository.js';
 export type { CriteriaSearch, RepositorySearch } from './repository/search-query.js';
 export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store-context.js';
-export type { CallLimits, LimitedStoreContext } from './access/limits/call-limits.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';

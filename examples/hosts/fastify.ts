@@ -1,19 +1,13 @@
 import fastify, { type FastifyInstance } from 'fastify';
-import type { HttpRequest, HttpResponse } from 'fhirgraph';
+import { type FhirHandler, toNodeListener } from 'fhirgraph/http';
 
-/** A host on Fastify 5. */
-export function fastifyHost(
-  answer: (request: HttpRequest & { signal: AbortSignal }) => Promise<HttpResponse>,
-): FastifyInstance {
-  const app = fastify({ bodyLimit: 5_000_000 });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
-  app.all('/*', async (req, reply) => {
-    const gone = new AbortController();
-    reply.raw.on('close', () => gone.abort());
-    const { method, url, headers } = req;
-    const { status, headers: sent, body } = await answer({ method, url, headers, body: req.body, signal: gone.signal });
-    return reply.code(status).headers(sent).send(body);
+/** A host on Fastify 5. The hook comes before Fastify's body parsers. */
+export function fastifyHost(handler: FhirHandler): FastifyInstance {
+  const app = fastify();
+  const listener = toNodeListener(handler);
+  app.addHook('onRequest', async (req, reply) => {
+    reply.hijack();
+    listener(req.raw, reply.raw);
   });
   return app;
 }

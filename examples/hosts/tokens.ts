@@ -11,9 +11,10 @@ export interface Tokens {
   /**
    * Who a request comes from, by its `Authorization` header.
    *
-   * @throws FhirError `unauthenticated` - no token, or none of ours; and what `signIn` throws
+   * @returns undefined without a token
+   * @throws FhirError `unauthenticated` - the token is not valid; and what `signIn` throws
    */
-  callerOf(authorization: string | undefined, store: ResourceStore): Promise<Caller>;
+  callerOf(authorization: string | null, store: ResourceStore): Promise<Caller | undefined>;
 }
 
 export async function createTokens(): Promise<Tokens> {
@@ -29,13 +30,12 @@ export async function createTokens(): Promise<Tokens> {
         .sign(privateKey),
     async callerOf(authorization, store) {
       const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
-      if (token === undefined) throw new FhirError('unauthenticated', 'A bearer token is needed');
+      if (token === undefined) return undefined;
       const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'sub'] };
       const { payload } = await jwtVerify(token, publicKey, rules).catch((cause: unknown) => {
         throw new FhirError('unauthenticated', 'The token is not valid', { cause });
       });
-      const { sub = '', project } = payload;
-      if (typeof project !== 'string') throw new FhirError('unauthenticated', 'The token names no project');
+      const { sub = '', project } = payload as { sub?: string; project: string };
       const isClient = sub.startsWith('ClientApplication/');
       return signIn(store, isClient ? { project, client: sub } : { project, user: sub });
     },

@@ -26,7 +26,7 @@ export function yogaHost({ store, tokens, introspection, token, query }: YogaOpt
     logging: 'warn',
     plugins: [useFhirGraphql()],
     async context({ request }) {
-      const caller = await tokens.callerOf(request.headers.get('authorization') ?? undefined, store).catch((error) => {
+      const caller = await tokens.callerOf(request.headers.get('authorization'), store).catch((error) => {
         throw asGraphqlError(error);
       });
       const { signal } = request;

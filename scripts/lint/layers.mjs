@@ -32,27 +32,22 @@ export const LAYERS = {
 /** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */
 export const ROOMS = {
   fhir: [
-    ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'in-doubt.ts'],
+    ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'report-error.ts', 'in-doubt.ts'],
     ...['resource.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
   search: ['criteria/', 'index/', 'evaluate/', 'parse/'],
   access: [
-    ...[
-      'limits/',
-      'rule.ts',
-      'fields/',
-      'policy/',
-      'caller.ts',
-      'audited.ts',
-      'contract.ts',
-      'home-of.ts',
-      'decide.ts',
-    ],
+    ...['rule.ts', 'fields/', 'policy/', 'caller.ts', 'audited.ts', 'contract.ts', 'home-of.ts', 'decide.ts'],
     ...['write-error.ts', 'evaluate/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
   ],
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
   projects: ['session/', 'body/', 'people/', 'mail/', 'clients/', 'invite/', 'members/', 'project/'],
+  http: [
+    ...['http-types.ts', 'http-request-error.ts', 'accepted-types.ts', 'version-headers.ts', 'read-body.ts'],
+    ...['read-graphql-request.ts', 'to-http-response.ts', 'graphql-draft.ts'],
+    ...['exchange/', 'rest/', 'admin/', 'handler/'],
+  ],
   graphql: [
     ...[
       'graphql-js.ts',

@@ -103,3 +103,10 @@ export function idOf(value: string | { readonly reference?: string | undefined }
   const parsed = parseReference(text);
   return parsed?.kind === 'local' && parsed.type === type ? parsed.id : undefined;
 }
+
+/** Reads an id from a host, which may pass on client input. */
+export function nameToId(name: unknown, type: string): string | undefined {
+  if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
+  const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });
+  return typeof reference === 'string' ? idOf(reference, type) : undefined;
+}

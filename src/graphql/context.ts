@@ -35,6 +35,11 @@ export interface FhirGraphqlConfig {
   readonly reportCost?: boolean | undefined;
   /** Receives a record when the query ends: types and number of store calls, never content. */
   readonly audit?: AuditHook | undefined;
+  /**
+   * Receives the cause of every error `internal`, which the answer hides, and the errors `corrupt` and `unavailable`. What
+   * it throws is ignored.
+   */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** The request: the caller, the operation and its variables. */

@@ -89,6 +89,7 @@ const CHECKS: {
   introspection: assertIntrospection,
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
+  onError: (value) => assertKind(value, 'function', 'onError'),
 };
 
 function checked(config: FhirGraphqlConfig): FhirGraphqlConfig {

@@ -3,6 +3,7 @@ import { audited } from '../access/audited.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
+import { reportError } from '../fhir/report-error.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, type FhirGraphqlContext } from './context.js';
@@ -77,7 +78,9 @@ async function answerOrErrors(
     return await answer(query, context, facts);
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
-    return { errors: [requestError(maskError(error))] };
+    const known = maskError(error);
+    reportError(known, context.onError);
+    return { errors: [requestError(known)] };
   }
 }
 

@@ -90,6 +90,7 @@ export function runOptionsOf(
     resolveIdentifiers: context.resolveIdentifiers,
     resolveReference: context.resolveReference,
     onWrites,
+    onError: context.onError,
   };
 }
 

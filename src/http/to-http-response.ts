@@ -1,10 +1,11 @@
-import { entityTag } from '../fhir/entity-tag.js';
 import { ERROR_CODES, maskError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
+import { acceptedTypes } from './accepted-types.js';
 import { HttpRequestError } from './http-request-error.js';
 import { headerOf, type HttpRequest, type HttpResponse } from './http-types.js';
+import { versionHeaders } from './version-headers.js';
 
 /** Options of a response. */
 export interface ResponseOptions {
@@ -83,15 +84,9 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
 
 /** Whether the newer media type has at least the weight of plain JSON. */
 function prefersGraphql(accept: string): boolean {
-  const weights = new Map<string, number>();
-  for (const range of accept.toLowerCase().split(',').slice(0, 50)) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
-    const weight = parameters.map((one) => /^q=([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined);
-    weights.set(type, weight === undefined ? 1 : Number(weight));
-  }
+  const weights = acceptedTypes(accept);
   const graphql = weights.get(GRAPHQL_RESPONSE) ?? 0;
-  const json = weights.get('application/json') ?? 0;
-  return graphql > 0 && graphql >= json;
+  return graphql > 0 && graphql >= (weights.get('application/json') ?? 0);
 }
 
 function acceptsOnlyGraphql(request: Pick<HttpRequest, 'headers'>): boolean {
@@ -109,16 +104,6 @@ function isGraphqlResult(value: unknown): value is FhirGraphqlResult {
 }
 
 const RESULT_MEMBERS: ReadonlySet<string> = new Set(['data', 'errors', 'extensions']);
-
-/** See https://hl7.org/fhir/R4/http.html#versioning. */
-function versionHeaders({ meta }: { readonly meta?: unknown }): { [name: string]: string } {
-  const { versionId, lastUpdated } = isJsonObject(meta) ? meta : {};
-  const updated = typeof lastUpdated === 'string' ? new Date(lastUpdated) : undefined;
-  return {
-    ...(typeof versionId === 'string' ? { etag: entityTag(versionId) } : {}),
-    ...(updated === undefined || Number.isNaN(updated.getTime()) ? {} : { 'last-modified': updated.toUTCString() }),
-  };
-}
 
 function send(status: number, type: string, body: unknown, headers: ResponseOptions['headers']): HttpResponse {
   return { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body: JSON.stringify(body) };

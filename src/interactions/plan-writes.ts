@@ -141,13 +141,18 @@ class Planner {
   }
 
   /** See https://hl7.org/fhir/R4/http.html#update. */
-  #update({ resource, ifMatch }: WriteRequest & { interaction: 'update' }, from: number): void {
+  #update(request: WriteRequest & { interaction: 'update' }, from: number): void {
+    const { resource, ifMatch, ifNoneMatch, ifNoneExist } = request;
     assertResource(this.session.store.model, resource);
     const { resourceType: type, id } = resource;
     if (!isResourceId(id)) {
       throw new FhirError('invalid', `An update needs the id of the ${type}: 1 to 64 letters, digits, "-" or "."`);
     }
-    this.#put({ type, id }, resource, expectationOf(ifMatch), from);
+    if (ifNoneExist !== undefined) {
+      const criteria = parseCondition(this.session.store.model, type, ifNoneExist, this.session);
+      this.#check({ type, criteria, from, role: 'unique-match' });
+    }
+    this.#put({ type, id }, resource, expectationOf(ifMatch, ifNoneMatch), from);
   }
 
   /** Hidden elements are unchanged. See https://hl7.org/fhir/R4/http.html#patch. */

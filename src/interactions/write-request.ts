@@ -9,7 +9,15 @@ export type WriteRequest =
   /** The resource gets a new UUID as id; an id in the resource is ignored. */
   | { readonly interaction: 'create'; readonly resource: unknown; readonly ifNoneExist?: string | undefined }
   /** Updates the resource with this id, or creates it if the caller may choose ids. */
-  | { readonly interaction: 'update'; readonly resource: unknown; readonly ifMatch?: string | undefined }
+  | {
+      readonly interaction: 'update';
+      readonly resource: unknown;
+      readonly ifMatch?: string | undefined;
+      /** The resource must not exist yet. */
+      readonly ifNoneMatch?: '*' | undefined;
+      /** Search text that no resource may match. */
+      readonly ifNoneExist?: string | undefined;
+    }
   /** By a JSON Patch (RFC 6902) of what the caller sees of the resource. */
   | {
       readonly interaction: 'patch';

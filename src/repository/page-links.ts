@@ -15,7 +15,7 @@ export interface Page {
 /** Resources in a page that does not say. */
 const DEFAULT_COUNT = 20;
 /** Longest page: more would have to be held in memory at once. */
-const MAX_COUNT = 1000;
+export const MAX_COUNT = 1000;
 
 /**
  * A page as asked for, with its defaults.

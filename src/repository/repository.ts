@@ -51,7 +51,7 @@ export interface Repository {
    */
   update<Updated extends Resource>(
     resource: Updated,
-    options?: MatchOptions,
+    options?: UpdateOptions,
   ): Promise<Stored<ExtractResource<Updated['resourceType']>>>;
 
   /**
@@ -78,6 +78,43 @@ export interface Repository {
    * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
    */
   delete(type: ResourceType, id: string, options?: MatchOptions): Promise<void>;
+
+  /**
+   * Updates the one resource that matches a search, or creates it where nothing does: under the id that the resource
+   * has, for callers who see every resource of the type, or under a new one. Concurrent calls create one resource.
+   *
+   * @param condition search text such as `identifier=http://x|1`
+   * @throws FhirError `precondition-failed` - several resources match
+   * @throws FhirError `invalid` - the condition has no search parameter, or the match has another id than the resource
+   * @throws FhirError `forbidden` - as for {@link update}
+   */
+  conditionalUpdate<Updated extends Resource>(
+    resource: Updated,
+    condition: string,
+    options?: MatchOptions,
+  ): Promise<Stored<ExtractResource<Updated['resourceType']>>>;
+
+  /**
+   * Patches the one resource that matches a search.
+   *
+   * @throws FhirError `not-found` - nothing matches
+   * @throws FhirError `precondition-failed` - several resources match
+   * @throws FhirError `invalid`, `unprocessable`, `forbidden` - as for {@link patch}
+   */
+  conditionalPatch<Type extends ResourceType>(
+    type: Type,
+    condition: string,
+    operations: readonly JsonPatchOperation[],
+    options?: MatchOptions,
+  ): Promise<Stored<ExtractResource<Type>>>;
+
+  /**
+   * Deletes the one resource that matches a search. Nothing happens where none does.
+   *
+   * @throws FhirError `precondition-failed` - several resources match
+   * @throws FhirError `forbidden`, `conflict` - as for {@link delete}
+   */
+  conditionalDelete(type: ResourceType, condition: string, options?: MatchOptions): Promise<void>;
 
   /**
    * One page of the resources that match: 20 unless `_count` says otherwise, 1000 at most, in the order of their ids
@@ -124,6 +161,11 @@ export interface CreateOptions {
 export interface MatchOptions {
   /** The version that must be current: `3`, or the entity tag `W/"3"`. */
   readonly ifMatch?: string | undefined;
+}
+
+export interface UpdateOptions extends MatchOptions {
+  /** `*`: the resource must not exist yet, else `precondition-failed`. */
+  readonly ifNoneMatch?: '*' | undefined;
 }
 
 export interface VersionsPage {

@@ -88,6 +88,21 @@ overStores('signing in', (open) => {
     expect(await codeOf(signIn(store, credentials))).toBe('invalid');
   });
 
+  test.each<[string, object | undefined]>([
+    ['no project', { project: undefined, user: 'ann' }],
+    ['an empty project', { project: '', user: 'ann' }],
+    ['no user', { project: 'clinic', user: undefined }],
+    ['an empty user', { project: 'clinic', user: '' }],
+    ['neither', {}],
+    ['no client', { project: 'clinic', client: null }],
+    ['no membership', { membership: undefined }],
+    ['no identity', undefined],
+  ])('a token with %s says nobody', async (_, claims) => {
+    const store = open();
+    await clinic(store);
+    expect(await codeOf(signIn(store, claims as never))).toBe('unauthenticated');
+  });
+
   test.each<[string, string, (trusted: Repository) => Promise<unknown>, SignInIdentity?]>([
     ['an unknown membership', 'membership-missing', async () => undefined, { membership: 'nobody' }],
     ['an unknown user', 'membership-missing', async () => undefined, { project: 'clinic', user: 'nobody' }],

@@ -187,7 +187,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect((await call('PUT', '/fhir/R4/$graphql', { body: {} })).status).toBe(405);
     expect((await call('GET', '/fhir/R4/$graphql?query=%7B&variables=%7B')).status).toBe(400);
     expect((await call('GET', '/nowhere')).status).toBe(404);
-    expect((await call('GET', '/fhir/R4/Nothing/1')).status).toBe(400);
+    expect((await call('GET', '/fhir/R4/Nothing/1')).status).toBe(404);
     expect((await call('GET', '/fhir/R4/Patient/%E0%A4%A')).status).toBeGreaterThanOrEqual(400);
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect((await send(`{"query":"{ PatientList { id } }","variables":{"a":${deep}}}`)).status).toBeLessThan(500);
@@ -201,6 +201,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     search.mockRestore();
     read.mockRestore();
     expect([status, body]).toEqual([500, outcome('Internal error', 'exception')]);
+    expect(host.errors).toEqual([new Error('the password is hunter2')]);
   });
 
   test('stops the work when the client goes away', async () => {

@@ -6,18 +6,16 @@ import { expressHost } from '../../examples/hosts/express.js';
 import { fastifyHost } from '../../examples/hosts/fastify.js';
 import { honoHost } from '../../examples/hosts/hono.js';
 import { nodeHttpHost } from '../../examples/hosts/node-http.js';
-import { createService, type ServiceRequest } from '../../examples/hosts/service.js';
+import { createService } from '../../examples/hosts/service.js';
 import { createTokens, type Tokens } from '../../examples/hosts/tokens.js';
-import type { HttpResponse } from '../../src/http/http-types.js';
+import type { FhirHandler } from '../../src/http/exchange/handler-config.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
-type Answer = (request: ServiceRequest) => Promise<HttpResponse>;
-
 /** Starts a host on loopback. @returns its port and how to stop it */
-type Start = (answer: Answer) => Promise<{ readonly port: number; readonly stop: () => Promise<void> }>;
+type Start = (handler: FhirHandler) => Promise<{ readonly port: number; readonly stop: () => Promise<void> }>;
 
 /** The hosts of examples/hosts. */
 export const HOSTS: readonly (readonly [name: string, start: Start])[] = [
@@ -41,6 +39,8 @@ export const HOSTS: readonly (readonly [name: string, start: Start])[] = [
 export interface OpenHost {
   readonly url: string;
   readonly store: MemoryStore;
+  /** What the handler reported. */
+  readonly errors: readonly unknown[];
   readonly tokens: Tokens;
   readonly project: string;
   /** Of the clinic's administrator, and of the program that may create projects. */
@@ -52,10 +52,11 @@ export interface OpenHost {
 export async function openHost(start: Start): Promise<OpenHost> {
   const store = new MemoryStore();
   const tokens = await createTokens();
-  let answer: Answer = () => Promise.reject(new Error('not ready'));
+  let answer: FhirHandler = () => Promise.reject(new Error('not ready'));
   const { port, stop } = await start((request) => answer(request));
   const url = `http://127.0.0.1:${port}`;
-  answer = createService({ store, tokens, baseUrl: `${url}/fhir/R4` });
+  const errors: unknown[] = [];
+  answer = createService({ store, tokens, baseUrl: `${url}/fhir/R4`, onError: (error) => errors.push(error) });
   const operations = await initialize(store, { name: 'Operations' });
   const context = { store, caller: operations.caller };
   const project = (await createProject({ resourceType: 'Project', name: 'Riverside Clinic' }, context)).id;
@@ -64,6 +65,7 @@ export async function openHost(start: Start): Promise<OpenHost> {
   return {
     url,
     store,
+    errors,
     tokens,
     project,
     administrator: await tokens.sign({ sub: `User/${user.id}`, project }),

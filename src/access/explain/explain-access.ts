@@ -2,8 +2,6 @@ import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore, StoredResource } from '../../store/store.js';
-import type { CallLimits } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { denialReasons } from './explain-denial.js';
@@ -62,7 +60,6 @@ export interface ExplainAccessContext {
    * the conditions read.
    */
   readonly caller: Caller;
-  readonly limits?: CallLimits | undefined;
 }
 
 /**
@@ -80,13 +77,6 @@ export interface ExplainAccessContext {
  * );
  */
 export async function explainAccess(
-  question: AccessQuestion,
-  context: ExplainAccessContext,
-): Promise<AccessExplanation> {
-  return underTimeout(context, (bounded) => explain(question, bounded));
-}
-
-async function explain(
   question: AccessQuestion,
   { store, caller: askedBy }: ExplainAccessContext,
 ): Promise<AccessExplanation> {

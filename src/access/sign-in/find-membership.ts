@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
-import { idOf, referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { idOf, nameToId, referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
+import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { or, refersTo } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { isInactive, readActiveProject } from './active-project.js';
@@ -22,9 +22,10 @@ export interface FoundMembership {
 /**
  * Finds the membership of an identity. Inactive ones are considered only if there is no active one.
  *
- * @throws FhirError `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
+ * @throws FhirError `unauthenticated`, `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
  */
 export async function findMembership(store: ResourceStore, identity: SignInIdentity): Promise<FoundMembership> {
+  if (!isJsonObject(identity)) throw unnamed(identity, 'ProjectMembership', 'ProjectMembership/id');
   if ('membership' in identity) return membershipById(store, requireId(identity.membership, 'ProjectMembership'));
   const project = requireId(identity.project, 'Project');
   const users =
@@ -75,13 +76,20 @@ function chooseMembership(found: readonly StoredResource[], project: string): An
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
 function clientTypes(client: ResourceRef): readonly string[] {
-  const types = ['ClientApplication', 'Bot'].filter((type) => idOf(client, type) !== undefined);
+  const types = ['ClientApplication', 'Bot'].filter((type) => nameToId(client, type) !== undefined);
   if (types.length > 0) return types;
-  throw new FhirError('invalid', 'Sign-in needs the id of a ClientApplication or Bot, as id, Type/id or Reference');
+  throw unnamed(client, 'ClientApplication or Bot', 'Type/id');
 }
 
 function requireId(name: ResourceRef, type: string): string {
-  const id = idOf(name, type);
+  const id = nameToId(name, type);
   if (id !== undefined) return id;
-  throw new FhirError('invalid', `Sign-in needs the id of a ${type}, as id, ${type}/id or Reference`);
+  throw unnamed(name, type, `${type}/id`);
+}
+
+/** A token that lacks a claim does not say who asks. */
+function unnamed(name: unknown, type: string, form: string): FhirError {
+  const isMissing = name === undefined || name === null || name === '';
+  const code = isMissing ? 'unauthenticated' : 'invalid';
+  return new FhirError(code, `Sign-in needs the id of a ${type}, as id, ${form} or Reference`);
 }

@@ -1,10 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
 import { observed } from '../../telemetry/observed.js';
-import { withCallOptions } from '../../store/with-call-options.js';
 import type { MemberCaller } from '../caller.js';
-import type { CallLimits } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
 import { isInactive, readActiveProject } from './active-project.js';
 import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, membershipMissing, type FoundMembership, type SignInIdentity } from './find-membership.js';
@@ -16,9 +13,6 @@ import { ownParameters } from './own-parameters.js';
 export interface SignInOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
-  /** Ends the sign-in early with `aborted`. */
-  readonly signal?: AbortSignal | undefined;
-  readonly limits?: CallLimits | undefined;
 }
 
 /**
@@ -27,7 +21,8 @@ export interface SignInOptions {
  * All conditions of membership are checked here and fixed in the caller: sign in again per request, or as often as you
  * need changes to members and policies to take effect. The host has verified the token; passwords are not checked.
  *
- * @throws FhirError `invalid` - the identity is empty
+ * @throws FhirError `unauthenticated` - a name is missing, such as a claim that the token does not have
+ * @throws FhirError `invalid` - a name is malformed
  * @throws FhirError `membership-missing` - no such membership, or none of that user or client in the project
  * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them
  * @throws FhirError `membership-inactive` - it was made inactive
@@ -37,7 +32,6 @@ export interface SignInOptions {
  * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is invalid; no default
  * replaces it
  * @throws FhirError `policy-required` - see {@link SignInOptions}
- * @throws FhirError `aborted`, `too-costly` - by the signal, and by `limits.timeout`
  * @throws FhirError `unavailable` - the store's own reasons, and re-indexing of the policies' search parameters
  *
  * @example
@@ -48,13 +42,7 @@ export function signIn(
   identity: SignInIdentity,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
-  return observed(store, 'sign-in', {}, () =>
-    underTimeout({ store, limits: options.limits }, async (bounded) => {
-      const { signal } = options;
-      const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
-      return checkMember(asked, await findMembership(asked, identity), options);
-    }),
-  );
+  return observed(store, 'sign-in', {}, async () => checkMember(store, await findMembership(store, identity), options));
 }
 
 /** A caller with the current state of its membership. */
@@ -77,7 +65,7 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
   // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
   return {
-    caller: await checkMember(store, { project, membership: found.resource }, { requirePolicy: SIGNED_IN.get(caller) }),
+    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller) ?? {}),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
@@ -101,9 +89,9 @@ async function checkMember(
   }
   const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
   await assertRulesIndexed(store, project, caller.rules);
-  SIGNED_IN.set(caller, options.requirePolicy === true);
+  SIGNED_IN.set(caller, options);
   return caller;
 }
 
-/** Whether each caller had to have a policy, which holds when it is signed in again. */
-const SIGNED_IN = new WeakMap<object, boolean>();
+/** The options of each sign-in, for signing in again. */
+const SIGNED_IN = new WeakMap<object, SignInOptions>();

@@ -1,4 +1,5 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
+import { type ErrorHook, reportError } from '../../fhir/report-error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit.js';
 import type { GuardedStore } from '../../access/contract.js';
@@ -64,6 +65,8 @@ export interface RunOptions {
   readonly resolveReference: ReferenceResolver | undefined;
   /** Called before a mutation writes, and again with the outcome. */
   readonly onWrites: ((targets: readonly AuditTarget[]) => void) | undefined;
+  /** Receives errors that are not the client's. */
+  readonly onError?: ErrorHook | undefined;
 }
 
 /**
@@ -87,6 +90,7 @@ export class Run implements StepMeter {
   /** Versioned resources from references, distinct from the current resources. */
   readonly versions = new WeakSet<AnyResource>();
   readonly deadline: Deadline;
+  readonly #reported = new Set<unknown>();
   storeCalls = 0;
   rows = 0;
   values = 0;
@@ -139,9 +143,18 @@ export class Run implements StepMeter {
     if (error instanceof LimitError) throw error;
     const known = maskError(error);
     if (known.code === 'aborted') throw known;
+    this.#report(known);
     if (index === undefined) out[key] = null;
     this.faults.push({ out, key, index, location, error: known });
     if (this.faults.length > this.options.limits.errors) throw tooManyErrors(this.options.limits);
+  }
+
+  /** One failed store call fails many fields with the same error. */
+  #report(error: FhirError): void {
+    const cause = error.cause ?? error;
+    if (this.#reported.has(cause)) return;
+    this.#reported.add(cause);
+    reportError(error, this.options.onError);
   }
 
   /**

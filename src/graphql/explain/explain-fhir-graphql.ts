@@ -59,8 +59,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     guardStore(context.store, context.caller, context.baseUrl),
     selections,
   );
-  const deadline = performance.now() + limits.timeout;
-  const explaining: Explaining = { store: context.store, options, call: { signal: context.signal, deadline } };
+  const explaining: Explaining = { store: context.store, options };
   const calls: ExplainedCall[] = [];
   let level: readonly PlacedEdge[] =
     focus === undefined

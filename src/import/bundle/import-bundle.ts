@@ -1,4 +1,3 @@
-import { underTimeout } from '../../access/limits/under-timeout.js';
 import { observed } from '../../telemetry/observed.js';
 import { runBatch } from './batch.js';
 import { readBundle } from '../entries/bundle-entries.js';
@@ -34,7 +33,7 @@ import { runTransaction } from './transaction.js';
  * const { created } = await importBundle(JSON.parse(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return observed(context.store, 'import', {}, () => underTimeout(context, (bounded) => runBundle(bundle, bounded)));
+  return observed(context.store, 'import', {}, () => runBundle(bundle, context));
 }
 
 /** {@link importBundle} within a larger operation. */

@@ -1,11 +1,12 @@
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
 import { isSwitchedOff } from '../../access/sign-in/member-people.js';
 import { FhirError } from '../../fhir/error.js';
-import { referenceTo } from '../../fhir/reference.js';
+import { nameToId, referenceTo } from '../../fhir/reference.js';
 import { notFound } from '../../fhir/not-found.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { keepAnAdministrator } from '../people/administrators.js';
@@ -13,18 +14,10 @@ import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { checkClient, clientFields, type ClientType, readClientSettings } from './client-settings.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import {
-  authored,
-  copyStored,
-  nameToId,
-  openProject,
-  type ProjectSession,
-  targetOf,
-} from '../session/project-session.js';
+import { authored, copyStored, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { Stored } from '../../fhir/stored.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /** A ClientApplication of a project. */
 export interface ClientRef {
@@ -97,8 +90,8 @@ function updateClientOrBot<Written extends ClientApplication | Bot>(
   changes: unknown,
   context: ProjectContext,
 ): Promise<Stored<Written>> {
-  return projectOperation(context, type === 'Bot' ? 'update-bot' : 'update-client', async (facts, bounded) => {
-    const session = await openProject(project, bounded, 'update');
+  return audited(context, type === 'Bot' ? 'update-bot' : 'update-client', async (facts) => {
+    const session = await openProject(project, context, 'update');
     const id = nameToId(name, type);
     if (id === undefined)
       throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);

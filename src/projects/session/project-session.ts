@@ -8,7 +8,7 @@ import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
-import { idOf } from '../../fhir/reference.js';
+import { nameToId } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type WriteResult } from '../../store/store.js';
 import type { ProjectContext, ResourceRef } from './project-context.js';
@@ -155,11 +155,4 @@ async function projectOf(
   const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], { signal });
   if (entry?.status !== 'found') return undefined;
   return nameToId((entry.resource as ProjectMembership).project, 'Project');
-}
-
-/** Reads an id from a host, which may pass on client input. */
-export function nameToId(name: unknown, type: string): string | undefined {
-  if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
-  const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });
-  return typeof reference === 'string' ? idOf(reference, type) : undefined;
 }

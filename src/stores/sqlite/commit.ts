@@ -3,7 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
-import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
+import { assertPutMatchesKey } from '../../store/guards.js';
 import type {
   Change,
   DeleteWrite,
@@ -17,7 +17,6 @@ import { assertExpected, changeOf, type Committed, putResult } from '../sql/comm
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
-import { type Guard, guardOf } from './guard.js';
 import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
@@ -38,7 +37,6 @@ export class Commits {
   readonly #index: IndexWriter;
   readonly #shapes: Shapes;
   readonly #clock: () => Date;
-  readonly #guard: Guard;
 
   constructor(
     private readonly model: FhirModel,
@@ -58,13 +56,11 @@ export class Commits {
     this.#versions = new Versions(statements, dictionaries, this.#shapes);
     this.#index = new IndexWriter(statements, dictionaries);
     this.#clock = clock;
-    this.#guard = guardOf(database);
   }
 
   commit(writes: readonly Write[]): Committed {
     // Extraction needs no lock, so it comes before.
     const marked = writes.map((write, index) => {
-      this.#guard.check();
       if (write.kind !== 'put') return NO_ENTRIES;
       assertPutMatchesKey(write, index);
       return markEntries(indexEntries(this.model, write.resource));
@@ -78,25 +74,7 @@ export class Commits {
       this.#shapes.flush();
       return results;
     };
-    const commit = (): readonly WriteResult[] =>
-      inTransaction(this.#database, apply, (committed) => this.#settle(committed));
-    return { results: this.#waitingInTime(commit), changes };
-  }
-
-  /** Another process's lock is waited for until the deadline at most: the wait blocks this process. */
-  #waitingInTime<Result>(work: () => Result): Result {
-    if (this.#guard.left === Infinity) return work();
-    const usual = this.#database.pragma('busy_timeout', { simple: true }) as number;
-    if (this.#guard.left >= usual) return work();
-    this.#database.pragma(`busy_timeout = ${Math.max(0, Math.floor(this.#guard.left))}`);
-    try {
-      return work();
-    } catch (error) {
-      // SQLite gives up a moment before its time is over.
-      throw isBusy(error) ? callTimedOut() : error;
-    } finally {
-      this.#database.pragma(`busy_timeout = ${usual}`);
-    }
+    return { results: inTransaction(this.#database, apply, (committed) => this.#settle(committed)), changes };
   }
 
   #settle(committed: boolean): void {
@@ -107,7 +85,6 @@ export class Commits {
   }
 
   #apply(write: Write, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
-    this.#guard.check();
     switch (write.kind) {
       case 'put':
         return this.#put(write, index, marked, changes);
@@ -176,10 +153,6 @@ export class Commits {
     if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, `${holder[0]}/${holder[1]}`);
     this.#statements.write(HOLD_UNIQUE).run(project, text, owner, nameChecksum(owner, project, text));
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_BUSY');
 }
 
 const NO_ENTRIES: MarkedEntries = markEntries([]);

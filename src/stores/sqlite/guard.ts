@@ -21,11 +21,6 @@ export class Guard {
     }
   }
 
-  /** Milliseconds until the deadline; infinite without one. */
-  get left(): number {
-    return this.#deadline - performance.now();
-  }
-
   /** @throws FhirError `aborted` - the deadline has passed */
   check(): void {
     if (performance.now() > this.#deadline) throw callTimedOut();

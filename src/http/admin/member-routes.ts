@@ -1,0 +1,88 @@
+import { FhirError } from '../../fhir/error.js';
+import type { JsonObject } from '../../fhir/resource.js';
+import { sameJson } from '../../fhir/json/same-json.js';
+import { MEMBERSHIP_FIELDS } from '../../projects/body/membership-settings.js';
+import { readMember } from '../../projects/members/read-member.js';
+import { removeMember } from '../../projects/members/remove-member.js';
+import { updateMember } from '../../projects/members/update-member.js';
+import type { Answer } from '../exchange/answer.js';
+import { type CallerExchange, contextOf } from '../exchange/exchange.js';
+import { readJsonObject } from '../exchange/read-request-body.js';
+import type { Route } from '../exchange/route.js';
+import { answerResource } from '../rest/answer-resource.js';
+import { answerMembers } from '../rest/search-routes.js';
+
+const MEMBER = 'projects/:project/members/:membership';
+
+/** Members as FHIR resources, under the URLs that Medplum's clients ask. */
+export const MEMBER_ROUTES: readonly Route[] = [
+  {
+    group: 'admin',
+    method: 'GET',
+    root: 'admin',
+    path: 'projects/:project/members',
+    answer: (exchange) => answerMembers(exchange, exchange.path.project, exchange.url.searchParams),
+  },
+  {
+    group: 'admin',
+    method: 'GET',
+    root: 'admin',
+    path: MEMBER,
+    async answer(exchange) {
+      const { project, membership } = exchange.path;
+      return answerResource(await readMember(project, membership, contextOf(exchange)));
+    },
+  },
+  { group: 'admin', method: 'POST', root: 'admin', path: MEMBER, answer: change },
+  { group: 'admin', method: 'PATCH', root: 'admin', path: MEMBER, answer: change },
+  {
+    group: 'admin',
+    method: 'DELETE',
+    root: 'admin',
+    path: MEMBER,
+    async answer(exchange) {
+      const context = contextOf(exchange);
+      // The project of the URL must be that of the member.
+      const { id } = await readMember(exchange.path.project, exchange.path.membership, {
+        ...context,
+        audit: undefined,
+      });
+      await removeMember(id, context);
+      return { status: 204 };
+    },
+  },
+];
+
+async function change(exchange: CallerExchange): Promise<Answer> {
+  const body = await readJsonObject(exchange);
+  const context = contextOf(exchange);
+  const { project, membership } = exchange.path;
+  const before = await readMember(project, membership, { ...context, audit: undefined });
+  const changes = 'resourceType' in body ? changesBetween(before as never, body) : body;
+  return answerResource(await updateMember(before.id, changes, context));
+}
+
+/**
+ * The changes that a whole membership states, as Medplum's clients send it: settings that it lacks are removed.
+ *
+ * @throws FhirError `invalid` - it is not the membership of the URL, or names another project, User or profile
+ */
+function changesBetween(before: JsonObject, body: JsonObject): JsonObject {
+  for (const name of ['resourceType', 'id', 'project', 'user', 'profile']) {
+    const isSame = referenceOf(body[name]) === referenceOf(before[name]) || sameJson(body[name], before[name]);
+    if (body[name] === undefined || isSame) continue;
+    throw new FhirError('invalid', `${name} of a membership cannot be changed`);
+  }
+  const unset = { admin: false, active: true };
+  return Object.fromEntries(
+    MEMBERSHIP_FIELDS.filter((name) => !sameJson(body[name], before[name])).map((name) => [
+      name,
+      body[name] ?? (name in unset ? unset[name as keyof typeof unset] : null),
+    ]),
+  );
+}
+
+/** The displays of references are the service's own. */
+function referenceOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? ((value as JsonObject)['reference'] ?? {}) : value;
+}

@@ -1,0 +1,38 @@
+import { trimBaseUrl } from '../../fhir/reference.js';
+import type { InviteBody, InviteTrial } from '../../projects/body/invite-body.js';
+import { invite } from '../../projects/invite/invite.js';
+import { createProject, type ProjectBody } from '../../projects/project/create-project.js';
+import { contextOf } from '../exchange/exchange.js';
+import { readJsonObject } from '../exchange/read-request-body.js';
+import type { Route } from '../exchange/route.js';
+import { answerResource, answerWritten } from '../rest/answer-resource.js';
+
+export const PROJECT_ROUTES: readonly Route[] = [
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'fhir',
+    path: 'Project',
+    async answer(exchange) {
+      const body = (await readJsonObject(exchange)) as unknown as ProjectBody;
+      const resource = await createProject(body, contextOf(exchange));
+      return answerWritten(exchange, { status: 'created', resource });
+    },
+  },
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: 'projects/:project/invite',
+    async answer(exchange) {
+      const body = (await readJsonObject(exchange)) as unknown as InviteBody | InviteTrial;
+      const result = await invite(exchange.path.project, body as InviteTrial, contextOf(exchange));
+      const { membership, email } = result;
+      if (email.status === 'failed') exchange.report(email.error.cause ?? email.error);
+      if (body.dryRun === true) return { status: 200, json: result, type: 'application/json' };
+      const location = `${trimBaseUrl(exchange.settings.baseUrl)}/ProjectMembership/${membership.id!}`;
+      const answer = answerResource(membership);
+      return { ...answer, headers: { ...answer.headers, 'content-location': location } };
+    },
+  },
+];

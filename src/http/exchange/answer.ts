@@ -1,0 +1,12 @@
+/** The answer of a route; `toResponse` makes a response of it. */
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers?: { readonly [name: string]: string } | undefined;
+  /** A JSON value; undefined for no JSON body. */
+  readonly json?: unknown;
+  /** The media type of `json`. Default: FHIR's, as the client accepts it. */
+  readonly type?: string | undefined;
+  /** A body that is text already; its type is among the headers. */
+  readonly text?: string | undefined;
+}

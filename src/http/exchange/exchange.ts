@@ -1,0 +1,46 @@
+import type { AuditHook } from '../../audit/audit.js';
+import type { Caller } from '../../access/caller.js';
+import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
+import type { RepositoryContext } from '../../repository/repository-context.js';
+import type { FhirHandlerConfig, RouteGroup } from './handler-config.js';
+
+/** The checked configuration. */
+export interface HandlerSettings extends Omit<FhirHandlerConfig, 'audit' | 'routes' | 'maxBodyBytes'> {
+  readonly audit: AuditHook | undefined;
+  readonly routes: ReadonlySet<RouteGroup>;
+  readonly maxBodyBytes: number;
+  /** When the handler was created. */
+  readonly started: Date;
+}
+
+/** One request on its way through a route. */
+export interface Exchange {
+  readonly settings: HandlerSettings;
+  readonly request: Request;
+  readonly url: URL;
+  /** The variable segments of the path, decoded; they are hostile. */
+  readonly path: PathValues;
+  readonly signal: AbortSignal;
+  /** Reports an error to the host. */
+  readonly report: (error: unknown) => void;
+}
+
+/** The exchange of a signed-in caller. */
+export interface CallerExchange extends Exchange {
+  readonly caller: Caller;
+}
+
+export type PathValues = { readonly [Name in PathName]: string };
+export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
+
+/** The context of repositories and of operations on projects. */
+export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
+  const { store, audit, baseUrl, extendedMeta, mailer, message, clock } = settings;
+  return { store, caller, signal, audit, baseUrl, extendedMeta, mailer, message, clock };
+}
+
+type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'clock'>;
+
+export function repositoryFor(exchange: CallerExchange): OpenRepository {
+  return openRepository(contextOf(exchange));
+}

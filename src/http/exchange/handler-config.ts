@@ -1,0 +1,90 @@
+import type { AuditHook } from '../../audit/audit.js';
+import type { Caller } from '../../access/caller.js';
+import type { FhirGraphqlConfig } from '../../graphql/context.js';
+import type { MailContext } from '../../projects/mail/invitation.js';
+
+/** The configuration of a handler: what is the same for all requests. */
+export interface FhirHandlerConfig
+  extends
+    Pick<
+      FhirGraphqlConfig,
+      'store' | 'dialect' | 'limits' | 'documents' | 'introspection' | 'resolveIdentifiers' | 'resolveReference'
+    >,
+    MailContext {
+  /**
+   * The URL of the FHIR routes as clients see it: `https://clinic.example/fhir/R4`. Requests are matched against its
+   * path; their host and port are ignored. Administrative routes are at `/admin` beside a path that ends in `/fhir/R4`,
+   * else below the base.
+   */
+  readonly baseUrl: string;
+  /**
+   * Verifies the token of a request and signs its owner in; undefined for requests without a token. Its errors keep
+   * their status where they are `FhirError`s. Those of jose, jsonwebtoken and fast-jwt about a token are 401, all others
+   * are 500 and go to `onError`.
+   */
+  readonly signIn: (request: Request) => Caller | undefined | Promise<Caller | undefined>;
+  /** Receives a record of every interaction; false for no audit trail. It has no default, so nobody forgets it. */
+  readonly audit: AuditHook | false;
+  /**
+   * Receives the cause of every failure that is not the client's: errors `internal`, `corrupt` and `unavailable`, and
+   * failed invitation e-mails. Default: a process warning without the cause.
+   */
+  readonly onError?: ErrorHandler | undefined;
+  /** The longest body of a request, in bytes; longer ones are 413. Default 16 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** The routes that are served. Default all. */
+  readonly routes?: readonly RouteGroup[] | undefined;
+  /**
+   * A draft of GraphQL over HTTP to follow, named by its date. `2026-08-06`: 422 for documents that are not valid, 294
+   * for partial results, 406 for `Accept` without a known type. Default: the statuses that the audits of graphql-http
+   * ask for, which clients of today expect.
+   */
+  readonly graphqlOverHttp?: GraphqlOverHttpDraft | undefined;
+  /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. */
+  readonly extendedMeta?: boolean | undefined;
+}
+
+export type ErrorHandler = (error: unknown, request: Request) => void;
+
+/** A dated draft of https://graphql.github.io/graphql-over-http/draft/. */
+export type GraphqlOverHttpDraft = '2026-08-06';
+
+/**
+ * A group of routes:
+ *
+ * | group | routes |
+ * |---|---|
+ * | `metadata` | `metadata` |
+ * | `graphql` | `$graphql`, `[type]/[id]/$graphql` |
+ * | `read` | read, vread |
+ * | `search` | search by GET and `_search` |
+ * | `history` | history of an instance |
+ * | `write` | create, update, patch, delete, conditional ones |
+ * | `bundle` | transaction and batch |
+ * | `operations` | `Patient/[id]/$everything`, `$validate` |
+ * | `admin` | invite, members, creation of projects |
+ */
+export type RouteGroup = (typeof ROUTE_GROUPS)[number];
+
+export const ROUTE_GROUPS = [
+  'metadata',
+  'graphql',
+  'read',
+  'search',
+  'history',
+  'write',
+  'bundle',
+  'operations',
+  'admin',
+] as const;
+
+/** What a single request may bring. */
+export interface FhirHandlerOptions {
+  /** Ends the work early, besides the request's own signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** The caller, if the host knows it already; `signIn` is not called then. */
+  readonly caller?: Caller | undefined;
+}
+
+/** Answers requests. It never rejects. */
+export type FhirHandler = (request: Request, options?: FhirHandlerOptions) => Promise<Response>;

@@ -1,0 +1,43 @@
+import { FhirError } from '../../fhir/error.js';
+import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { HttpRequest } from '../http-types.js';
+import { readJsonBody, requireMediaType } from '../read-body.js';
+import type { Exchange } from './exchange.js';
+import { readBoundedBody } from './read-bounded-body.js';
+
+const JSON_TYPES = ['application/fhir+json', 'application/json'];
+
+/** The request with its body read, as the functions for any framework take it. */
+export async function withBody({ request, settings }: Exchange): Promise<HttpRequest> {
+  const { method, url, headers } = request;
+  return { method, url, headers, body: await readBoundedBody(request, settings.maxBodyBytes) };
+}
+
+/**
+ * The JSON of the body. A media type is required: browsers send bodies without one to other origins unasked.
+ *
+ * @throws HttpRequestError 413, 415
+ * @throws FhirError `invalid` - not JSON
+ */
+export async function readJson(exchange: Exchange, types: readonly string[] = JSON_TYPES): Promise<unknown> {
+  requireMediaType(exchange.request, types);
+  return readJsonBody(await withBody(exchange));
+}
+
+/** @throws FhirError `invalid` - not a JSON object */
+export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
+  const body = await readJson(exchange);
+  if (isJsonObject(body)) return body;
+  throw new FhirError('invalid', 'The body must be a JSON object');
+}
+
+/** The resource of the body. @throws FhirError `invalid` - it is not of the type that the path names */
+export async function readResourceBody(exchange: Exchange): Promise<AnyResource> {
+  const { type, id } = exchange.path;
+  const body = await readJsonObject(exchange);
+  if (body['resourceType'] !== type) throw new FhirError('invalid', `The body must be a ${type}, as the URL says`);
+  if (id !== '' && body['id'] !== id) {
+    throw new FhirError('invalid', `The ${type} of the body must have the id of the URL`);
+  }
+  return body as unknown as AnyResource;
+}

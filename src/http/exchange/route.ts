@@ -1,0 +1,20 @@
+import type { Answer } from './answer.js';
+import type { CallerExchange, Exchange } from './exchange.js';
+import type { RouteGroup } from './handler-config.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One route as data. */
+export interface Route {
+  readonly group: RouteGroup;
+  readonly method: Method;
+  /** Below the base of FHIR, or below `/admin`. */
+  readonly root: 'fhir' | 'admin';
+  /** `:type/:id/_history`; names after colons are variable. */
+  readonly path: string;
+  /** The body of errors: GraphQL's `errors` instead of an OperationOutcome, where the client accepts only that. */
+  readonly isGraphql?: true;
+  readonly answer: (exchange: CallerExchange) => Promise<Answer> | Answer;
+  /** Answers requests without a caller too. Default: they are 401. */
+  readonly answerPublic?: (exchange: Exchange) => Answer;
+}

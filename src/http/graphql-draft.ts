@@ -1,0 +1,46 @@
+import { ERROR_CODES } from '../fhir/error.js';
+import { errorCodeOf } from '../graphql/documents/documents.js';
+import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
+import { acceptedTypes } from './accepted-types.js';
+import { HttpRequestError } from './http-request-error.js';
+import type { HttpResponse } from './http-types.js';
+
+// GraphQL over HTTP as its draft of 2026-08-06 says: https://graphql.github.io/graphql-over-http/draft/.
+
+const GRAPHQL_RESPONSE = 'application/graphql-response+json';
+
+/** The media type of a response with status 2xx. All others are GraphQL's own. @throws HttpRequestError 406 */
+export function graphqlFormat(accept: string | null): 'application/graphql-response+json' | 'application/json' {
+  if (accept === null || accept.trim() === '') return GRAPHQL_RESPONSE;
+  const weights = acceptedTypes(accept);
+  const weight = (type: string): number => weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  const [graphql, json] = [weight(GRAPHQL_RESPONSE), weight('application/json')];
+  if (graphql === 0 && json === 0) {
+    throw new HttpRequestError(406, `GraphQL answers ${GRAPHQL_RESPONSE} or application/json`);
+  }
+  return graphql >= json ? GRAPHQL_RESPONSE : 'application/json';
+}
+
+/** @throws HttpRequestError 406 */
+export function toDraftResponse(result: FhirGraphqlResult, accept: string | null): HttpResponse {
+  const status = statusOf(result);
+  const type = status < 300 ? graphqlFormat(accept) : GRAPHQL_RESPONSE;
+  const headers = {
+    'content-type': `${type}; charset=utf-8`,
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(status === 405 ? { allow: 'POST' } : {}),
+  };
+  return { status, headers, body: JSON.stringify(result) };
+}
+
+function statusOf({ data, errors }: FhirGraphqlResult): number {
+  const [first] = errors ?? [];
+  if (first === undefined) return 200;
+  if (data !== undefined) return 294;
+  const { code, details } = first.extensions;
+  if (code === 'forbidden' && details?.['readonly'] === true) return 405;
+  const known = errorCodeOf(code);
+  if (known !== 'invalid') return ERROR_CODES[known].status;
+  // The one failure of a document that is no failure of its meaning. The words are graphql-js's.
+  return first.message.startsWith('Syntax Error') ? 400 : 422;
+}

@@ -1,0 +1,122 @@
+import { FhirError, maskError } from '../../fhir/error.js';
+import { HttpRequestError } from '../http-request-error.js';
+import { toHttpResponse } from '../to-http-response.js';
+import type { Answer } from '../exchange/answer.js';
+import { authenticate } from './authenticate.js';
+import type { Exchange, HandlerSettings } from '../exchange/exchange.js';
+import type { FhirHandler, FhirHandlerConfig, FhirHandlerOptions } from '../exchange/handler-config.js';
+import { matchPath, type MatchedPath, type Roots, rootsOf } from './match-route.js';
+import { DEFAULT_FORMAT, type Format, negotiateFormat } from './negotiate.js';
+import { reporterOf } from './report.js';
+import type { Route } from '../exchange/route.js';
+import { ROUTES } from './routes.js';
+import { checkSettings } from './settings.js';
+import { fromHttpResponse, toResponse } from './to-response.js';
+
+/**
+ * Creates the handler of a FHIR service from a store and the host's token verification: GraphQL, FHIR's REST interface,
+ * invitations and members. It takes and gives the web's `Request` and `Response`, so that Hono, Next.js, Bun and Deno
+ * mount it as it is; `toNodeListener` makes a listener for `node:http`, Express and Fastify of it.
+ *
+ * It opens no socket and verifies no token. Everything passes the caller's access rules; what a caller may not see does
+ * not exist for it. Errors are OperationOutcomes with their status, on GraphQL routes also GraphQL errors.
+ *
+ * @throws TypeError - there is no store
+ * @throws FhirError `invalid` - an option is unknown, is missing or has a value that does not fit
+ *
+ * @example
+ * const handler = createFhirHandler({
+ *   store,
+ *   baseUrl: 'https://clinic.example/fhir/R4',
+ *   audit: (record) => trail.write(record),
+ *   async signIn(request) {
+ *     const { project, sub } = await verifyToken(request.headers.get('authorization'));
+ *     return signIn(store, { project, user: sub });
+ *   },
+ * });
+ * createServer(toNodeListener(handler)).listen(8080);
+ */
+export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
+  const settings = checkSettings(config);
+  const routes = ROUTES.filter(({ group }) => settings.routes.has(group));
+  const roots = rootsOf(settings.baseUrl);
+  return async (request, options = {}) => {
+    const report = reporterOf(settings, request);
+    const isHead = request.method === 'HEAD';
+    const sent: SentRequest = { request, options, report, format: DEFAULT_FORMAT, isGraphql: false };
+    try {
+      return toResponse(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
+    } catch (error) {
+      const known = maskError(error);
+      report(known);
+      const answer = toHttpResponse(known, sent.isGraphql ? { request } : {});
+      return toResponse(fromHttpResponse(answer), sent.format, isHead);
+    }
+  };
+}
+
+/** A request, with what is known of the answer so far. */
+interface SentRequest {
+  readonly request: Request;
+  readonly options: FhirHandlerOptions;
+  readonly report: (error: unknown) => void;
+  format: Format;
+  isGraphql: boolean;
+}
+
+async function answerRequest(
+  sent: SentRequest,
+  settings: HandlerSettings,
+  routes: readonly Route[],
+  roots: Roots,
+): Promise<Answer> {
+  const { request, options, report } = sent;
+  const url = new URL(request.url);
+  const matched = matchPath(routes, roots, url.pathname);
+  assertKnown(matched, settings);
+  if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowed(matched) } };
+  const route = routeFor(request, matched);
+  sent.isGraphql = route.isGraphql === true;
+  if (!sent.isGraphql) sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'));
+  const signal = options.signal === undefined ? request.signal : AbortSignal.any([request.signal, options.signal]);
+  const exchange: Exchange = { settings, request, url, path: matched.path, signal, report };
+  const caller = await callerOf(exchange, options, route);
+  if (caller !== undefined) return route.answer({ ...exchange, caller });
+  if (route.answerPublic !== undefined) return route.answerPublic(exchange);
+  throw new FhirError('unauthenticated', 'A bearer token is needed');
+}
+
+async function callerOf(
+  exchange: Exchange,
+  { caller }: FhirHandlerOptions,
+  { answerPublic }: Route,
+): ReturnType<typeof authenticate> {
+  try {
+    return await authenticate(exchange, caller);
+  } catch (error) {
+    const isRefused = error instanceof FhirError && (error.status === 401 || error.status === 403);
+    if (isRefused && answerPublic !== undefined) return undefined;
+    throw error;
+  }
+}
+
+/** @throws FhirError `not-found` - no route has the path, or the type is unknown */
+function assertKnown({ routes, path }: MatchedPath, { store }: HandlerSettings): void {
+  if (routes.length === 0) throw new FhirError('not-found', 'There is no such route');
+  if (path.type === '' || store.model.isResourceType(path.type)) return;
+  throw new FhirError('not-found', 'There is no such resource type');
+}
+
+/** @throws HttpRequestError 405 */
+function routeFor({ method }: Request, matched: MatchedPath): Route {
+  const asked = method === 'HEAD' ? 'GET' : method;
+  const route = matched.routes.find((one) => one.method === asked);
+  if (route !== undefined) return route;
+  const allow = allowed(matched);
+  throw new HttpRequestError(405, `This URL takes ${allow}`, { allow });
+}
+
+function allowed({ routes }: MatchedPath): string {
+  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...new Set([...methods, 'OPTIONS'])].join(', ');
+}

@@ -1,0 +1,38 @@
+import { acceptedTypes } from '../accepted-types.js';
+import { HttpRequestError } from '../http-request-error.js';
+
+/** How a client wants JSON: by `Accept`, `_format` and `_pretty`. See https://hl7.org/fhir/R4/http.html#mime-type. */
+export interface Format {
+  readonly type: 'application/fhir+json' | 'application/json';
+  readonly pretty: boolean;
+}
+
+export const DEFAULT_FORMAT: Format = { type: 'application/fhir+json', pretty: false };
+
+/** @throws HttpRequestError 406 - the client takes no JSON */
+export function negotiateFormat(parameters: URLSearchParams, accept: string | null): Format {
+  const pretty = parameters.get('_pretty') === 'true';
+  const asked = parameters.get('_format');
+  const type =
+    asked === null ? typeByAccept(accept) : TYPES_BY_FORMAT.get(asked.toLowerCase().split(';', 1)[0]!.trim());
+  if (type !== undefined) return { type, pretty };
+  throw new HttpRequestError(406, 'This service answers application/fhir+json only');
+}
+
+/** A plus sign that was not percent-encoded arrives as a space. */
+const TYPES_BY_FORMAT: ReadonlyMap<string, Format['type']> = new Map([
+  ['json', 'application/fhir+json'],
+  ['application/fhir+json', 'application/fhir+json'],
+  ['application/fhir json', 'application/fhir+json'],
+  ['application/json', 'application/json'],
+  ['text/json', 'application/json'],
+]);
+
+function typeByAccept(accept: string | null): Format['type'] | undefined {
+  if (accept === null || accept.trim() === '') return 'application/fhir+json';
+  const weights = acceptedTypes(accept);
+  const weight = (type: string): number => weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  const [fhir, json] = [weight('application/fhir+json'), weight('application/json')];
+  if (fhir === 0 && json === 0) return undefined;
+  return fhir >= json ? 'application/fhir+json' : 'application/json';
+}

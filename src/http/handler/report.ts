@@ -1,0 +1,23 @@
+import { FhirError } from '../../fhir/error.js';
+import { warn } from '../../platform/warn.js';
+import { reportError } from '../../fhir/report-error.js';
+import type { FhirHandlerConfig } from '../exchange/handler-config.js';
+
+/** @returns a function that tells the host of errors which are not the client's */
+export function reporterOf(
+  { onError = warnOfError }: Pick<FhirHandlerConfig, 'onError'>,
+  request: Request,
+): (error: unknown) => void {
+  return (error) => {
+    if (!reportError(error, (told) => onError(told, request)))
+      warn('onError of createFhirHandler threw an error', WARNING);
+  };
+}
+
+/** Without the cause, which may hold clinical data. */
+function warnOfError(error: unknown): void {
+  const code = error instanceof FhirError ? error.code : 'internal';
+  warn(`A request failed (${code}); set onError of createFhirHandler to receive the cause`, WARNING);
+}
+
+const WARNING = 'FHIRGRAPH_HANDLER';

@@ -1,0 +1,93 @@
+import { FhirError } from '../../fhir/error.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { orList } from '../../fhir/messages/quote.js';
+import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
+import type { HandlerSettings } from '../exchange/exchange.js';
+import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';
+
+/** 16 MiB: no store takes a longer resource by default. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Checks the configuration of a handler once, so that a mistake is an error when the process starts.
+ *
+ * @throws TypeError - there is no store
+ * @throws FhirError `invalid` - an option is unknown, is missing or has a value that does not fit
+ */
+export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
+  for (const name of Object.keys(config ?? {})) {
+    if (Object.hasOwn(CHECKS, name)) continue;
+    throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
+  }
+  const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl } =
+    config ?? {};
+  const graphql = { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl };
+  createFhirGraphql(graphql);
+  for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
+  return Object.freeze({
+    ...config,
+    audit: config.audit === false ? undefined : config.audit,
+    routes: new Set(config.routes ?? ROUTE_GROUPS),
+    maxBodyBytes: config.maxBodyBytes ?? MAX_BODY_BYTES,
+    started: new Date(),
+  });
+}
+
+type Check = (value: unknown, name: string) => void;
+
+const checkedByGraphql: Check = () => undefined;
+const optionalFunction: Check = (value, name) => {
+  if (value !== undefined && typeof value !== 'function') throw invalid(`${name} must be a function`);
+};
+
+/** Each option with its check; an option that is missing here does not compile. */
+const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = {
+  store: checkedByGraphql,
+  dialect: checkedByGraphql,
+  limits: checkedByGraphql,
+  documents: checkedByGraphql,
+  introspection: checkedByGraphql,
+  resolveIdentifiers: checkedByGraphql,
+  resolveReference: checkedByGraphql,
+  baseUrl(value) {
+    const url = typeof value === 'string' ? URL.parse(value) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+      throw invalid('baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4');
+    }
+  },
+  signIn(value) {
+    if (typeof value !== 'function') throw invalid('signIn must be a function that gives the caller of a request');
+  },
+  audit(value) {
+    if (value === false || typeof value === 'function') return;
+    throw invalid('audit must be a function that receives the audit trail; false leaves the service without one');
+  },
+  onError: optionalFunction,
+  message: optionalFunction,
+  clock: optionalFunction,
+  mailer(value) {
+    const send = (value as { readonly send?: unknown } | null | undefined)?.send;
+    if (value !== undefined && typeof send !== 'function') throw invalid('mailer must be an object with send()');
+  },
+  maxBodyBytes(value) {
+    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
+      throw invalid('maxBodyBytes must be a number above 0');
+    }
+  },
+  routes(value) {
+    if (value === undefined) return;
+    const isGroup = (one: unknown): boolean => ROUTE_GROUPS.includes(one as never);
+    if (!Array.isArray(value) || !value.every(isGroup))
+      throw invalid(`routes is a list of ${orList([...ROUTE_GROUPS])}`);
+  },
+  graphqlOverHttp(value) {
+    if (value !== undefined && value !== '2026-08-06') throw invalid('graphqlOverHttp knows the draft 2026-08-06');
+  },
+  extendedMeta(value) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid('extendedMeta must be true or false');
+  },
+};
+
+function invalid(message: string): FhirError {
+  return new FhirError('invalid', message);
+}

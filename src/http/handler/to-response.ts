@@ -1,0 +1,24 @@
+import type { HttpResponse } from '../http-types.js';
+import type { Answer } from '../exchange/answer.js';
+import type { Format } from './negotiate.js';
+
+/** Headers of every response: nothing here may be kept by caches or read as another type. */
+const COMMON = {
+  'cache-control': 'no-store',
+  vary: 'accept, authorization, prefer',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+export function toResponse({ status, headers, json, type, text }: Answer, format: Format, isHead: boolean): Response {
+  const body = json === undefined ? text : JSON.stringify(json, undefined, format.pretty ? 2 : undefined);
+  const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
+  return new Response(isHead || body === undefined || body === '' ? null : body, {
+    status,
+    headers: { ...COMMON, ...contentType, ...headers },
+  });
+}
+
+/** What functions for any framework made. */
+export function fromHttpResponse({ status, headers, body: text }: HttpResponse): Answer {
+  return { status, headers, text };
+}

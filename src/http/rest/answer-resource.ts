@@ -1,0 +1,77 @@
+import { trimBaseUrl } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import type { WrittenResource } from '../../repository/open-repository.js';
+import type { Answer } from '../exchange/answer.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { HttpRequestError } from '../http-request-error.js';
+import { versionHeaders } from '../version-headers.js';
+
+/** A resource or Bundle. */
+export function answerResource(resource: object): Answer {
+  return { status: 200, headers: versionHeaders(resource), json: resource };
+}
+
+/** A resource for a client that may have its version already. See https://hl7.org/fhir/R4/http.html#cread. */
+export function answerUnlessCurrent({ request }: Exchange, resource: object): Answer {
+  const headers = versionHeaders(resource);
+  return isCurrent(request.headers, headers) ? { status: 304, headers } : { status: 200, headers, json: resource };
+}
+
+/** `If-None-Match` decides alone where it is given (RFC 9110, 13.2.2). */
+function isCurrent(sent: Headers, { etag, 'last-modified': modified }: { readonly [name: string]: string }): boolean {
+  const tags = sent.get('if-none-match');
+  if (tags !== null) {
+    const known = tags.split(',', MAX_TAGS).map((tag) => tag.trim().replace(/^W\//, ''));
+    return etag !== undefined && (known.includes('*') || known.includes(etag.replace(/^W\//, '')));
+  }
+  const since = Date.parse(sent.get('if-modified-since') ?? '');
+  return modified !== undefined && !Number.isNaN(since) && Date.parse(modified) <= since;
+}
+
+const MAX_TAGS = 100;
+
+/** What was written, as `Prefer` asks for it. See https://hl7.org/fhir/R4/http.html#ops. */
+export function answerWritten(exchange: Exchange, { status, resource }: WrittenResource): Answer {
+  const created = status === 'created';
+  const headers = {
+    ...versionHeaders(resource),
+    ...(created || status === 'matched' ? { location: locationOf(exchange, resource) } : {}),
+  };
+  const answer = { status: created ? 201 : 200, headers };
+  switch (preferredReturn(exchange.request.headers.get('prefer'))) {
+    case 'minimal':
+      return answer;
+    case 'OperationOutcome':
+      return { ...answer, json: success(`${resource.resourceType} ${status}`) };
+    case 'representation':
+      return { ...answer, json: resource };
+  }
+}
+
+function locationOf({ settings }: Exchange, { resourceType, id, meta }: AnyResource): string {
+  const version = meta?.versionId === undefined ? '' : `/_history/${meta.versionId}`;
+  return `${trimBaseUrl(settings.baseUrl)}/${resourceType}/${id!}${version}`;
+}
+
+type Return = 'minimal' | 'representation' | 'OperationOutcome';
+
+/** Preferences that are not known are ignored (RFC 7240). */
+function preferredReturn(prefer: string | null): Return {
+  const asked = /(?:^|[,;\s])return\s*=\s*"?([A-Za-z]+)/.exec(prefer ?? '')?.[1];
+  return asked === 'minimal' || asked === 'OperationOutcome' ? asked : 'representation';
+}
+
+/** An OperationOutcome without errors. */
+export function success(text: string): object {
+  return {
+    resourceType: 'OperationOutcome',
+    issue: [{ severity: 'information', code: 'informational', details: { text } }],
+  };
+}
+
+/** The version that `If-Match` names. @throws HttpRequestError 400 - several, which no version can be */
+export function ifMatchOf({ request }: Exchange): string | undefined {
+  const tag = request.headers.get('if-match') ?? undefined;
+  if (tag === undefined || !tag.includes(',')) return tag?.trim();
+  throw new HttpRequestError(400, 'If-Match takes the entity tag of one version');
+}

@@ -1,0 +1,20 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import { repositoryOf } from '../../repository/create-repository.js';
+import { repositoryFor } from '../exchange/exchange.js';
+import { readJsonObject } from '../exchange/read-request-body.js';
+import type { Route } from '../exchange/route.js';
+import { answerResource } from './answer-resource.js';
+
+/** See https://hl7.org/fhir/R4/http.html#transaction. */
+export const BUNDLE_ROUTES: readonly Route[] = [
+  {
+    group: 'bundle',
+    method: 'POST',
+    root: 'fhir',
+    path: '',
+    async answer(exchange) {
+      const bundle = (await readJsonObject(exchange)) as unknown as Bundle;
+      return answerResource(await repositoryOf(repositoryFor(exchange)).transaction(bundle));
+    },
+  },
+];

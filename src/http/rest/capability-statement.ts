@@ -1,0 +1,116 @@
+import type {
+  CapabilityStatement,
+  CapabilityStatementRest,
+  CapabilityStatementRestResource,
+  CapabilityStatementRestResourceInteraction,
+  CapabilityStatementRestResourceSearchParam,
+  ResourceType,
+} from '@medplum/fhirtypes';
+import type { Caller } from '../../access/caller.js';
+import { decide, readsAll } from '../../access/decide.js';
+import type { Interaction } from '../../access/rule.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { trimBaseUrl } from '../../fhir/reference.js';
+import type { HandlerSettings } from '../exchange/exchange.js';
+import type { RouteGroup } from '../exchange/handler-config.js';
+
+/**
+ * What the service does, for one caller: the types that it may use and how, from the definitions, its rules and the
+ * routes that are served. Without a caller only what holds for all. See https://hl7.org/fhir/R4/capabilitystatement.html.
+ */
+export function capabilityStatement(settings: HandlerSettings, caller: Caller | undefined): CapabilityStatement {
+  const { store, baseUrl, routes, started } = settings;
+  const resource = caller === undefined ? [] : resourcesOf(store.model, caller, routes);
+  const interaction = routes.has('bundle') ? (['transaction', 'batch'] as const).map((code) => ({ code })) : [];
+  const operation = routes.has('graphql') ? [operationNamed('graphql', 'Resource-graphql')] : [];
+  const rest: CapabilityStatementRest = {
+    mode: 'server',
+    security: {
+      cors: false,
+      service: [
+        { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/restful-security-service', code: 'OAuth' }] },
+      ],
+    },
+    ...(resource.length === 0 ? {} : { resource }),
+    ...(interaction.length === 0 ? {} : { interaction }),
+    ...(operation.length === 0 ? {} : { operation }),
+  };
+  return {
+    resourceType: 'CapabilityStatement',
+    status: 'active',
+    date: started.toISOString(),
+    kind: 'instance',
+    software: { name: 'fhirgraph' },
+    implementation: { description: 'FHIR R4 service', url: trimBaseUrl(baseUrl) },
+    fhirVersion: '4.0.1',
+    format: ['json', 'application/fhir+json'],
+    patchFormat: ['application/json-patch+json'],
+    rest: [rest],
+  };
+}
+
+/** The interactions of a route group, and the right that each needs. */
+const INTERACTIONS: readonly (readonly [
+  group: RouteGroup,
+  code: CapabilityStatementRestResourceInteraction['code'],
+  right: Interaction,
+])[] = [
+  ['read', 'read', 'read'],
+  ['read', 'vread', 'vread'],
+  ['search', 'search-type', 'search'],
+  ['history', 'history-instance', 'history'],
+  ['write', 'create', 'create'],
+  ['write', 'update', 'update'],
+  ['write', 'patch', 'update'],
+  ['write', 'delete', 'delete'],
+];
+
+function resourcesOf(
+  model: FhirModel,
+  caller: Caller,
+  routes: ReadonlySet<RouteGroup>,
+): CapabilityStatementRestResource[] {
+  const codes = model.typeDefinition('CapabilityStatementRestResource')?.elements.get('type')?.codes;
+  // Medplum's types are no codes of R4, and the statement would not be valid with them.
+  const types = model.resourceTypes.filter((type) => codes?.includes(type) !== false);
+  return types.flatMap((type) => {
+    const interaction = INTERACTIONS.filter(
+      ([group, , right]) => routes.has(group) && decide(caller, type, right) !== null,
+    ).map(([, code]) => ({ code }));
+    if (interaction.length === 0) return [];
+    const may = new Set(interaction.map(({ code }) => code));
+    const operations = routes.has('operations') ? operationsOf(type) : [];
+    const searchParam = may.has('search-type') ? searchParametersOf(model, type) : [];
+    return [
+      {
+        type: type as ResourceType,
+        interaction,
+        versioning: 'versioned',
+        readHistory: may.has('history-instance'),
+        updateCreate: may.has('update') && may.has('create') && readsAll(caller, type),
+        conditionalCreate: may.has('create'),
+        conditionalRead: may.has('read') ? 'full-support' : 'not-supported',
+        conditionalUpdate: may.has('update'),
+        conditionalDelete: may.has('delete') ? 'single' : 'not-supported',
+        referencePolicy: ['literal', 'logical', 'local'],
+        ...(searchParam.length === 0 ? {} : { searchParam }),
+        ...(operations.length === 0 ? {} : { operation: operations }),
+      } satisfies CapabilityStatementRestResource,
+    ];
+  });
+}
+
+function searchParametersOf(model: FhirModel, type: string): CapabilityStatementRestResourceSearchParam[] {
+  return [...model.searchParameters(type).values()]
+    .filter((parameter) => parameter.type !== 'special')
+    .map(({ code, type: kind }) => ({ name: code, type: kind }));
+}
+
+function operationsOf(type: string): { name: string; definition: string }[] {
+  const validate = operationNamed('validate', 'Resource-validate');
+  return type === 'Patient' ? [operationNamed('everything', 'Patient-everything'), validate] : [validate];
+}
+
+function operationNamed(name: string, definition: string): { name: string; definition: string } {
+  return { name, definition: `http://hl7.org/fhir/OperationDefinition/${definition}` };
+}

@@ -1,0 +1,55 @@
+import { FhirError } from '../../fhir/error.js';
+import { executeFhirGraphql } from '../../graphql/execute-fhir-graphql.js';
+import type { Answer } from '../exchange/answer.js';
+import type { CallerExchange } from '../exchange/exchange.js';
+import { withBody } from '../exchange/read-request-body.js';
+import type { Route } from '../exchange/route.js';
+import { graphqlFormat, toDraftResponse } from '../graphql-draft.js';
+import { HttpRequestError } from '../http-request-error.js';
+import { headerOf, type HttpRequest, mediaTypeOf } from '../http-types.js';
+import { readJsonBody } from '../read-body.js';
+import { type GraphqlRequest, readGraphqlRequest } from '../read-graphql-request.js';
+import { toHttpResponse } from '../to-http-response.js';
+
+/** See https://hl7.org/fhir/R4/graphql.html. */
+export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphql'] as const).flatMap((path) =>
+  (['GET', 'POST'] as const).map((method): Route => ({
+    group: 'graphql',
+    method,
+    root: 'fhir',
+    path,
+    isGraphql: true,
+    answer: answerGraphql,
+  })),
+);
+
+async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
+  const { settings, caller, signal, path, report } = exchange;
+  const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference } = settings;
+  const { baseUrl, audit, graphqlOverHttp: draft } = settings;
+  const { method, headers } = exchange.request;
+  if (draft !== undefined) graphqlFormat(headers.get('accept'));
+  const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
+  const request = draft === undefined ? readGraphqlRequest(http) : readByDraft(http);
+  const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
+  const result = await executeFhirGraphql(request.query, {
+    ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl, audit },
+    ...request,
+    ...{ focus, caller, signal, onError: report },
+  });
+  const { body: text, ...answer } =
+    draft === undefined ? toHttpResponse(result, { request: http }) : toDraftResponse(result, headers.get('accept'));
+  return { ...answer, text };
+}
+
+/** In the draft a body that is JSON but no request for GraphQL is 422. */
+function readByDraft(http: HttpRequest): GraphqlRequest {
+  const isJson = http.method === 'POST' && mediaTypeOf(headerOf(http, 'content-type'))?.endsWith('json') === true;
+  const request = isJson ? { ...http, body: readJsonBody(http) } : http;
+  try {
+    return readGraphqlRequest(request);
+  } catch (error) {
+    if (error instanceof HttpRequestError || !(error instanceof FhirError)) throw error;
+    throw new HttpRequestError(422, error.message);
+  }
+}

@@ -1,0 +1,40 @@
+import { repositoryOf } from '../../repository/create-repository.js';
+import { repositoryFor } from '../exchange/exchange.js';
+import type { Route } from '../exchange/route.js';
+import { answerResource, answerUnlessCurrent } from './answer-resource.js';
+import { pageParameters } from './page-parameters.js';
+
+export const READ_ROUTES: readonly Route[] = [
+  {
+    group: 'read',
+    method: 'GET',
+    root: 'fhir',
+    path: ':type/:id',
+    async answer(exchange) {
+      const { type, id } = exchange.path;
+      return answerUnlessCurrent(exchange, await repositoryOf(repositoryFor(exchange)).read(type as never, id));
+    },
+  },
+  {
+    group: 'read',
+    method: 'GET',
+    root: 'fhir',
+    path: ':type/:id/_history/:version',
+    async answer(exchange) {
+      const { type, id, version } = exchange.path;
+      const repository = repositoryOf(repositoryFor(exchange));
+      return answerUnlessCurrent(exchange, await repository.vread(type as never, id, version));
+    },
+  },
+  {
+    group: 'history',
+    method: 'GET',
+    root: 'fhir',
+    path: ':type/:id/_history',
+    async answer(exchange) {
+      const { type, id } = exchange.path;
+      const page = pageParameters(exchange.url.searchParams);
+      return answerResource(await repositoryOf(repositoryFor(exchange)).history(type as never, id, page));
+    },
+  },
+];

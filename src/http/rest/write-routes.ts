@@ -1,0 +1,115 @@
+import { FhirError } from '../../fhir/error.js';
+import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
+import {
+  createResource,
+  deleteMatching,
+  deleteResource,
+  patchMatching,
+  patchResource,
+  updateMatching,
+  updateResource,
+} from '../../repository/write-resource.js';
+import { type Exchange, repositoryFor } from '../exchange/exchange.js';
+import { readJson, readResourceBody } from '../exchange/read-request-body.js';
+import type { Route } from '../exchange/route.js';
+import { answerWritten, ifMatchOf } from './answer-resource.js';
+
+/** `application/json` too, which MedplumClient of older versions sends. */
+const PATCH_TYPES = ['application/json-patch+json', 'application/json', 'application/fhir+json'];
+
+/** See https://hl7.org/fhir/R4/http.html#create, #update, #patch, #delete and the conditional interactions. */
+export const WRITE_ROUTES: readonly Route[] = [
+  {
+    group: 'write',
+    method: 'POST',
+    root: 'fhir',
+    path: ':type',
+    async answer(exchange) {
+      const ifNoneExist = exchange.request.headers.get('if-none-exist') ?? undefined;
+      const resource = await readResourceBody(exchange);
+      return answerWritten(exchange, await createResource(repositoryFor(exchange), resource, { ifNoneExist }));
+    },
+  },
+  {
+    group: 'write',
+    method: 'PUT',
+    root: 'fhir',
+    path: ':type/:id',
+    async answer(exchange) {
+      const match = { ifMatch: ifMatchOf(exchange), ifNoneMatch: ifNoneMatchOf(exchange) };
+      const resource = await readResourceBody(exchange);
+      return answerWritten(exchange, await updateResource(repositoryFor(exchange), resource, match));
+    },
+  },
+  {
+    group: 'write',
+    method: 'PUT',
+    root: 'fhir',
+    path: ':type',
+    async answer(exchange) {
+      const condition = conditionOf(exchange);
+      const match = { ifMatch: ifMatchOf(exchange) };
+      const resource = await readResourceBody(exchange);
+      return answerWritten(exchange, await updateMatching(repositoryFor(exchange), resource, condition, match));
+    },
+  },
+  {
+    group: 'write',
+    method: 'PATCH',
+    root: 'fhir',
+    path: ':type/:id',
+    async answer(exchange) {
+      const match = { ifMatch: ifMatchOf(exchange) };
+      const operations = await readJson(exchange, PATCH_TYPES);
+      const written = await patchResource(repositoryFor(exchange), exchange.path, operations, match);
+      return answerWritten(exchange, written);
+    },
+  },
+  {
+    group: 'write',
+    method: 'PATCH',
+    root: 'fhir',
+    path: ':type',
+    async answer(exchange) {
+      const condition = conditionOf(exchange);
+      const match = { ifMatch: ifMatchOf(exchange) };
+      const operations = await readJson(exchange, PATCH_TYPES);
+      const { type } = exchange.path;
+      const written = await patchMatching(repositoryFor(exchange), type, condition, operations, match);
+      return answerWritten(exchange, written);
+    },
+  },
+  {
+    group: 'write',
+    method: 'DELETE',
+    root: 'fhir',
+    path: ':type/:id',
+    async answer(exchange) {
+      await deleteResource(repositoryFor(exchange), exchange.path, { ifMatch: ifMatchOf(exchange) });
+      return { status: 204 };
+    },
+  },
+  {
+    group: 'write',
+    method: 'DELETE',
+    root: 'fhir',
+    path: ':type',
+    async answer(exchange) {
+      const match = { ifMatch: ifMatchOf(exchange) };
+      await deleteMatching(repositoryFor(exchange), exchange.path.type, conditionOf(exchange), match);
+      return { status: 204 };
+    },
+  },
+];
+
+/** The search of a conditional interaction. */
+function conditionOf({ url }: Exchange): string {
+  const pairs = [...url.searchParams].filter(([name]) => !FORMAT_PARAMETERS.has(name));
+  return new URLSearchParams(pairs).toString();
+}
+
+function ifNoneMatchOf({ request }: Exchange): '*' | undefined {
+  const value = request.headers.get('if-none-match')?.trim();
+  if (value === undefined || value === '*') return value;
+  throw new FhirError('invalid', 'If-None-Match of an update must be *');
+}

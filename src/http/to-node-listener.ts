@@ -1,0 +1,104 @@
+import { FhirError } from '../fhir/error.js';
+import type { FhirHandler } from './exchange/handler-config.js';
+import { toHttpResponse } from './to-http-response.js';
+
+/** The part of `node:http`'s IncomingMessage that is used; requests of Express have it too. */
+export interface NodeRequest extends AsyncIterable<Uint8Array> {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  /** Express: the URL before routers cut their part off. */
+  readonly originalUrl?: string | undefined;
+  /** What a body parser left; undefined where the body was not read yet. */
+  readonly body?: unknown;
+}
+
+/** The part of `node:http`'s ServerResponse that is used. */
+export interface NodeResponse {
+  writeHead(status: number, headers: { readonly [name: string]: string | string[] }): unknown;
+  end(body?: Uint8Array): unknown;
+  on(event: 'close', listener: () => void): unknown;
+  readonly writableFinished: boolean;
+  destroy(): unknown;
+}
+
+/**
+ * A listener for `node:http`, Express and Fastify. The work ends when the client goes away.
+ *
+ * Mount it before body parsers, which would read more than the handler's limit; a body that was parsed already is taken
+ * as it is, with numbers as JavaScript has them.
+ *
+ * @example
+ * createServer(toNodeListener(handler)).listen(8080);
+ * express().use(toNodeListener(handler)).listen(8080);
+ */
+export function toNodeListener(handler: FhirHandler): (request: NodeRequest, response: NodeResponse) => void {
+  return (request, response) => {
+    void respond(handler, request, response).catch(() => response.destroy());
+  };
+}
+
+async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: NodeResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.on('close', () => gone.abort());
+  const request = toRequest(incoming, gone.signal);
+  if (request === undefined) {
+    const { status, headers, body } = toHttpResponse(new FhirError('invalid', 'The URL of the request is malformed'));
+    outgoing.writeHead(status, headers);
+    outgoing.end(new TextEncoder().encode(body));
+    return;
+  }
+  const response = await handler(request);
+  const body = new Uint8Array(await response.arrayBuffer());
+  outgoing.writeHead(response.status, {
+    ...Object.fromEntries(response.headers),
+    ...(body.byteLength === 0 ? {} : { 'content-length': String(body.byteLength) }),
+    // The rest of a body that is too long is not read.
+    ...(response.status === 413 ? { connection: 'close' } : {}),
+  });
+  outgoing.end(body);
+}
+
+/** @returns undefined for a URL that is none */
+function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | undefined {
+  const { method = 'GET', originalUrl, url = originalUrl ?? '/' } = incoming;
+  const target = originalUrl ?? url;
+  // The host is the client's word; only the path counts. A path may begin with two slashes.
+  const parsed = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target);
+  if (parsed === null || parsed.username !== '' || parsed.password !== '') return undefined;
+  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(incoming);
+  return new Request(parsed, {
+    method,
+    headers: headersOf(incoming),
+    signal,
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+  });
+}
+
+function headersOf({ headers }: NodeRequest): Headers {
+  const copy = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.startsWith(':')) continue;
+    for (const one of typeof value === 'string' ? [value] : (value ?? [])) copy.append(name, one);
+  }
+  return copy;
+}
+
+function bodyOf(incoming: NodeRequest): BodyInit {
+  const { body } = incoming;
+  if (body === undefined) return streamOf(incoming);
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+}
+
+/** The body as it arrives. Leaving it unread must not destroy the connection, over which the answer goes. */
+function streamOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
+  let chunks: AsyncIterator<Uint8Array> | undefined;
+  return new ReadableStream({
+    async pull(controller) {
+      chunks ??= incoming[Symbol.asyncIterator]();
+      const { done, value } = await chunks.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+}

@@ -1,0 +1,86 @@
+import { deleteMatch, patchMatch, updateMatch } from '../interactions/conditional-writes.js';
+import type { CreateOptions, MatchOptions, UpdateOptions } from './repository.js';
+import { type OpenRepository, typeOf, type WrittenResource } from './open-repository.js';
+import { auditedParameters } from './search-query.js';
+
+/** The writing interactions with how each ended: `create` may find a resource, `update` may create one. */
+
+export function createResource(
+  { withWrite, write }: OpenRepository,
+  resource: { readonly resourceType?: unknown },
+  { ifNoneExist }: CreateOptions = {},
+): Promise<WrittenResource> {
+  return withWrite('create', { type: typeOf(resource) }, () => write({ interaction: 'create', resource, ifNoneExist }));
+}
+
+export function updateResource(
+  { withWrite, write }: OpenRepository,
+  resource: { readonly resourceType?: unknown; readonly id?: string | undefined },
+  { ifMatch, ifNoneMatch }: UpdateOptions = {},
+): Promise<WrittenResource> {
+  return withWrite('update', { type: typeOf(resource), id: resource?.id }, () =>
+    write({ interaction: 'update', resource, ifMatch, ifNoneMatch }),
+  );
+}
+
+export function patchResource(
+  { withWrite, write }: OpenRepository,
+  { type, id }: { readonly type: string; readonly id: string },
+  operations: unknown,
+  { ifMatch }: MatchOptions = {},
+): Promise<WrittenResource> {
+  return withWrite('patch', { type, id }, () =>
+    write({ interaction: 'patch', key: { type, id }, operations, ifMatch }),
+  );
+}
+
+export function deleteResource(
+  { interact, write }: OpenRepository,
+  { type, id }: { readonly type: string; readonly id: string },
+  { ifMatch }: MatchOptions = {},
+): Promise<void> {
+  return interact('delete', { type, id }, async () => {
+    await write({ interaction: 'delete', key: { type, id }, ifMatch });
+  });
+}
+
+export function updateMatching(
+  { withWrite, session }: OpenRepository,
+  resource: { readonly resourceType?: unknown },
+  condition: string,
+  { ifMatch }: MatchOptions = {},
+): Promise<WrittenResource> {
+  const type = typeOf(resource);
+  return withWrite('update', { type }, (facts) => {
+    facts.parameters = auditedParameters(session.store.model, type, condition);
+    return updateMatch(resource, { condition, ifMatch }, session);
+  });
+}
+
+export function patchMatching(
+  { withWrite, session }: OpenRepository,
+  type: string,
+  condition: string,
+  operations: unknown,
+  { ifMatch }: MatchOptions = {},
+): Promise<WrittenResource> {
+  return withWrite('patch', { type }, (facts) => {
+    facts.parameters = auditedParameters(session.store.model, type, condition);
+    return patchMatch({ type, condition, ifMatch }, operations, session);
+  });
+}
+
+export function deleteMatching(
+  { interact, session }: OpenRepository,
+  type: string,
+  condition: string,
+  { ifMatch }: MatchOptions = {},
+): Promise<void> {
+  return interact('delete', { type }, async (facts) => {
+    facts.parameters = auditedParameters(session.store.model, type, condition);
+    const outcome = await deleteMatch({ type, condition, ifMatch }, session);
+    if (outcome?.status !== 'deleted') return;
+    const { id } = outcome.key;
+    facts.targets = [{ type, id, ...(outcome.versionId === null ? {} : { versionId: outcome.versionId }) }];
+  });
+}

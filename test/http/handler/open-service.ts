@@ -1,0 +1,121 @@
+import type { AccessPolicy, Patient, Resource } from '@medplum/fhirtypes';
+import { systemCaller } from '../../../src/access/caller.js';
+import { signIn } from '../../../src/access/sign-in/sign-in.js';
+import type { AuditRecord } from '../../../src/audit/audit.js';
+import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
+import type { FhirHandler, FhirHandlerConfig } from '../../../src/http/exchange/handler-config.js';
+import { initialize } from '../../../src/projects/clients/initialize.js';
+import { invite } from '../../../src/projects/invite/invite.js';
+import { createProject } from '../../../src/projects/project/create-project.js';
+import { createRepository } from '../../../src/repository/create-repository.js';
+import type { Repository } from '../../../src/repository/repository.js';
+import { MemoryStore } from '../../../src/stores/memory/store.js';
+
+/** What a handler answered, with its JSON parsed. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: unknown;
+}
+
+export interface CallOptions {
+  readonly as?: string | null;
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+/** A service in this process. Tokens are the names of its members: `admin`, `nurse`, `operator`. */
+export interface Service {
+  readonly handler: FhirHandler;
+  readonly store: MemoryStore;
+  readonly project: string;
+  /** Trusted code of the project. */
+  readonly trusted: Repository;
+  readonly audit: AuditRecord[];
+  readonly errors: unknown[];
+  /** Sends a request, as the administrator if nothing else is said; null: without a token. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export const BASE = 'https://clinic.example/fhir/R4';
+
+/** The nurse sees the female patients, without birth dates and addresses, and what is about them. */
+const POLICY: AccessPolicy = {
+  resourceType: 'AccessPolicy',
+  name: 'Ward',
+  resource: [
+    { resourceType: 'Patient', criteria: 'Patient?gender=female', hiddenFields: ['birthDate', 'address'] },
+    { resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female', readonly: true },
+    { resourceType: 'Condition', criteria: 'Condition?clinical-status=active', hiddenFields: ['subject'] },
+  ],
+};
+
+export async function openService(more: Partial<FhirHandlerConfig> = {}): Promise<Service> {
+  const store = new MemoryStore();
+  const operations = await initialize(store, { name: 'Operations' });
+  const context = { store, caller: operations.caller };
+  const project = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: false }, context)).id;
+  const trusted = createRepository({ store, caller: systemCaller(project) });
+  const policy = await trusted.create(POLICY);
+  const person = (firstName: string): object => ({
+    ...{ resourceType: 'Practitioner', firstName, lastName: 'Stone', email: `${firstName.toLowerCase()}@example.org` },
+  });
+  const ada = await invite(project, { ...person('Ada'), admin: true } as never, context);
+  const access = [{ policy: { reference: `AccessPolicy/${policy.id}` } }];
+  const ned = await invite(project, { ...person('Ned'), membership: { access } } as never, context);
+  const members = new Map([
+    ['admin', ada.membership.id],
+    ['nurse', ned.membership.id],
+    ['operator', operations.membership.id],
+  ]);
+  const audit: AuditRecord[] = [];
+  const errors: unknown[] = [];
+  const handler = createFhirHandler({
+    store,
+    baseUrl: BASE,
+    audit: (record) => void audit.push(record),
+    onError: (error) => errors.push(error),
+    async signIn(request) {
+      const token = /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1];
+      return token === undefined ? undefined : signIn(store, { membership: members.get(token)! });
+    },
+    ...more,
+  });
+  return { handler, store, project, trusted, audit, errors, call: (...sent) => send(handler, ...sent) };
+}
+
+export async function send(
+  handler: FhirHandler,
+  method: string,
+  path: string,
+  { as = 'admin', body, headers }: CallOptions = {},
+): Promise<Answer> {
+  const url = path.startsWith('https:')
+    ? path
+    : path.startsWith('/')
+      ? `https://clinic.example${path}`
+      : `${BASE}/${path}`;
+  const sent = new Headers(headers);
+  if (as !== null && !sent.has('authorization')) sent.set('authorization', `Bearer ${as}`);
+  if (body !== undefined && !sent.has('content-type')) sent.set('content-type', 'application/fhir+json');
+  const content = typeof body === 'string' || body instanceof ReadableStream ? body : JSON.stringify(body);
+  const init = { method, headers: sent, ...(body === undefined ? {} : { body: content, duplex: 'half' }) };
+  const response = await handler(new Request(url, init));
+  const text = await response.text();
+  const isJson = text !== '' && /[/+]json\b/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+export function patient(more: Partial<Patient> = {}): Patient {
+  return { resourceType: 'Patient', gender: 'female', ...more };
+}
+
+/** The text of an OperationOutcome's first issue. */
+export function outcomeText({ body }: Answer): string | undefined {
+  return (body as { issue: [{ details?: { text?: string } }] }).issue[0].details?.text;
+}
+
+export function idOf({ body }: Answer): string {
+  return (body as Resource).id!;
+}

@@ -1,0 +1,330 @@
+import type { Bundle, OperationOutcome, Patient } from '@medplum/fhirtypes';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BASE, idOf, openService, outcomeText, patient, type Service } from './open-service.js';
+
+let service: Service;
+let call: Service['call'];
+beforeAll(async () => {
+  service = await openService();
+  call = service.call;
+});
+
+describe('reading', () => {
+  test('a version that the client has is 304', async () => {
+    const made = await call('POST', 'Patient', { body: patient() });
+    const path = `Patient/${idOf(made)}`;
+    const read = await call('GET', path);
+    expect([read.status, read.headers.get('etag')]).toEqual([200, 'W/"1"']);
+    const modified = read.headers.get('last-modified')!;
+    const status = async (headers: { [name: string]: string }, at = path): Promise<[number, string]> => {
+      const answer = await call('GET', at, { headers });
+      return [answer.status, answer.text === '' ? '' : 'body'];
+    };
+    for (const tag of ['W/"1"', '"1"', 'W/"7", W/"1"', '*']) {
+      expect([tag, await status({ 'if-none-match': tag })]).toEqual([tag, [304, '']]);
+      expect([tag, await status({ 'if-none-match': tag }, `${path}/_history/1`)]).toEqual([tag, [304, '']]);
+    }
+    expect(await status({ 'if-none-match': 'W/"2"' })).toEqual([200, 'body']);
+    expect(await status({ 'if-modified-since': modified })).toEqual([304, '']);
+    expect(await status({ 'if-modified-since': 'Tue, 01 Jan 1980 00:00:00 GMT' })).toEqual([200, 'body']);
+    expect(await status({ 'if-modified-since': 'yesterday' })).toEqual([200, 'body']);
+    // An entity tag that is given decides alone.
+    expect(await status({ 'if-none-match': 'W/"2"', 'if-modified-since': modified })).toEqual([200, 'body']);
+    expect((await call('GET', path, { headers: { 'if-none-match': 'W/"1"' } })).headers.get('etag')).toBe('W/"1"');
+  });
+
+  test('versions and their pages', async () => {
+    const id = idOf(await call('POST', 'Patient', { body: patient() }));
+    for (const gender of ['male', 'other'] as const)
+      await call('PUT', `Patient/${id}`, { body: patient({ id, gender }) });
+    const second = await call('GET', `Patient/${id}/_history/2`);
+    expect([second.status, (second.body as Patient).gender]).toEqual([200, 'male']);
+    const page = (await call('GET', `Patient/${id}/_history?_count=2`)).body as Bundle;
+    expect(page.entry?.map(({ response }) => response?.etag)).toEqual(['W/"3"', 'W/"2"']);
+    expect(page.link).toContainEqual({ relation: 'next', url: `${BASE}/Patient/${id}/_history?_count=2&_offset=2` });
+    const next = (await call('GET', `${page.link!.find(({ relation }) => relation === 'next')!.url}`)).body as Bundle;
+    expect(next.entry?.map(({ response }) => response?.etag)).toEqual(['W/"1"']);
+    expect((await call('GET', `Patient/${id}/_history?_count=2000`)).status).toBe(422);
+    expect((await call('GET', `Patient/${id}/_history?_since=2020`)).status).toBe(400);
+    expect((await call('GET', `Patient/${id}/_history?name=x`)).status).toBe(400);
+    await call('DELETE', `Patient/${id}`);
+    expect((await call('GET', `Patient/${id}`)).status).toBe(410);
+  });
+
+  test('searches by GET and by form are the same', async () => {
+    await call('PUT', 'Patient/s1', { body: patient({ id: 's1', name: [{ family: 'Suchmann' }] }) });
+    const got = await call('GET', 'Patient?family=suchmann&_total=accurate');
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const posted = await call('POST', 'Patient/_search?_total=accurate', { body: 'family=suchmann', headers: form });
+    expect((got.body as Bundle).entry?.map(({ fullUrl }) => fullUrl)).toEqual([`${BASE}/Patient/s1`]);
+    expect([posted.status, (posted.body as Bundle).entry]).toEqual([200, (got.body as Bundle).entry]);
+    expect((await call('POST', 'Patient/_search', { body: {} })).status).toBe(415);
+    expect((await call('GET', 'Patient?nothing=1')).status).toBe(400);
+  });
+});
+
+describe('writing', () => {
+  test('creates under a new id, and says where', async () => {
+    const made = await call('POST', 'Patient', { body: patient({ id: 'mine' }) });
+    const { id } = made.body as Patient;
+    expect(id).not.toBe('mine');
+    expect([made.status, made.headers.get('location'), made.headers.get('etag')]).toEqual([
+      201,
+      `${BASE}/Patient/${id}/_history/1`,
+      'W/"1"',
+    ]);
+  });
+
+  test('Prefer chooses what comes back', async () => {
+    const prefer = (value: string): { headers: { prefer: string } } => ({ headers: { prefer: value } });
+    const minimal = await call('POST', 'Patient', { body: patient(), ...prefer('return=minimal') });
+    expect([minimal.status, minimal.text, minimal.headers.get('etag')]).toEqual([201, '', 'W/"1"']);
+    expect(minimal.headers.get('location')).toContain(`${BASE}/Patient/`);
+    const outcome = await call('PUT', 'Patient/pref', {
+      body: patient({ id: 'pref' }),
+      ...prefer('return=OperationOutcome'),
+    });
+    expect([outcome.status, outcome.body]).toEqual([
+      201,
+      {
+        resourceType: 'OperationOutcome',
+        issue: [{ severity: 'information', code: 'informational', details: { text: 'Patient created' } }],
+      },
+    ]);
+    const whole = await call('PUT', 'Patient/pref', {
+      body: patient({ id: 'pref', gender: 'male' }),
+      ...prefer('respond-async, return="representation"'),
+    });
+    expect([whole.status, (whole.body as Patient).gender]).toEqual([200, 'male']);
+    expect(whole.headers.get('location')).toBeNull();
+  });
+
+  test('If-None-Exist creates once', async () => {
+    const body = patient({ identifier: [{ system: 'urn:x', value: 'once' }] });
+    const headers = { 'if-none-exist': 'identifier=urn:x|once' };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => call('POST', 'Patient', { body, headers })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 201]);
+    expect(new Set(answers.map(idOf)).size).toBe(1);
+    expect(new Set(answers.map((one) => one.headers.get('location'))).size).toBe(1);
+    expect((await call('POST', 'Patient', { body, headers: { 'if-none-exist': '' } })).status).toBe(400);
+    await call('POST', 'Patient', { body });
+    expect((await call('POST', 'Patient', { body, headers })).status).toBe(412);
+  });
+
+  test('If-Match and If-None-Match of an update', async () => {
+    const body = patient({ id: 'match' });
+    const put = async (headers: { [name: string]: string }): Promise<number> =>
+      (await call('PUT', 'Patient/match', { body, headers })).status;
+    expect(await put({ 'if-none-match': '*' })).toBe(201);
+    expect(await put({ 'if-none-match': '*' })).toBe(412);
+    expect(await put({ 'if-match': 'W/"1"' })).toBe(200);
+    expect(await put({ 'if-match': 'W/"1"' })).toBe(412);
+    expect(await put({ 'if-match': 'W/"1", W/"2"' })).toBe(400);
+    expect(await put({ 'if-match': 'W/"2"', 'if-none-match': '*' })).toBe(400);
+    expect(await put({ 'if-none-match': 'W/"2"' })).toBe(400);
+    const patch = [{ op: 'add', path: '/active', value: true }];
+    const stale = { 'if-match': 'W/"1"', 'content-type': 'application/json-patch+json' };
+    expect((await call('PATCH', 'Patient/match', { body: patch, headers: stale })).status).toBe(412);
+    expect((await call('DELETE', 'Patient/match', { headers: { 'if-match': 'W/"1"' } })).status).toBe(412);
+    expect((await call('DELETE', 'Patient/match', { headers: { 'if-match': 'W/"2"' } })).status).toBe(204);
+    expect((await call('DELETE', 'Patient/match')).status).toBe(204);
+  });
+
+  test('the resource is the one of the URL', async () => {
+    const texts = async (method: string, path: string, body: unknown): Promise<[number, string | undefined]> => {
+      const answer = await call(method, path, { body });
+      return [answer.status, outcomeText(answer)];
+    };
+    expect(await texts('POST', 'Patient', { resourceType: 'Observation' })).toEqual([
+      400,
+      'The body must be a Patient, as the URL says',
+    ]);
+    expect(await texts('PUT', 'Patient/1', patient({ id: '2' }))).toEqual([
+      400,
+      'The Patient of the body must have the id of the URL',
+    ]);
+    expect((await texts('PUT', 'Patient/1', patient()))[0]).toBe(400);
+    expect(await texts('POST', 'Patient', [])).toEqual([400, 'The body must be a JSON object']);
+  });
+
+  test('conditional updates create, update or refuse', async () => {
+    const query = 'Patient?identifier=urn:y|1';
+    const body = patient({ identifier: [{ system: 'urn:y', value: '1' }] });
+    const raced = await Promise.all(Array.from({ length: 4 }, () => call('PUT', query, { body })));
+    expect(raced.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201]);
+    const id = idOf(raced[0]!);
+    expect(new Set(raced.map(idOf))).toEqual(new Set([id]));
+    const changed = await call('PUT', query, { body: { ...body, id, gender: 'male' } });
+    expect([changed.status, (changed.body as Patient).gender]).toEqual([200, 'male']);
+    expect(outcomeText(await call('PUT', query, { body: { ...body, id: 'other' } }))).toBe(
+      'The Patient that matches the condition has another id than the resource',
+    );
+    expect((await call('PUT', query, { body, headers: { 'if-match': 'W/"1"' } })).status).toBe(412);
+    const chosen = await call('PUT', 'Patient?identifier=urn:y|2', { body: patient({ id: 'chosen' }) });
+    expect([chosen.status, idOf(chosen)]).toEqual([201, 'chosen']);
+    // The id is that of a resource which the condition does not find.
+    expect((await call('PUT', 'Patient?identifier=urn:y|2', { body: patient({ id: 'chosen' }) })).status).toBe(412);
+    await call('POST', 'Patient', { body });
+    expect(outcomeText(await call('PUT', query, { body }))).toBe(
+      'Several Patient resources match the condition; it must match at most one',
+    );
+    expect((await call('PUT', 'Patient', { body })).status).toBe(400);
+    expect((await call('PUT', 'Patient?_format=json', { body })).status).toBe(400);
+  });
+
+  test('conditional patches and deletions', async () => {
+    const query = 'Patient?identifier=urn:z|1';
+    const patch = [{ op: 'replace', path: '/gender', value: 'other' }];
+    const headers = { 'content-type': 'application/json-patch+json' };
+    expect((await call('PATCH', query, { body: patch, headers })).status).toBe(404);
+    expect((await call('DELETE', query)).status).toBe(204);
+    const body = patient({ identifier: [{ system: 'urn:z', value: '1' }] });
+    const made = await call('POST', 'Patient', { body });
+    const patched = await call('PATCH', query, { body: patch, headers });
+    expect([patched.status, idOf(patched), (patched.body as Patient).gender]).toEqual([200, idOf(made), 'other']);
+    const second = await call('POST', 'Patient', { body });
+    expect([
+      (await call('PATCH', query, { body: patch, headers })).status,
+      (await call('DELETE', query)).status,
+    ]).toEqual([412, 412]);
+    await call('DELETE', `Patient/${idOf(second)}`);
+    expect((await call('DELETE', query)).status).toBe(204);
+    expect((await call('GET', `Patient/${idOf(made)}`)).status).toBe(410);
+    expect((await call('DELETE', 'Patient')).status).toBe(400);
+  });
+
+  test('transactions and batches', async () => {
+    const urn = 'urn:uuid:6ba7b810-9dad-41d1-80b4-00c04fd430c8';
+    const bundle = (type: string, subject: string): object => ({
+      resourceType: 'Bundle',
+      type,
+      entry: [
+        { fullUrl: urn, resource: patient(), request: { method: 'POST', url: 'Patient' } },
+        {
+          resource: {
+            resourceType: 'Observation',
+            status: 'final',
+            code: { text: 'x' },
+            subject: { reference: subject },
+          },
+          request: { method: 'POST', url: 'Observation' },
+        },
+        { request: { method: 'GET', url: 'Patient/none' } },
+      ],
+    });
+    expect((await call('POST', '', { body: bundle('transaction', urn) })).status).toBe(404);
+    const batch = await call('POST', '/fhir/R4/', { body: bundle('batch', urn) });
+    expect([batch.status, (batch.body as Bundle).entry?.map(({ response }) => response?.status)]).toEqual([
+      200,
+      ['201 Created', '201 Created', '404 Not Found'],
+    ]);
+    expect((await call('POST', '', { body: { resourceType: 'Bundle', type: 'searchset' } })).status).toBe(400);
+  });
+});
+
+describe('bodies', () => {
+  const put = (body: unknown, headers: { [name: string]: string } = {}): ReturnType<Service['call']> =>
+    call('POST', 'Patient', { body, headers });
+
+  test('need a media type that forms of other origins cannot send', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'application/fhir+xml',
+    ]) {
+      const answer = await put(JSON.stringify(patient()), { 'content-type': type });
+      expect([type, answer.status]).toEqual([type, 415]);
+    }
+    const { handler } = service;
+    const body = new Blob([JSON.stringify(patient())]);
+    const headers = { authorization: 'Bearer admin' };
+    expect((await handler(new Request(`${BASE}/Patient`, { method: 'POST', headers, body }))).status).toBe(415);
+    const gzip = { 'content-encoding': 'gzip' };
+    expect((await put('x', gzip)).status).toBe(415);
+  });
+
+  test('that are no JSON or no UTF-8 are 400 and not quoted', async () => {
+    const answer = await put('{"name": hunter2}');
+    expect([answer.status, answer.text.includes('hunter2')]).toEqual([400, false]);
+    expect((await put('')).status).toBe(400);
+    expect((await put(`${'['.repeat(200_000)}`)).status).toBe(400);
+    const { handler } = service;
+    const headers = { authorization: 'Bearer admin', 'content-type': 'application/fhir+json' };
+    const body = new Uint8Array([0x22, 0xff, 0x22]);
+    expect((await handler(new Request(`${BASE}/Patient`, { method: 'POST', headers, body }))).status).toBe(400);
+  });
+
+  test('are read as far as the limit, whatever their length says', async () => {
+    const small = await openService({ maxBodyBytes: 1000 });
+    let chunks = 0;
+    const endless = new ReadableStream({
+      pull(controller) {
+        chunks += 1;
+        controller.enqueue(new TextEncoder().encode(' '.repeat(100)));
+      },
+    });
+    const answer = await small.call('POST', 'Patient', { body: endless });
+    expect([answer.status, chunks < 15]).toEqual([413, true]);
+    expect((await small.call('POST', 'Patient', { body: ' '.repeat(1001) })).status).toBe(413);
+    // Strangers get no byte read.
+    chunks = 0;
+    const unread = new ReadableStream({ pull: () => void (chunks += 1) }, { highWaterMark: 0 });
+    expect((await small.call('POST', 'Patient', { body: unread, as: null })).status).toBe(401);
+    expect(chunks).toBe(0);
+  });
+
+  test('that end too early are aborted, and no fault of the service', async () => {
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) });
+    expect((await put(broken)).status).toBe(503);
+    expect(service.errors).toEqual([]);
+  });
+});
+
+describe('$validate', () => {
+  const validate = async (path: string, body: unknown): Promise<[number, unknown]> => {
+    const answer = await call('POST', path, { body });
+    return [
+      answer.status,
+      (answer.body as OperationOutcome).issue.map(({ severity, expression }) => [severity, expression]),
+    ];
+  };
+
+  test('finds what is wrong, and says so with 200', async () => {
+    expect(await validate('Patient/$validate', patient())).toEqual([200, [['information', undefined]]]);
+    const wrong = patient({ gender: 'x' as never });
+    expect(await validate('Patient/$validate', wrong)).toEqual([200, [['error', ['Patient.gender']]]]);
+    const parameters = (...more: object[]): object => ({
+      resourceType: 'Parameters',
+      parameter: [{ name: 'resource', resource: wrong }, ...more],
+    });
+    expect(await validate('Patient/1/$validate', parameters())).toEqual([200, [['error', ['Patient.gender']]]]);
+    expect((await validate('Patient/$validate', parameters({ name: 'mode', valueCode: 'create' })))[0]).toBe(200);
+    expect((await validate('Patient/$validate', parameters({ name: 'mode', valueCode: 'delete' })))[0]).toBe(400);
+    expect((await validate('Patient/$validate', parameters({ name: 'profile', valueUri: 'urn:x' })))[0]).toBe(400);
+    expect((await validate('Patient/$validate', { resourceType: 'Parameters' }))[0]).toBe(400);
+    expect((await validate('Observation/$validate', patient()))[0]).toBe(400);
+  });
+});
+
+describe('requests that foreign pages can make a browser send', () => {
+  const SIMPLE = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', undefined];
+  const WRITES = ['Patient', 'Project', '', '$graphql', `/admin/projects/x/invite`, `/admin/projects/x/members/y`];
+
+  test.each(WRITES)('change nothing: POST %s', async (path) => {
+    const url = path.startsWith('/') ? `https://clinic.example${path}` : `${BASE}/${path}`;
+    for (const type of SIMPLE) {
+      const headers = { authorization: 'Bearer admin', ...(type === undefined ? {} : { 'content-type': type }) };
+      const body = new TextEncoder().encode(
+        JSON.stringify({ ...patient(), query: 'mutation { PatientDelete(id: "1") { id } }' }),
+      );
+      const { status } = await service.handler(new Request(url, { method: 'POST', headers, body }));
+      expect([type, status]).toEqual([type, 415]);
+    }
+  });
+
+  test('change nothing: GET of a mutation', async () => {
+    const mutation = 'mutation { PatientCreate(res: { gender: "female" }) { id } }';
+    expect((await call('GET', `$graphql?${new URLSearchParams({ query: mutation })}`)).status).toBe(405);
+  });
+});
