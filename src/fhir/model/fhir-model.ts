@@ -43,6 +43,13 @@ export class FhirModel {
     this.#contentFingerprint = contentFingerprint;
   }
 
+  /** @internal Of which a thread makes an equal model. */
+  get definitions(): { readonly texts: DefinitionTexts; readonly fingerprint: string } {
+    const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
+    const texts = { version, resources, types, targets, codes, parameters, patientCompartment };
+    return { texts, fingerprint: this.#contentOf() };
+  }
+
   /** Names of all concrete resource types, sorted: FHIR's and Medplum's. */
   get resourceTypes(): readonly string[] {
     return (this.#resourceTypes ??= Object.freeze(parseText(this.#texts.resources)));

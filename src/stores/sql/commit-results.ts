@@ -33,7 +33,7 @@ export function assertExpected(
 export function changeOf(
   kind: Change['kind'],
   { project, type, id }: ResourceKey,
-  { versionId }: WrittenVersion,
+  { versionId }: Pick<WrittenVersion, 'versionId'>,
 ): Change {
   return { kind, key: { project, type, id }, versionId };
 }

@@ -17,6 +17,7 @@ import { assertExpected, changeOf, type Committed, putResult } from '../sql/comm
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
+import type { Guard } from './guard.js';
 import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
@@ -36,6 +37,7 @@ export class Commits {
   readonly #versions: Versions;
   readonly #index: IndexWriter;
   readonly #shapes: Shapes;
+  readonly #guard: Guard;
   readonly #clock: () => Date;
 
   constructor(
@@ -45,6 +47,7 @@ export class Commits {
     dictionaries: Dictionaries,
     searches: Searches,
     status: IndexStatus,
+    guard: Guard,
     clock: () => Date,
   ) {
     this.#database = database;
@@ -55,6 +58,7 @@ export class Commits {
     this.#shapes = new Shapes(statements, dictionaries);
     this.#versions = new Versions(statements, dictionaries, this.#shapes);
     this.#index = new IndexWriter(statements, dictionaries);
+    this.#guard = guard;
     this.#clock = clock;
   }
 
@@ -63,6 +67,7 @@ export class Commits {
     const marked = writes.map((write, index) => {
       if (write.kind !== 'put') return NO_ENTRIES;
       assertPutMatchesKey(write, index);
+      this.#guard.check();
       return markEntries(indexEntries(this.model, write.resource));
     });
     const changes: Change[] = [];
@@ -85,6 +90,7 @@ export class Commits {
   }
 
   #apply(write: Write, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
+    this.#guard.check();
     switch (write.kind) {
       case 'put':
         return this.#put(write, index, marked, changes);

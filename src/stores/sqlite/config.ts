@@ -1,6 +1,7 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { indexNeedsFhirPath } from '../../search/index/prepare-model.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
 import { type ReindexMode, reindexMode } from '../sql/reindex.js';
@@ -19,6 +20,15 @@ export interface SqliteStoreOptions {
    * Maximum wait for another connection's lock, in milliseconds; the process is blocked during the wait. Default 5000.
    */
   readonly busyTimeout?: number | undefined;
+  /**
+   * Maximum number of threads that read, each with a connection of its own; 0: no threads at all. Default 2.
+   *
+   * Short statements run in the event loop. One that takes longer than 20 ms is taken over by a thread, as are
+   * verification, rebuilding and large commits (by one more thread, which writes). Threads start when they are first
+   * needed and do not keep the process alive. If they cannot start, everything runs in the event loop, and a process
+   * warning with the code `FHIRGRAPH_THREADS` says so. Databases in memory and those that the host opened have no threads.
+   */
+  readonly readers?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
   readonly cacheBytes?: number | undefined;
   /**
@@ -40,9 +50,12 @@ export interface SqliteStoreOptions {
 /** The options with their defaults filled in. */
 export interface SqliteStoreConfig {
   readonly model: FhirModel;
+  /** Extraction needs the FHIRPath library. */
+  readonly needsFhirPath: boolean;
   readonly maxResourceBytes: number;
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
+  readonly readers: number;
   readonly cacheBytes: number;
   readonly reindex: ReindexMode;
   readonly clock: () => Date;
@@ -50,11 +63,15 @@ export interface SqliteStoreConfig {
 
 /** @throws FhirError `invalid` - an option is out of its range. */
 export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
+  const model = options.model ?? R4;
   const config = {
-    model: options.model ?? R4,
+    model,
+    // PERF: R4 does not, and to find that out takes some milliseconds.
+    needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,
+    readers: options.readers ?? 2,
     cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
     reindex: reindexMode(options.reindex),
     clock: options.clock ?? (() => new Date()),
@@ -63,6 +80,9 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
     throw new FhirError('invalid', `synchronous must be full, normal or off, not ${String(config.synchronous)}`);
   }
   assertWholeNumber('busyTimeout', config.busyTimeout, 0, 0x7fffffff);
+  assertWholeNumber('readers', config.readers, 0, MAX_READERS);
   assertWholeNumber('cacheBytes', config.cacheBytes);
   return config;
 }
+
+const MAX_READERS = 64;

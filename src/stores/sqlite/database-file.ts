@@ -23,6 +23,11 @@ export function assertDatabaseFile(name: string): void {
   }
 }
 
+/** Whether a name is that of a file, and not of a database in memory. */
+export function isFile(name: string): boolean {
+  return name.trim() !== MEMORY;
+}
+
 /** The error of opening a file, with its path: it goes to the host, not to a caller. */
 export function withPath(error: FhirError, file: string): FhirError {
   return error.with({ message: `${error.message}: ${file}`, details: { path: file } });

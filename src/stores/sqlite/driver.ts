@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isAbsolute, resolve } from 'node:path';
 import { FhirError } from '../../fhir/error.js';
 import { type SqlValue } from '../sql/sql.js';
 
@@ -27,21 +28,47 @@ export interface SqliteStatement {
   safeIntegers(on?: boolean): this;
 }
 
+/** How a connection is opened. */
+export interface OpenOptions {
+  /** Longest wait for another process's lock, in milliseconds. */
+  readonly timeout: number;
+  /** Default false. */
+  readonly readonly?: boolean;
+}
+
 /**
  * Opens a database file with better-sqlite3, an optional peer dependency that is loaded here and nowhere else.
  *
- * @param busyTimeout longest wait for another process's lock, in milliseconds.
+ * @param base where the package is looked for: see {@link driverBase}
  * @throws FhirError `unavailable` - better-sqlite3 is not installed or has no binary for this machine.
  */
-export function openDatabase(file: string, busyTimeout: number): SqliteDatabase {
-  return new (loadDriver())(file, { timeout: busyTimeout });
+export function openDatabase(file: string, options: OpenOptions, base = driverBase()): SqliteDatabase {
+  return new (loadDriver(base))(file, options);
 }
 
-type DatabaseConstructor = new (file: string, options: { readonly timeout: number }) => SqliteDatabase;
+/**
+ * The file or URL from which better-sqlite3 is found: this module; in a bundle, which may be CommonJS or run elsewhere
+ * than it was made, the bundle, the main program or the current folder.
+ */
+export function driverBase(): string {
+  const bases = [import.meta.url, typeof __filename === 'string' ? __filename : undefined, process.argv[1]];
+  const places = bases.filter((base) => base !== undefined && base !== '' && (isAbsolute(base) || /^file:/.test(base)));
+  return places.find((base) => finds(base!)) ?? resolve('index.js');
+}
 
-function loadDriver(): DatabaseConstructor {
+function finds(base: string): boolean {
   try {
-    return createRequire(import.meta.url)('better-sqlite3') as DatabaseConstructor;
+    return createRequire(base).resolve('better-sqlite3') !== '';
+  } catch {
+    return false;
+  }
+}
+
+type DatabaseConstructor = new (file: string, options: OpenOptions) => SqliteDatabase;
+
+function loadDriver(base: string): DatabaseConstructor {
+  try {
+    return createRequire(base)('better-sqlite3') as DatabaseConstructor;
   } catch (cause) {
     const missing = (cause as { readonly code?: unknown }).code === 'MODULE_NOT_FOUND';
     const message = missing

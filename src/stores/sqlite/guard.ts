@@ -1,4 +1,4 @@
-import { callTimedOut } from '../../store/guards.js';
+import { callAborted, callTimedOut } from '../../store/guards.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { SqliteDatabase } from './driver.js';
 
@@ -8,24 +8,78 @@ import type { SqliteDatabase } from './driver.js';
  */
 export class Guard {
   #deadline = Infinity;
+  /** When work in the event loop gives up. Infinity: never. */
+  #pause = Infinity;
+  /** The earlier of the two. */
+  #limit = Infinity;
+  readonly #isCancelled: (() => boolean) | undefined;
+
+  /** @param isCancelled asked at each check; if true, the work ends */
+  constructor(isCancelled?: () => boolean) {
+    this.#isCancelled = isCancelled;
+  }
 
   /** Runs work that ends when the deadline has passed. @param deadline on the clock of `performance.now()` */
   run<Result>(deadline: number | undefined, work: () => Result): Result {
     const outer = this.#deadline;
     this.#deadline = Math.min(outer, deadline ?? Infinity);
+    this.#limit = Math.min(this.#deadline, this.#pause);
     try {
       this.check();
       return work();
     } finally {
       this.#deadline = outer;
+      this.#limit = Math.min(outer, this.#pause);
     }
   }
 
-  /** @throws FhirError `aborted` - the deadline has passed */
+  /**
+   * Runs work that must not hold the event loop for long.
+   *
+   * @param milliseconds how long it may take
+   * @returns {@link TOO_LONG} where it gave up: nothing of it has happened
+   */
+  briefly<Result>(milliseconds: number, work: () => Result): Result | TooLong {
+    this.#pause = performance.now() + milliseconds;
+    this.#limit = Math.min(this.#deadline, this.#pause);
+    try {
+      return work();
+    } catch (error) {
+      if (error === TOO_LONG) return TOO_LONG;
+      throw error;
+    } finally {
+      this.#pause = Infinity;
+      this.#limit = this.#deadline;
+    }
+  }
+
+  /**
+   * Announces a statement over so many rows.
+   *
+   * PERF: brief work that would not end in time gives up before the statement, and SQLite checks nothing while it sorts.
+   */
+  expect(rows: number): void {
+    if (rows > MAX_BRIEF_ROWS && this.#pause !== Infinity) throw TOO_LONG;
+  }
+
+  /** @throws FhirError `aborted` - the deadline has passed, or the work was cancelled */
   check(): void {
-    if (performance.now() > this.#deadline) throw callTimedOut();
+    if (this.#isCancelled?.() === true) throw callAborted(undefined);
+    const now = performance.now();
+    if (now <= this.#limit) return;
+    if (now > this.#deadline) throw callTimedOut();
+    throw TOO_LONG;
   }
 }
+
+/** That work was too long for the event loop. */
+export class TooLong extends Error {}
+
+/** Thrown by brief work that takes too long; it never leaves {@link Guard.briefly}. */
+export const TOO_LONG = new TooLong('The work takes too long for the event loop');
+
+/** Sorting as many takes some 10 ms. */
+const MAX_BRIEF_ROWS = 20_000;
 
 const guards = new WeakMap<SqliteDatabase, Guard>();
 
@@ -37,6 +91,11 @@ export function guardOf(database: SqliteDatabase): Guard {
     guards.set(database, guard);
   }
   return guard;
+}
+
+/** Sets the guard of a connection before its first use. */
+export function setGuard(database: SqliteDatabase, guard: Guard): void {
+  guards.set(database, guard);
 }
 
 /** Gives SQLite the function behind {@link isInTime}. */

@@ -23,8 +23,21 @@ export class Reads {
   read(keys: readonly ResourceKey[]): readonly ReadResult[] {
     const [first] = keys;
     if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
-    const states = this.#statesOf(keys);
-    const contents = this.#contents.load(states.flatMap((state) => state?.content ?? []));
+    const states = this.statesOf(keys);
+    return this.resultsOf(keys, states, this.#contents.load(this.contentsOf(states)));
+  }
+
+  /** The versions that are there. */
+  contentsOf(states: readonly (State | undefined)[]): readonly number[] {
+    return states.flatMap((state) => state?.content ?? []);
+  }
+
+  /** The results of states, with the resources of {@link contentsOf}. */
+  resultsOf(
+    keys: readonly ResourceKey[],
+    states: readonly (State | undefined)[],
+    contents: readonly StoredResource[],
+  ): readonly ReadResult[] {
     let next = 0;
     return states.map((state, index): ReadResult => {
       if (state === undefined) return { status: 'missing' };
@@ -76,7 +89,7 @@ export class Reads {
   }
 
   /** The current state, or the given version, of each key; undefined if it never existed. */
-  #statesOf(keys: readonly ResourceKey[]): readonly (State | undefined)[] {
+  statesOf(keys: readonly ResourceKey[]): readonly (State | undefined)[] {
     const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
     const current = this.#currentStates(keys, collections);
     return keys.map(({ id, version }, index) => {
@@ -107,7 +120,7 @@ export class Reads {
 }
 
 /** The state of a version; `content` is null for a deletion. */
-interface State {
+export interface State {
   readonly version: number;
   /** Milliseconds since 1970. */
   readonly updated: number;

@@ -3,6 +3,7 @@ import { AT_ONCE } from '../sql/reindex.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import type { BatchResult, IndexWork } from './index-work.js';
+import { isBusy } from './transaction.js';
 
 /** Schedules re-indexing: immediately if there is little to do, otherwise in the background or on request. */
 export class Reindexing {
@@ -61,10 +62,6 @@ export class Reindexing {
       this.#database.pragma(`busy_timeout = ${this.#busyTimeout}`);
     }
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
 }
 
 /** Number of resources between checks of the clock, and the duration of a batch. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   CallOptions,
@@ -11,43 +12,43 @@ import type {
   SearchQuery,
   StatementPlan,
   StoreCall,
+  StoredResource,
   Write,
   WriteResult,
 } from '../../store/store.js';
 import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
+import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, storeClosed } from '../../store/guards.js';
-import { registerChecksums } from './checksum.js';
-import { Commits } from './commit.js';
-import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
-import { Contents } from './contents.js';
-import { assertDatabaseFile, withPath } from './database-file.js';
-import { createDictionaries } from './dictionary.js';
+import type { Committed } from '../sql/commit-results.js';
+import { resolveConfig, type SqliteStoreOptions } from './config.js';
+import { CHECKPOINT_PAGES, configureConnection } from './configure.js';
+import { Connection } from './connection.js';
+import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
-import { type Guard, guardOf, registerGuard } from './guard.js';
-import { IndexStatus } from './index-status.js';
+import { TOO_LONG, TooLong } from './guard.js';
 import { takeOver } from './index-takeover.js';
 import { IndexWork } from './index-work.js';
-import { Maintenance } from './maintenance.js';
-import { Reads } from './reads.js';
 import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
-import { type KeyPage, Searches } from './search.js';
+import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { Reindexing } from './reindexing.js';
-import { Statements } from './statements.js';
-import { registerTextTest } from './text-test.js';
-import { asOfNow } from './transaction.js';
+import { NoThreads } from './threads/pool.js';
+import type { ThreadCall } from './threads/protocol.js';
+import { Threads } from './threads/threads.js';
+import { THREAD_TUNING } from './threads/tuning.js';
+import { Turn } from './threads/turn.js';
+import { asOfNow, isBusy } from './transaction.js';
 import type { Verification } from './verify.js';
 
 /**
  * A store in one SQLite file, for any number of connections and processes.
  *
- * SQLite answers in the calling thread: a promise of this store is settled when it is returned. Commits are durable
- * (`synchronous=FULL`, write-ahead log) unless the options say otherwise.
+ * Short statements run in the event loop, long ones in threads; see {@link SqliteStoreOptions.readers}. Commits are
+ * durable (`synchronous=FULL`, write-ahead log) unless the options say otherwise.
  *
  * @example
  * const store = new SqliteStore('clinic.db');
@@ -58,15 +59,13 @@ export class SqliteStore implements ResourceStore {
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
-  readonly #contents: Contents;
-  readonly #guard: Guard;
-  readonly #reads: Reads;
-  readonly #searches: Searches;
-  readonly #commits: Commits;
-  readonly #maintenance: Maintenance;
-  readonly #statements: Statements;
-  readonly #status: IndexStatus;
+  readonly #connection: Connection;
   readonly #reindexing: Reindexing;
+  readonly #clock: () => Date;
+  readonly #busyTimeout: number;
+  readonly #turn = new Turn();
+  /** Undefined: everything runs in the event loop. */
+  #threads: Threads | undefined;
   #closed = false;
 
   /**
@@ -80,49 +79,35 @@ export class SqliteStore implements ResourceStore {
    */
   constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
-    this.model = config.model;
+    const { model, busyTimeout, readers, clock } = config;
+    this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
+    this.#clock = clock;
+    this.#busyTimeout = busyTimeout;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
     try {
       if (typeof database === 'string') assertDatabaseFile(database);
-      this.#database = typeof database === 'string' ? openDatabase(database, config.busyTimeout) : database;
+      this.#database = typeof database === 'string' ? openDatabase(database, { timeout: busyTimeout }) : database;
     } catch (error) {
       throw fault(error);
     }
-    this.#statements = new Statements(this.#database);
-    const dictionaries = createDictionaries(this.#database, this.#statements);
-    this.#guard = guardOf(this.#database);
-    this.#contents = new Contents(this.#statements, config.cacheBytes, this.#guard);
-    this.#reads = new Reads(this.#statements, dictionaries, this.#contents);
-    this.#searches = new Searches(config.model, this.#statements, dictionaries, this.#guard, (work) =>
-      asOfNow(this.#database, work),
-    );
-    this.#status = new IndexStatus(this.#statements, this.model);
-    this.#commits = new Commits(
-      config.model,
-      this.#database,
-      this.#statements,
-      dictionaries,
-      this.#searches,
-      this.#status,
-      config.clock,
-    );
-    this.#maintenance = new Maintenance(config.model, this.#database, this.#statements, dictionaries, this.#status);
-    this.#reindexing = new Reindexing(
-      this.#database,
-      new IndexWork(config.model, this.#database, this.#statements, dictionaries, this.#status),
-      config.busyTimeout,
-    );
+    const connection = (this.#connection = new Connection(model, this.#database, config));
+    const { statements, dictionaries, status } = connection;
+    const work = new IndexWork(model, this.#database, statements, dictionaries, status);
+    this.#reindexing = new Reindexing(this.#database, work, busyTimeout);
     try {
       assertOwnDatabase(this.#database);
-      configureConnection(this.#database, config);
-      registerTextTest(config.model, this.#database);
-      registerChecksums(this.#database);
-      registerGuard(this.#database);
-      prepareSchema(this.#database, this.#statements, this.model);
-      takeOver(this.#database, this.#statements, this.model);
+      const hasLog = configureConnection(this.#database, config);
+      Connection.prepare(model, this.#database);
+      prepareSchema(this.#database, statements, model);
+      takeOver(this.#database, statements, model);
+      if (typeof database === 'string' && isFile(database) && hasLog && readers > 0) {
+        const file = resolve(database.trim());
+        this.#threads = new Threads({ ...config, file }, this.#turn);
+        this.#database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
+      }
       if (config.reindex === 'background') this.#reindexing.begin();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
@@ -131,13 +116,26 @@ export class SqliteStore implements ResourceStore {
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#answer(options, () => this.#reads.read(keys));
+    const { reads } = this.#connection;
+    if (this.#threads === undefined) return this.#answer(options, () => reads.read(keys));
+    if (this.#turn.isSpent) await this.#turn.next();
+    if (keys.length <= THREAD_TUNING.slice) return this.#answer(options, () => reads.read(keys));
+    const states = this.#answer(options, () => reads.statesOf(keys));
+    const contents = await this.#load(reads.contentsOf(states), options);
+    return this.#answer(options, () => reads.resultsOf(keys, states, contents));
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    // A page and a count are several statements.
-    const find = (): KeyPage => this.#searches.search(query);
-    return this.#answer(options, () => this.#fill(this.#searched(query, [], find)));
+    const find = (): KeyPage => this.#connection.search(query);
+    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
+    if (this.#threads === undefined) {
+      return this.#answer(options, () => {
+        const page = find();
+        return filled(page, load(page.keys));
+      });
+    }
+    const page = await this.#find({ kind: 'search', query }, options, find);
+    return filled(page, await this.#load(page.keys, options));
   }
 
   async searchByReference(
@@ -146,19 +144,27 @@ export class SqliteStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    const find = (): readonly KeyPage[] => this.#searches.searchByReference(query, parameter, targets);
-    return this.#answer(options, () => {
-      const pages = this.#searched(query, [parameter], find);
-      assertFewResources(
-        pages.reduce((sum, { keys }) => sum + keys.length, 0),
-        options,
-      );
-      return pages.map((page) => this.#fill(page));
-    });
+    const find = (): readonly KeyPage[] => this.#connection.searchByReference(query, parameter, targets);
+    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
+    if (this.#threads === undefined) {
+      return this.#answer(options, () => fewEnough(find(), options).map((page) => filled(page, load(page.keys))));
+    }
+    const call = { kind: 'search-by-reference', query, parameter, targets } as const;
+    const pages = fewEnough(await this.#find(call, options, find), options);
+    const resources = await this.#load(
+      pages.flatMap(({ keys }) => keys),
+      options,
+    );
+    let start = 0;
+    return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
-    const { results, changes } = this.#answer(options, () => this.#commits.commit(writes));
+    const commit = (): Committed => this.#connection.commits.commit(writes);
+    const { results, changes } =
+      this.#threads === undefined
+        ? this.#answer(options, commit)
+        : await this.#commit(this.#threads, writes, options, commit);
     this.#feed.publish(changes);
     return results;
   }
@@ -168,7 +174,8 @@ export class SqliteStore implements ResourceStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return this.#answer(options, () => asOfNow(this.#database, () => this.#reads.history(key, page)));
+    if (this.#threads !== undefined && this.#turn.isSpent) await this.#turn.next();
+    return this.#answer(options, () => asOfNow(this.#database, () => this.#connection.reads.history(key, page)));
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
@@ -179,6 +186,7 @@ export class SqliteStore implements ResourceStore {
     if (this.#closed) return;
     this.#closed = true;
     await this.#reindexing.stop();
+    await this.#threads?.close();
     if (this.#ownsDatabase) this.#database.close();
   }
 
@@ -186,19 +194,22 @@ export class SqliteStore implements ResourceStore {
    * Verifies the whole database: the file, the text of every version, the sequence of versions, and the index rows of
    * every current resource. It only reads, from one moment's state; {@link SqliteStore.reindex} repairs derived data.
    *
-   * Takes about 100 µs per resource, during which other processes can read and write, and this one is blocked.
+   * Takes about 100 µs per resource, in a thread if the store has threads; otherwise this process is blocked.
    */
   async verify(options?: CallOptions): Promise<Verification> {
-    return this.#answer(options, () => this.#maintenance.verify());
+    const verify = (): Verification => this.#connection.maintenance.verify();
+    if (this.#isSmall()) return this.#answer(options, verify);
+    return this.#inThread(options, (threads) => threads.read({ kind: 'verify' }, options), verify);
   }
 
   /**
    * Rebuilds index rows from the resources.
    *
    * Without options, and as the repair of what {@link SqliteStore.verify} finds, all derived data is rebuilt in one
-   * transaction: the index rows of every current resource, and SQLite's own indexes. This process is blocked during
-   * that time. With `pendingOnly` or `project` it works in batches of about 10 ms, each a transaction, between
-   * which this and other processes read and write; if the process ends, the next call resumes.
+   * transaction: the index rows of every current resource, and SQLite's own indexes. Reads go on during that time, and
+   * commits wait; without threads this process is blocked. With `pendingOnly` or `project` it works in batches of about
+   * 10 ms, each a transaction, between which this and other processes read and write; if the process ends, the next call
+   * resumes.
    *
    * @returns how many resources were indexed
    * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
@@ -208,12 +219,18 @@ export class SqliteStore implements ResourceStore {
     const { project, pendingOnly = false, onProgress } = options;
     let count = 0;
     if (project === undefined && !pendingOnly) {
-      for (const progress of this.#answer(options, () => this.#maintenance.reindex())) {
+      const { maintenance } = this.#connection;
+      const reindex = (threads: Threads) => threads.reindex(options);
+      const inline = () => maintenance.reindex();
+      const done = this.#isSmall() ? this.#answer(options, inline) : await this.#inThread(options, reindex, inline);
+      this.#connection.forget();
+      for (const progress of done) {
         onProgress?.(progress);
         count += progress.done;
       }
       return count;
     }
+    await this.#threads?.untilWritten();
     if (project !== undefined && !pendingOnly) this.#answer(options, () => this.#reindexing.askAgain(project));
     for (;;) {
       const batch = this.#answer(options, () => this.#reindexing.step(project));
@@ -221,30 +238,109 @@ export class SqliteStore implements ResourceStore {
       count += batch.resources;
       onProgress?.(batch.progress);
       await nextTurn();
+      await this.#threads?.untilWritten();
     }
   }
 
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
-    return this.#answer(options, () => asOfNow(this.#database, () => this.#status.pendingIn(project)));
+    return this.#answer(options, () => asOfNow(this.#database, () => this.#connection.status.pendingIn(project)));
   }
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
-    const parts = { statements: this.#statements, reads: this.#reads, searches: this.#searches };
-    return this.#answer(options, () => explainCall(call, parts));
+    return this.#answer(options, () => explainCall(call, this.#connection));
   }
 
-  /** What a search finds while all that it uses is searchable. */
-  #searched<Result>(
-    { project, type, criteria, sort }: SearchQuery,
-    beside: readonly string[],
-    find: () => Result,
-  ): Result {
-    return this.#status.whileSearchable(project, () => parametersOf(type, criteria, sort, beside), find);
+  /** All of the file is read in some milliseconds. */
+  #isSmall(): boolean {
+    return this.#answer(undefined, () => {
+      const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
+      return pages < THREAD_TUNING.smallFile;
+    });
   }
 
-  #fill({ keys, total }: KeyPage): SearchPage {
-    const matches = this.#contents.load(keys);
-    return total === undefined ? { matches } : { matches, total };
+  /** Begins in the event loop, and ends there if that does not take long. */
+  async #find<Result>(call: ThreadCall, options: CallOptions | undefined, find: () => Result): Promise<Result> {
+    if (this.#turn.isSpent) await this.#turn.next();
+    const { inlineMs } = THREAD_TUNING;
+    const { guard } = this.#connection;
+    const found = inlineMs < 0 ? TOO_LONG : this.#answer(options, () => guard.briefly(inlineMs, find));
+    if (!(found instanceof TooLong)) return found;
+    return this.#inThread(options, (threads) => threads.read(call, options) as Promise<Result>, find);
+  }
+
+  /** The resources of versions, which never change: between some of them others have their turn. */
+  async #load(keys: readonly number[], options: CallOptions | undefined): Promise<readonly StoredResource[]> {
+    const { contents } = this.#connection;
+    const { slice } = THREAD_TUNING;
+    if (keys.length <= slice) return this.#answer(options, () => contents.load(keys));
+    const resources: StoredResource[] = [];
+    for (let start = 0; start < keys.length; start += slice) {
+      if (this.#turn.isSpent) await this.#turn.next();
+      resources.push(...this.#answer(options, () => contents.load(keys.slice(start, start + slice))));
+    }
+    return resources;
+  }
+
+  async #commit(
+    threads: Threads,
+    writes: readonly Write[],
+    options: CallOptions | undefined,
+    commit: () => Committed,
+  ): Promise<Committed> {
+    if (this.#turn.isSpent) await this.#turn.next();
+    const { largeCommit, inlineMs } = THREAD_TUNING;
+    const { guard } = this.#connection;
+    // Whoever waits for the lock of writers waits in a thread.
+    if (!threads.isWriting && writes.length < largeCommit && inlineMs >= 0) {
+      const briefly = (): Committed | TooLong => this.#unlessLocked(() => guard.briefly(inlineMs, commit));
+      const done = this.#answer(options, briefly);
+      if (!(done instanceof TooLong)) {
+        threads.noteCommit(writes.length);
+        return done;
+      }
+    }
+    return this.#inThread(options, () => threads.commit(writes, this.#clock().getTime(), options), commit);
+  }
+
+  /** Does not wait where another process writes. */
+  #unlessLocked<Result>(commit: () => Result): Result | TooLong {
+    const { statements } = this.#connection;
+    statements.read('PRAGMA busy_timeout = 0').get();
+    try {
+      return commit();
+    } catch (error) {
+      if (isBusy(error)) return TOO_LONG;
+      throw error;
+    } finally {
+      statements.read(`PRAGMA busy_timeout = ${this.#busyTimeout}`).get();
+    }
+  }
+
+  /** Runs in a thread, or in the event loop where there are none. */
+  async #inThread<Result>(
+    options: CallOptions | undefined,
+    inThread: (threads: Threads) => Promise<Result>,
+    inline: () => Result,
+  ): Promise<Result> {
+    const threads = this.#threads;
+    if (threads === undefined) return this.#answer(options, inline);
+    this.#answer(options, () => undefined);
+    try {
+      return await inThread(threads);
+    } catch (error) {
+      if (!(error instanceof NoThreads)) throw error;
+      this.#goOnWithout(threads, error);
+      return this.#answer(options, inline);
+    }
+  }
+
+  #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {
+    if (this.#threads !== threads) return;
+    this.#threads = undefined;
+    void threads.close();
+    if (this.#database.open) this.#database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    const reason = cause instanceof Error ? ` (${cause.message})` : '';
+    process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
   }
 
   /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
@@ -252,32 +348,25 @@ export class SqliteStore implements ResourceStore {
     if (this.#closed || !this.#database.open) throw storeClosed();
     assertNotAborted(options);
     try {
-      return this.#guard.run(options?.deadline, work);
+      return this.#connection.guard.run(options?.deadline, work);
     } catch (error) {
       throw storeError(error);
     }
   }
 }
 
-function configureConnection(database: SqliteDatabase, { busyTimeout, synchronous }: SqliteStoreConfig): void {
-  database.pragma(`busy_timeout = ${busyTimeout}`);
-  database.pragma(`cache_size = -${CACHE_KIB}`);
-  database.pragma('journal_mode = WAL');
-  database.pragma(`synchronous = ${synchronous}`);
-  database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+/** @throws FhirError `too-costly` */
+function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined): readonly KeyPage[] {
+  assertFewResources(
+    pages.reduce((sum, { keys }) => sum + keys.length, 0),
+    options,
+  );
+  return pages;
 }
 
-/**
- * SQLite's own cache of pages, in KiB: 64 MB. It fills as pages are read.
- *
- * PERF: a broad search reads rows all over the file, and takes a third less time than with the 16 MB of the driver.
- */
-const CACHE_KIB = 65_536;
+function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
+  return total === undefined ? { matches } : { matches, total };
+}
 
-/**
- * Length of the write-ahead log at which its pages go to the database file: 32 MB.
- *
- * PERF: a commit of a few hundred resources changes about 1,000 pages, most of them the same as the commit before. At
- * SQLite's default of 1,000 each would be written back every time.
- */
-const CHECKPOINT_PAGES = 8_000;
+/** Where a thread carries the log to the database: it is late if the event loop does it. */
+const LATE_CHECKPOINT_PAGES = 4 * CHECKPOINT_PAGES;

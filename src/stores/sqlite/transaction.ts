@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { inDoubt } from '../../fhir/in-doubt.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
+import { guardOf } from './guard.js';
 
 /**
  * Runs a write action atomically.
@@ -59,5 +60,29 @@ function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE')
   if (database.inTransaction) {
     throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
   }
-  database.exec(statement);
+  const end = performance.now() + (patience.get(database) ?? 0);
+  for (;;) {
+    try {
+      database.exec(statement);
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error;
+      guardOf(database).check();
+    }
+  }
+}
+
+const patience = new WeakMap<SqliteDatabase, number>();
+
+/**
+ * Sets how long transactions of a connection wait for another's lock, in steps of its own busy timeout, so that the wait
+ * ends at the deadline of the call. Milliseconds.
+ */
+export function setPatience(database: SqliteDatabase, milliseconds: number): void {
+  patience.set(database, milliseconds);
+}
+
+/** Another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
 }

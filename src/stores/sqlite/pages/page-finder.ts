@@ -118,6 +118,7 @@ export class PageFinder {
         : this.#search.probes.shortestUnder(look, look < TUNING.indirectFrom ? direct : scans);
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
+        this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
         return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
       }
       while (walk !== undefined && walked < look * TUNING.walkedPerScanned) {

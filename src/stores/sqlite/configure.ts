@@ -1,0 +1,33 @@
+import type { SqliteDatabase } from './driver.js';
+
+/** Settings of a connection. @param synchronous undefined: it only reads. @returns whether there is a write-ahead log */
+export function configureConnection(
+  database: SqliteDatabase,
+  {
+    busyTimeout,
+    synchronous,
+  }: { readonly busyTimeout: number; readonly synchronous: 'full' | 'normal' | 'off' | undefined },
+): boolean {
+  database.pragma(`busy_timeout = ${busyTimeout}`);
+  database.pragma(`cache_size = -${CACHE_KIB}`);
+  if (synchronous === undefined) return true;
+  const mode = database.pragma('journal_mode = WAL', { simple: true });
+  database.pragma(`synchronous = ${synchronous}`);
+  database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  return mode === 'wal';
+}
+
+/**
+ * SQLite's own cache of pages, in KiB: 64 MB. It fills as pages are read.
+ *
+ * PERF: a broad search reads rows all over the file, and takes a third less time than with the 16 MB of the driver.
+ */
+const CACHE_KIB = 65_536;
+
+/**
+ * Length of the write-ahead log at which its pages go to the database file: 32 MB.
+ *
+ * PERF: a commit of a few hundred resources changes about 1,000 pages, most of them the same as the commit before. At
+ * SQLite's default of 1,000 each would be written back every time.
+ */
+export const CHECKPOINT_PAGES = 8_000;

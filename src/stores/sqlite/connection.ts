@@ -1,0 +1,79 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { parametersOf } from '../../search/criteria/parameters-of.js';
+import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import { registerChecksums } from './checksum.js';
+import { Commits } from './commit.js';
+import { Contents } from './contents.js';
+import { createDictionaries, type Dictionaries, forgetAll } from './dictionary.js';
+import type { SqliteDatabase } from './driver.js';
+import { type Guard, guardOf, registerGuard } from './guard.js';
+import { IndexStatus } from './index-status.js';
+import { Maintenance } from './maintenance.js';
+import { Reads } from './reads.js';
+import { type KeyPage, Searches } from './search.js';
+import { Statements } from './statements.js';
+import { registerTextTest } from './text-test.js';
+import { asOfNow } from './transaction.js';
+
+/** What a connection to the store's file does, synchronously: the same in the event loop and in a thread. */
+export class Connection {
+  readonly database: SqliteDatabase;
+  readonly statements: Statements;
+  readonly dictionaries: Dictionaries;
+  readonly guard: Guard;
+  readonly contents: Contents;
+  readonly reads: Reads;
+  readonly searches: Searches;
+  readonly status: IndexStatus;
+  readonly commits: Commits;
+  readonly maintenance: Maintenance;
+
+  constructor(
+    model: FhirModel,
+    database: SqliteDatabase,
+    { cacheBytes, clock }: { readonly cacheBytes: number; readonly clock: () => Date },
+  ) {
+    this.database = database;
+    const statements = (this.statements = new Statements(database));
+    const dictionaries = (this.dictionaries = createDictionaries(database, statements));
+    const guard = (this.guard = guardOf(database));
+    this.contents = new Contents(statements, cacheBytes, guard);
+    this.reads = new Reads(statements, dictionaries, this.contents);
+    const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
+    this.searches = new Searches(model, statements, dictionaries, guard, snapshot);
+    this.status = new IndexStatus(statements, model);
+    this.commits = new Commits(model, database, statements, dictionaries, this.searches, this.status, guard, clock);
+    this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status);
+  }
+
+  /** Gives SQLite the functions of our statements. */
+  static prepare(model: FhirModel, database: SqliteDatabase): void {
+    registerTextTest(model, database);
+    registerChecksums(database);
+    registerGuard(database);
+  }
+
+  search(query: SearchQuery): KeyPage {
+    return this.#whileSearchable(query, [], () => this.searches.search(query));
+  }
+
+  searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
+    const find = (): readonly KeyPage[] => this.searches.searchByReference(query, parameter, targets);
+    return this.#whileSearchable(query, [parameter], find);
+  }
+
+  /** Clears what is remembered of the file, after a repair by another connection. */
+  forget(): void {
+    forgetAll(this.dictionaries);
+    this.status.forget();
+  }
+
+  /** What a search finds while all that it uses is searchable. */
+  #whileSearchable<Result>(
+    { project, type, criteria, sort }: SearchQuery,
+    others: readonly string[],
+    find: () => Result,
+  ): Result {
+    return this.status.whileSearchable(project, () => parametersOf(type, criteria, sort, others), find);
+  }
+}

@@ -1,0 +1,154 @@
+import { inDoubt } from '../../../fhir/in-doubt.js';
+import { storeClosed } from '../../../store/guards.js';
+import type { CallOptions } from '../../../store/store.js';
+import type { ResultOf, ThreadCall, ThreadData } from './protocol.js';
+import { Task } from './task.js';
+import { Thread, threadDied, type ThreadOwner } from './thread.js';
+
+/** Thrown by a pool whose threads cannot start. */
+export class NoThreads extends Error {}
+
+/** Threads of one kind, started when they are needed. Tasks wait in the order in which they came. */
+export class ThreadPool implements ThreadOwner {
+  readonly #program: () => Promise<string>;
+  readonly #data: Omit<ThreadData, 'cancelled'>;
+  readonly #size: number;
+  readonly #threads = new Set<Thread>();
+  readonly #idle: Thread[] = [];
+  readonly #queue: Task[] = [];
+  /** Threads that were given up, and are still at work. */
+  readonly #givenUp = new Set<Thread>();
+  #text: string | undefined;
+  #failure: NoThreads | undefined;
+  #isClosed = false;
+  #whenIdle: (() => void)[] = [];
+
+  /** @param size most threads at a time */
+  constructor(program: () => Promise<string>, data: Omit<ThreadData, 'cancelled'>, size: number) {
+    this.#program = program;
+    this.#data = data;
+    this.#size = size;
+  }
+
+  /** Some task is running or waiting. */
+  get isBusy(): boolean {
+    return this.#queue.some((task) => !task.isSettled) || [...this.#threads].some((thread) => !thread.isIdle);
+  }
+
+  /** Settles when nothing is running or waiting. */
+  async idle(): Promise<void> {
+    while (this.isBusy) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  /**
+   * Runs a call in a thread.
+   *
+   * @param parts sent before the call
+   * @throws NoThreads - no thread can start
+   */
+  run<Call extends ThreadCall>(
+    call: Call,
+    options: CallOptions | undefined,
+    parts: Task['parts'] = noParts,
+  ): Promise<ResultOf<Call>> {
+    const task = new Task(call, parts, options);
+    if (this.#failure !== undefined) task.reject(this.#failure);
+    else if (this.#isClosed) task.reject(storeClosed());
+    else {
+      this.#queue.push(task);
+      void this.#dispatch();
+    }
+    return task.promise as Promise<ResultOf<Call>>;
+  }
+
+  /** Ends all threads that are idle, so that the next call meets a connection that remembers nothing. */
+  async renew(): Promise<void> {
+    const idle = this.#idle.splice(0);
+    for (const thread of idle) this.#threads.delete(thread);
+    await Promise.all(idle.map((thread) => thread.end()));
+  }
+
+  /** Finishes what writes, and rejects what reads. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const task of this.#queue) if (!task.writes) task.reject(storeClosed());
+    for (const thread of this.#threads) thread.cancelRead(storeClosed());
+    await this.idle();
+    await this.renew();
+  }
+
+  onIdle(thread: Thread): void {
+    this.#idle.push(thread);
+    void this.#dispatch();
+  }
+
+  onGivenUp(thread: Thread): void {
+    this.#threads.delete(thread);
+    this.#givenUp.add(thread);
+    void this.#dispatch();
+  }
+
+  onEnd(thread: Thread, task: Task | undefined, started: boolean, cause: unknown): void {
+    this.#threads.delete(thread);
+    this.#givenUp.delete(thread);
+    const position = this.#idle.indexOf(thread);
+    if (position >= 0) this.#idle.splice(position, 1);
+    if (task !== undefined) this.#afterDeath(task, started, cause);
+    void this.#dispatch();
+  }
+
+  #afterDeath(task: Task, started: boolean, cause: unknown): void {
+    if (!started) {
+      this.#fail(cause);
+      task.reject(this.#failure);
+      return;
+    }
+    task.deaths += 1;
+    task.onCancel = undefined;
+    // Reads can be made again; of a write nobody knows.
+    if (task.writes && task.isSent) task.reject(inDoubt(threadDied(cause)));
+    else if (task.deaths > 1) task.reject(threadDied(cause));
+    else this.#queue.unshift(task);
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure ??= new NoThreads('The threads of the SQLite store cannot start', { cause });
+    for (const task of this.#queue.splice(0)) task.reject(this.#failure);
+  }
+
+  async #dispatch(): Promise<void> {
+    try {
+      this.#text ??= await this.#program();
+    } catch (cause) {
+      this.#fail(cause);
+    }
+    while (this.#queue.length > 0) {
+      if (this.#queue[0]!.isSettled) {
+        this.#queue.shift();
+        continue;
+      }
+      const thread = this.#idle.pop() ?? this.#start(this.#text!);
+      if (thread === undefined) break;
+      thread.take(this.#queue.shift()!);
+    }
+    if (this.isBusy) return;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #start(text: string): Thread | undefined {
+    const mostAtWork = 2 * this.#size;
+    if (this.#threads.size >= this.#size || this.#threads.size + this.#givenUp.size >= mostAtWork) return undefined;
+    try {
+      const thread = new Thread(text, this.#data, this);
+      this.#threads.add(thread);
+      return thread;
+    } catch (cause) {
+      this.#fail(cause);
+      return undefined;
+    }
+  }
+}
+
+async function* noParts(): AsyncGenerator<never> {
+  // Nothing is sent.
+}

@@ -1,0 +1,88 @@
+import type { FhirError } from '../../../fhir/error.js';
+import { callAborted, callTimedOut } from '../../../store/guards.js';
+import type { CallOptions } from '../../../store/store.js';
+import type { TextWrite, ThreadCall } from './protocol.js';
+
+interface Settle {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A call on its way through a pool. It ends at its deadline, wherever it is. */
+export class Task {
+  readonly call: ThreadCall;
+  /** Sent before the call. */
+  readonly parts: () => AsyncIterable<readonly TextWrite[]>;
+  readonly promise: Promise<unknown>;
+  /** What ends it, while a thread works on it. */
+  onCancel: (() => void) | undefined;
+  /** A thread may have begun. */
+  isSent = false;
+  /** Threads that died of it, or under it. */
+  deaths = 0;
+  readonly #deadline: number | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort = (): void => this.#cancel();
+  #settle: Settle | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reason: FhirError | undefined;
+
+  constructor(call: ThreadCall, parts: Task['parts'], { deadline, signal }: CallOptions = {}) {
+    this.call = call;
+    this.parts = parts;
+    this.#deadline = deadline;
+    this.#signal = signal;
+    this.promise = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (deadline !== undefined) this.#timer = setTimeout(this.#onAbort, Math.min(this.left!, MAX_DELAY_MS));
+  }
+
+  get isSettled(): boolean {
+    return this.#settle === undefined;
+  }
+
+  /** It changes the file. */
+  get writes(): boolean {
+    return this.call.kind === 'commit' || this.call.kind === 'reindex';
+  }
+
+  /** Milliseconds until the deadline. */
+  get left(): number | undefined {
+    return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now());
+  }
+
+  /** Why it ends before its answer. */
+  ending(): FhirError {
+    return this.#reason ?? (this.#signal?.aborted === true ? callAborted(this.#signal) : callTimedOut());
+  }
+
+  resolve(result: unknown): void {
+    this.#end()?.resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.#end()?.reject(error);
+  }
+
+  /** Ends it early. @param reason its rejection */
+  cancel(reason: FhirError): void {
+    this.#reason = reason;
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    if (this.onCancel === undefined) this.reject(this.ending());
+    else this.onCancel();
+  }
+
+  #end(): Settle | undefined {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    return settle;
+  }
+}
+
+/** The longest delay of a Node timer; longer ones fire immediately. */
+const MAX_DELAY_MS = 2 ** 31 - 1;

@@ -1,0 +1,101 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import type { CallOptions, Write } from '../../../store/store.js';
+import type { Committed } from '../../sql/commit-results.js';
+import { driverBase } from '../driver.js';
+import { ThreadPool } from './pool.js';
+import type { ResultOf, TextWrite, ThreadCall } from './protocol.js';
+import { committedOf, textWrite } from './text-writes.js';
+import { THREAD_TUNING } from './tuning.js';
+import type { Turn } from './turn.js';
+
+/** What threads over a file are made with. */
+export interface ThreadsConfig {
+  readonly file: string;
+  readonly model: FhirModel;
+  /** Extraction needs the FHIRPath library. */
+  readonly needsFhirPath: boolean;
+  /** Most threads that read. */
+  readonly readers: number;
+  readonly synchronous: 'full' | 'normal' | 'off';
+  readonly busyTimeout: number;
+}
+
+/** The threads of a store: some that read, and one that writes. */
+export class Threads {
+  readonly #readers: ThreadPool;
+  readonly #writer: ThreadPool;
+  readonly #turn: Turn;
+  #pagesSinceCheckpoint = 0;
+
+  constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig, turn: Turn) {
+    const data = { base: driverBase(), file, definitions: model.definitions, needsFhirPath, busyTimeout };
+    this.#readers = new ThreadPool(program, { ...data, writes: undefined }, readers);
+    this.#writer = new ThreadPool(program, { ...data, writes: synchronous }, 1);
+    this.#turn = turn;
+  }
+
+  /** The thread that writes has the lock of writers, or is about to take it. */
+  get isWriting(): boolean {
+    return this.#writer.isBusy;
+  }
+
+  /** @throws NoThreads */
+  read<Call extends ThreadCall>(call: Call, options: CallOptions | undefined): Promise<ResultOf<Call>> {
+    return this.#readers.run(call, options);
+  }
+
+  /** @param now milliseconds since 1970 @throws NoThreads */
+  async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
+    const sent: TextWrite[] = [];
+    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, sent));
+    return committedOf(sent, rows);
+  }
+
+  /** Rebuilds what is derived. @throws NoThreads */
+  async reindex(options: CallOptions | undefined): Promise<ResultOf<{ readonly kind: 'reindex' }>> {
+    const done = await this.#writer.run({ kind: 'reindex' }, options);
+    // Numbers of names may have changed where their tables were damaged.
+    await this.#readers.renew();
+    return done;
+  }
+
+  /** Settles when the thread that writes has nothing to do. */
+  async untilWritten(): Promise<void> {
+    await this.#writer.idle();
+  }
+
+  /** Has the log carried to the database after commits in the event loop, when it has grown. */
+  noteCommit(writes: number): void {
+    this.#pagesSinceCheckpoint += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;
+    if (this.#pagesSinceCheckpoint < THREAD_TUNING.checkpointPages) return;
+    this.#pagesSinceCheckpoint = 0;
+    // SQLite itself does it later, in the event loop.
+    this.#writer.run({ kind: 'checkpoint' }, undefined).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#readers.close(), this.#writer.close()]);
+  }
+
+  async *#partsOf(writes: readonly Write[], sent: TextWrite[]): AsyncGenerator<readonly TextWrite[]> {
+    const size = THREAD_TUNING.slice;
+    // A thread that died before it began is sent everything again.
+    sent.length = 0;
+    for (let start = 0; start < writes.length; start += size) {
+      if (this.#turn.isSpent) await this.#turn.next();
+      const part = writes.slice(start, start + size).map((write, index) => textWrite(write, start + index));
+      sent.push(...part);
+      yield part;
+    }
+  }
+}
+
+/** Pages that a commit and a write of it change, about. */
+const PAGES_PER_COMMIT = 10;
+const PAGES_PER_WRITE = 8;
+
+/** PERF: it is not loaded before the first thread starts. */
+async function program(): Promise<string> {
+  const { text } = await import('./thread-text.js');
+  return text;
+}

@@ -1,0 +1,17 @@
+/** When work leaves the event loop. Only tests change it, to see that threads answer the same. */
+export const THREAD_TUNING = {
+  /** How long a call may hold the event loop before a thread takes it over, in milliseconds. Negative: it never begins there. */
+  inlineMs: 20,
+  /** How long calls may follow each other before others have their turn, in milliseconds. */
+  turnMs: 10,
+  /** From so many writes on a commit is a thread's. */
+  largeCommit: 24,
+  /** Resources that are read and parsed, or writes that are sent, before the turn is looked at. */
+  slice: 64,
+  /** Pages of a file that is verified and rebuilt in the event loop: some 200 resources. */
+  smallFile: 256,
+  /** Pages written to the log, as estimated, after which a thread carries them to the database. */
+  checkpointPages: 8_000,
+  /** How long a thread may take to end a call after its deadline or abortion before it is given up, in milliseconds. */
+  graceMs: 25,
+};

@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
+import { storeConformance } from '../../src/testing/store-conformance.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { SEED } from '../support/chance.js';
+
+const DEFAULTS = { ...THREAD_TUNING };
+const fileNamed = temporaryFolder();
+let files = 0;
+
+describe.each([
+  ['all of it', { inlineMs: -1, slice: 2 }],
+  ['what the event loop gives up at its first check', { inlineMs: 0, slice: 1, turnMs: 0 }],
+])('threads answer %s', (_, tuning) => {
+  beforeAll(() => void Object.assign(THREAD_TUNING, { ...tuning, smallFile: 0 }));
+  afterAll(() => void Object.assign(THREAD_TUNING, DEFAULTS));
+  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), { seed: SEED });
+});

@@ -1,0 +1,378 @@
+import { randomUUID } from 'node:crypto';
+import type { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { SqliteStoreOptions } from '../../src/stores/sqlite/config.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
+import type { Change, SearchQuery } from '../../src/store/store.js';
+import { PROJECT, put } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+const DEFAULTS = { ...THREAD_TUNING };
+const fileNamed = temporaryFolder();
+/** The open stores and their files. */
+const files = new Map<SqliteStore, string>();
+let workers: Worker[] = [];
+/** What is done to each thread when it is made. */
+let onWorker: (worker: Worker) => void = () => undefined;
+process.on('worker', noteWorker);
+
+function noteWorker(worker: Worker): void {
+  workers.push(worker);
+  onWorker(worker);
+}
+
+afterEach(async () => {
+  Object.assign(THREAD_TUNING, DEFAULTS);
+  onWorker = () => undefined;
+  await Promise.all([...files.keys()].map((store) => store.close()));
+  files.clear();
+  workers = [];
+  vi.restoreAllMocks();
+});
+
+/** A store whose calls never take too long. */
+function storeInLoop(): SqliteStore {
+  THREAD_TUNING.inlineMs = 1e9;
+  return newStore();
+}
+
+/** A store whose every search and commit goes to a thread. */
+function threadedStore(options: SqliteStoreOptions = {}): SqliteStore {
+  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2 });
+  return newStore(options);
+}
+
+function newStore(options: SqliteStoreOptions = {}): SqliteStore {
+  const file = fileNamed(`${randomUUID()}.db`);
+  const store = new SqliteStore(file, { readers: 1, synchronous: 'off', ...options });
+  files.set(store, file);
+  return store;
+}
+
+const PATIENTS: SearchQuery = { project: PROJECT, type: 'Patient', criteria: { kind: 'all' }, total: true };
+
+function patient(number: number): AnyResource {
+  return { resourceType: 'Patient', id: `p${number}`, active: number % 2 === 0 } as AnyResource;
+}
+
+function patients(count: number): AnyResource[] {
+  return Array.from({ length: count }, (_, number) => patient(number));
+}
+
+/** The thread never hears of its calls, as if it were inside a statement that does not end. */
+function deaf(worker: Worker): void {
+  worker.postMessage = () => undefined;
+}
+
+function onceReady(worker: Worker, action: () => void): void {
+  worker.on('message', (message) => void (message === 'ready' && action()));
+}
+
+async function errorOf(promise: Promise<unknown>): Promise<FhirError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(FhirError);
+  return error as FhirError;
+}
+
+describe('a thread answers like the event loop', () => {
+  test(`random searches (seed ${SEED})`, async () => {
+    const random = createRandom(SEED);
+    const store = threadedStore();
+    const resources = [...skewedResources(70, random), ...randomResources(random)];
+    const results = await store.commit(resources.map((resource) => put(resource)));
+    const stored = results.map((result) => (result.kind === 'put' ? result.resource : expect.fail()));
+    const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(store, PROJECT, current, random, cases(200, 60));
+    // One that reads, one that writes.
+    expect(workers).toHaveLength(2);
+  });
+
+  test('a commit gives the results, resources and changes of one in the event loop', async () => {
+    const clock = (): Date => new Date('2024-05-06T07:08:09.010Z');
+    const outcomes = [];
+    for (const store of [newStore({ clock, readers: 0 }), threadedStore({ clock })]) {
+      const changes: (readonly Change[])[] = [];
+      store.subscribe((all) => changes.push(all));
+      await store.commit([put(patient(1)), put(patient(2))]);
+      const results = await store.commit([
+        { ...put({ ...patient(1), gender: 'other' } as AnyResource), expect: { version: '1' } },
+        { kind: 'delete', key: put(patient(2)).key },
+        { kind: 'delete', key: put(patient(3)).key },
+        {
+          kind: 'assert-no-match',
+          query: { ...PATIENTS, criteria: { kind: 'missing', parameter: 'active', missing: true } },
+        },
+        put(patient(4)),
+      ]);
+      outcomes.push({ results: results.map((result) => ({ ...result })), changes, page: await store.search(PATIENTS) });
+    }
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[1]!.changes.flat()).toHaveLength(5);
+  });
+
+  test('errors have their code and details', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(1))]);
+    const error = await errorOf(store.commit([put(patient(2)), { ...put(patient(1)), expect: { version: null } }]));
+    expect(error).toMatchObject({ code: 'precondition-failed', details: { index: 1 } });
+    expect((await store.search(PATIENTS)).total).toBe(1);
+    const taken = await errorOf(store.commit([{ kind: 'assert-no-match', query: PATIENTS }]));
+    expect(taken).toMatchObject({ code: 'conflict', details: { index: 0, holder: 'Patient/p1' } });
+    const invalid = await errorOf(store.commit([{ ...put(patient(1)), resource: patient(2) }]));
+    expect(invalid).toMatchObject({ code: 'invalid', details: { index: 0 } });
+  });
+
+  test('a caller reads its own writes', async () => {
+    const store = threadedStore();
+    for (let count = 1; count <= 30; count++) {
+      await store.commit([put(patient(count))]);
+      const { matches, total } = await store.search(PATIENTS);
+      expect([matches.length, total]).toEqual([count, count]);
+    }
+  });
+
+  test('a page with its count is of one moment', async () => {
+    const store = threadedStore({ readers: 2 });
+    await store.commit([put(patient(0))]);
+    const writing = (async () => {
+      for (let count = 1; count <= 40; count++) await store.commit([put(patient(count))]);
+    })();
+    const pages = [];
+    for (let round = 0; round < 20; round++) {
+      pages.push(...(await Promise.all([store.search(PATIENTS), store.search({ ...PATIENTS, limit: 100 })])));
+    }
+    await writing;
+    for (const { matches, total } of pages) expect(matches).toHaveLength(total!);
+  });
+
+  test('a rebuild and a verification leave the event loop too', async () => {
+    const store = threadedStore();
+    await store.commit(patients(30).map((resource) => put(resource)));
+    THREAD_TUNING.smallFile = 0;
+    expect(await store.reindex()).toBe(30);
+    expect(await store.verify()).toEqual({ resources: 30, problems: [] });
+    expect((await store.search(PATIENTS)).total).toBe(30);
+    expect(workers.length).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('what leaves the event loop', () => {
+  test('a search that takes longer gives up after its first rows and is taken over', async () => {
+    const store = storeInLoop();
+    await store.commit(patients(600).map((resource) => put(resource)));
+    const before = workers.length;
+    const query = { ...PATIENTS, limit: 3, sort: [{ parameter: 'active', descending: true }] };
+    const inLoop = await store.search(query);
+    expect(workers).toHaveLength(before);
+    THREAD_TUNING.inlineMs = 0;
+    const taken = await store.search(query);
+    expect(workers).toHaveLength(before + 1);
+    expect(taken).toEqual(inLoop);
+    expect(taken.total).toBe(600);
+  });
+
+  test('a commit that takes longer is rolled back and made by a thread, once', async () => {
+    const store = storeInLoop();
+    THREAD_TUNING.inlineMs = 0;
+    const results = await store.commit([put(patient(1))]);
+    expect(results).toMatchObject([{ created: true, versionId: '1' }]);
+    expect(workers).toHaveLength(1);
+    expect(await store.history(put(patient(1)).key, { offset: 0, limit: 5 })).toMatchObject({ total: 1 });
+  });
+
+  test('large commits do, and small ones that come meanwhile follow them', async () => {
+    const store = storeInLoop();
+    const large = store.commit(patients(30).map((resource) => put(resource)));
+    const small = store.commit([{ ...put(patient(3)), expect: { version: '1' } }]);
+    expect((await large)[29]).toMatchObject({ versionId: '1' });
+    expect(await small).toMatchObject([{ created: false, versionId: '2' }]);
+    expect(workers).toHaveLength(1);
+    await store.commit([put(patient(4))]);
+    expect(workers).toHaveLength(1);
+  });
+
+  test('a commit waits in a thread for another process that writes', async () => {
+    const store = storeInLoop();
+    const other = new Database(databaseOf(store));
+    other.exec('BEGIN IMMEDIATE');
+    const commit = store.commit([put(patient(1))]);
+    const timed = errorOf(store.commit([put(patient(2))], { deadline: performance.now() + 150 }));
+    expect(await timed).toMatchObject({ code: 'aborted', details: { deadline: true } });
+    other.exec('ROLLBACK');
+    other.close();
+    expect(await commit).toMatchObject([{ versionId: '1' }]);
+  });
+
+  test('others have their turn between calls that follow each other', async () => {
+    const store = storeInLoop();
+    THREAD_TUNING.turnMs = 0;
+    await store.commit([put(patient(1))]);
+    let turns = 0;
+    let counting = true;
+    const count = (): void => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    setImmediate(count);
+    for (let call = 0; call < 10; call++) await store.read([put(patient(1)).key]);
+    counting = false;
+    expect(turns).toBeGreaterThanOrEqual(9);
+  });
+
+  test.each([
+    ['in memory', () => new SqliteStore(':memory:')],
+    ['that the host opened', () => new SqliteStore(new Database(fileNamed('host.db')))],
+    ['without readers', () => new SqliteStore(fileNamed('none.db'), { readers: 0 })],
+  ])('nothing of a database %s', async (_, create) => {
+    const store = create();
+    Object.assign(THREAD_TUNING, { inlineMs: -1, smallFile: 0 });
+    await store.commit(patients(40).map((resource) => put(resource)));
+    expect((await store.search(PATIENTS)).total).toBe(40);
+    expect((await store.verify()).problems).toEqual([]);
+    expect(workers).toEqual([]);
+    await store.close();
+  });
+
+  test.each([-1, 65, 1.5])('readers is a number from 0 to 64, not %s', (readers) => {
+    expect(() => new SqliteStore(':memory:', { readers })).toThrow(/readers/);
+  });
+});
+
+describe('calls end', () => {
+  test('at their deadline, although the thread does not hear', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(1))]);
+    onWorker = deaf;
+    const error = await errorOf(store.search(PATIENTS, { deadline: performance.now() + 20 }));
+    expect(error).toMatchObject({ code: 'aborted', details: { deadline: true } });
+    onWorker = () => undefined;
+    // The thread was given up: another one serves the next.
+    expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('while they wait for a thread', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(1))]);
+    onWorker = deaf;
+    const first = errorOf(store.search(PATIENTS));
+    const controller = new AbortController();
+    const second = errorOf(store.search(PATIENTS, { signal: controller.signal }));
+    const third = errorOf(store.search(PATIENTS, { deadline: performance.now() + 10 }));
+    expect(await third).toMatchObject({ code: 'aborted', details: { deadline: true } });
+    controller.abort();
+    expect(await second).toMatchObject({ code: 'aborted' });
+    await store.close();
+    expect(await first).toMatchObject({ code: 'unavailable' });
+  });
+
+  test('by their signal, and the thread goes on to the next', async () => {
+    const store = threadedStore();
+    await store.commit(patients(30).map((resource) => put(resource)));
+    const controller = new AbortController();
+    const search = errorOf(store.search(PATIENTS, { signal: controller.signal }));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    controller.abort();
+    const error = await Promise.race([search, new Promise((resolve) => setTimeout(resolve, 60_000).unref())]);
+    expect(error).toMatchObject({ code: 'aborted' });
+    expect((await store.search(PATIENTS)).total).toBe(30);
+  });
+
+  test('when the store closes: commits are finished, searches rejected', async () => {
+    const store = threadedStore({ readers: 2 });
+    const file = databaseOf(store);
+    const commit = store.commit(patients(30).map((resource) => put(resource)));
+    const search = errorOf(store.search(PATIENTS));
+    const waiting = store.commit([put(patient(40))]);
+    await Promise.resolve();
+    await store.close();
+    expect(await commit).toHaveLength(30);
+    expect(await search).toMatchObject({ code: 'unavailable' });
+    expect(await waiting).toHaveLength(1);
+    expect(await errorOf(store.commit([put(patient(41))]))).toMatchObject({ code: 'unavailable' });
+    const again = new SqliteStore(file);
+    expect((await again.search(PATIENTS)).total).toBe(31);
+    await again.close();
+  });
+});
+
+describe('the death of a thread', () => {
+  test('costs a search nothing but time', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(1))]);
+    onWorker = (worker) => {
+      onWorker = () => undefined;
+      deaf(worker);
+      onceReady(worker, () => void worker.terminate());
+    };
+    expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('again and again is unavailable', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(1))]);
+    onWorker = (worker) => {
+      deaf(worker);
+      onceReady(worker, () => void worker.terminate());
+    };
+    expect(await errorOf(store.search(PATIENTS))).toMatchObject({ code: 'unavailable', details: undefined });
+    onWorker = () => undefined;
+    expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('leaves it unknown whether a commit was written', async () => {
+    const store = threadedStore();
+    onWorker = (worker) => {
+      deaf(worker);
+      onceReady(worker, () => void worker.terminate());
+    };
+    const error = await errorOf(store.commit([put(patient(1))]));
+    expect(error).toMatchObject({ code: 'unavailable', details: { unknown: true } });
+    onWorker = () => undefined;
+    await store.commit([put(patient(2))]);
+    expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('before it began: everything goes on in the event loop, and a warning says so', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const store = threadedStore();
+    onWorker = (worker) => void worker.terminate();
+    const results = await Promise.all([store.commit([put(patient(1))]), store.commit([put(patient(2))])]);
+    expect(results).toMatchObject([[{ versionId: '1' }], [{ versionId: '1' }]]);
+    expect((await store.search(PATIENTS)).total).toBe(2);
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/cannot start.*event loop$/), { code: 'FHIRGRAPH_THREADS' }],
+    ]);
+    expect(workers).toHaveLength(1);
+  });
+});
+
+test('an idle thread does not keep the process alive', async () => {
+  const unref = vi.fn();
+  onWorker = (worker) => void vi.spyOn(worker, 'unref').mockImplementation(unref);
+  const store = threadedStore();
+  await store.commit([put(patient(1))]);
+  expect(unref).toHaveBeenCalled();
+});
+
+test('the definitions of a thread equal those of its store', () => {
+  const { texts, fingerprint } = R4.definitions;
+  expect(fingerprint).not.toBe('');
+  expect(structuredClone(texts)).toEqual(texts);
+});
+
+function databaseOf(store: SqliteStore): string {
+  return files.get(store)!;
+}
