@@ -10,8 +10,10 @@ import { rowScope } from '../../src/stores/sql/rows.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
 import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
 import { guardOf } from '../../src/stores/sqlite/guard.js';
+import { orderIndexOf } from '../../src/stores/sqlite/pages/order-index.js';
 import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
 import { PreparedSearch } from '../../src/stores/sqlite/pages/prepared-search.js';
+import { inStretch, stretchOf } from '../../src/stores/sqlite/pages/stretch.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
@@ -95,6 +97,25 @@ describe('a page costs its rows', () => {
     ['the highest values', ALL, [by('value-quantity', true)], 900],
   ])('%s', (_, criteria, sort, rows) => {
     expect(looked(criteria, sort)).toBeLessThan(rows);
+  });
+
+  test.each([false, true])('a stretch among equal strings is a range of their rows (descending: %s)', (descending) => {
+    const dialect = sqliteDialect(R4, createDictionaries(database, statements));
+    const scope = rowScope({ project: PROJECT, dialect }, 'Observation');
+    const key = by('value-string', descending);
+    const order = { scope, keys: [key, by('_id')], backwards: false };
+    const index = orderIndexOf(key, scope)!;
+    const stretch = stretchOf(order, key, index, { low: undefined, high: undefined, valued: false }, undefined);
+    const { text, values } = inStretch(order, 0, index, stretch, [], ['smith', 7]);
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values) as readonly {
+      readonly detail: string;
+    }[];
+    const rows = plan.map(({ detail }) => detail).filter((detail) => detail.includes('SEARCH w'));
+    const range = descending ? '>' : '<';
+    expect(rows).toEqual([
+      expect.stringContaining(`(parameter=? AND <expr>${range}?)`),
+      expect.stringContaining(`(parameter=? AND <expr>=? AND resource${range}?)`),
+    ]);
   });
 
   test('of a deep cursor as of the first', () => {

@@ -44,6 +44,11 @@ export interface SqlDialect {
    * key, never by value: a database that plans otherwise reads the values of all resources once per row.
    */
   byResource(table: IndexTable, x: Sql): Sql;
+  /**
+   * The same by a value that is known whole (`isPoint` in lookup.ts), for plain parameters: the index by value, with what
+   * else its rows need. Undefined where the database chooses.
+   */
+  readonly byPoint?: (table: IndexTable, x: Sql) => { readonly from: Sql; readonly where: Sql };
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /** Like {@link ofParameter}, for the sort values of one resource, where {@link byResource} is not enough. */

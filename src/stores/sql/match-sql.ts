@@ -4,7 +4,7 @@ import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
 import { type Lookup } from './lookup.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from './rows.js';
-import { allOf, anyOf, FALSE, type Sql, sql } from './sql.js';
+import { allOf, anyOf, FALSE, type Sql, sql, TRUE } from './sql.js';
 
 const X = sql`x`;
 
@@ -24,11 +24,15 @@ export function matchesByParameter(alternatives: readonly Criteria[]): ReadonlyM
 export function matchCondition(parameter: string, matches: readonly MatchCriteria[], scope: RowScope): Sql {
   const key = parameterKey(scope, parameter);
   if (key === undefined) return FALSE;
-  const conditions = lookupsByTable(matches, scope).map(
-    ([table, lookups]) =>
-      sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, X)} WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
-        AND ${anyOf(lookups.map(({ condition }) => condition))})`,
-  );
+  const isPlain = scope.inside === undefined && !parameter.includes('$');
+  const conditions = lookupsByTable(matches, scope).map(([table, lookups]) => {
+    const [only] = lookups;
+    const point = isPlain && lookups.length === 1 && only!.isPoint === true ? scope.dialect.byPoint : undefined;
+    const { from, where } = point?.(table, X) ?? { from: scope.dialect.byResource(table, X), where: TRUE };
+    const passes = anyOf(lookups.map(({ condition }) => condition));
+    return sql`EXISTS (SELECT 1 FROM ${from} WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
+      AND ${allOf([where, passes])})`;
+  });
   const { evaluate } = scope.dialect;
   const texts = evaluate === undefined ? [] : matches.filter(({ test }) => test.kind === 'text');
   return anyOf([...conditions, ...texts.map((one) => evaluate!(one, scope))]);

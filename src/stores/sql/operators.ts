@@ -88,8 +88,12 @@ function tokenLookups(
   if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT TRUE` }];
   if (condition === FALSE) return [];
   const scans = ranges.map((range) => allOf([range, ofSystem]));
-  return [{ table: 'token', condition, ...(codes === undefined ? {} : { scans }) }];
+  if (codes === undefined) return [{ table: 'token', condition }];
+  return [{ table: 'token', condition, scans, isPoint: below !== true && codes.length <= MAX_POINTS }];
 }
+
+/** Alternatives of a point: each takes a look-up of its own. */
+const MAX_POINTS = 4;
 
 /** A display or text of the token holds the text. */
 function textLookup({ text }: TextTest, x: Sql, { dialect }: SearchScope): Lookup {
@@ -103,7 +107,7 @@ function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: Sea
     case 'starts-with':
       return ranged('string', indexed.startsWith(folded, text));
     case 'equals':
-      return ranged('string', indexed.isOneOf(folded, [text]));
+      return { ...ranged('string', indexed.isOneOf(folded, [text])), isPoint: true };
     case 'exact':
       return ranged('string', sql`${indexed.isOneOf(folded, [fold(text)])} AND ${x}.text = ${text}`);
     case 'ends-with':
@@ -144,7 +148,8 @@ function localReferenceLookups(
   }
   const lookups: Lookup[] = [];
   if (condition !== FALSE) {
-    lookups.push({ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition] }) });
+    const isPoint = types?.length === 1 && ids?.length === 1;
+    lookups.push({ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition], isPoint }) });
   }
   if (urls.length > 0) lookups.push({ table: 'uri', condition: isOwn, ...(ids === undefined ? {} : { scans: urls }) });
   return lookups;
@@ -176,7 +181,7 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
   const value = sql`${x}.value`;
   switch (comparator) {
     case 'equals':
-      return ranged('uri', indexed.isOneOf(value, [searched]));
+      return { ...ranged('uri', indexed.isOneOf(value, [searched])), isPoint: true };
     case 'canonical': {
       const scans = canonicalRanges(searched, value, indexed);
       return { table: 'uri', condition: anyOf(scans), scans };

@@ -1,7 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
-import { allOf, list, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import { allOf, list, type Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
@@ -39,24 +39,41 @@ export function inStretch(
   order: PageOrder,
   level: number,
   index: OrderIndex,
-  { start, end, falling }: Stretch,
+  stretch: Stretch,
   conditions: readonly Condition[],
   last: readonly SqlValue[] | undefined,
 ): Sql {
-  // PERF: of two upper ends SQLite may take the farther one for its range.
-  const upTo = last === undefined ? end : beyondRow(index, last, !falling, true);
+  const rows = rowsOf(index, stretch, last);
   const tests = allOf([inTime(sql`r0.key`, order.scope), ...conditions.map(({ test }) => test)]);
-  const where = allOf([index.where, start, upTo]);
-  if (LOOKS_AT_ROW.test(tests.text)) {
-    const columns = list([sql`r0.content`, sql`r0.id`, index.value, ...later(order, level, order.scope)]);
-    return sql`SELECT ${columns} FROM ${index.from} CROSS JOIN resource r0 ON r0.key = ${index.key}
-      WHERE ${allOf([where, sql`r0.content IS NOT NULL`, tests])}`;
+  if (looksAtRow(tests)) {
+    const columns = list([sql`r0.content`, sql`r0.id`, sql`w.value`, ...later(order, level, order.scope)]);
+    return sql`SELECT ${columns} FROM (${rows}) w CROSS JOIN resource r0 ON r0.key = w.key
+      WHERE ${allOf([sql`r0.content IS NOT NULL`, tests])}`;
   }
   // PERF: what needs the key alone is tested before the resource is looked up.
   const scope = { ...order.scope, row: sql`m` };
   const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...later(order, level, scope)]);
-  const rows = sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from} WHERE ${where}`;
   return sql`SELECT ${columns} FROM (${rows}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE ${tests} AND m.content IS NOT NULL`;
+}
+
+/** The index rows of a stretch as `key` and `value`. */
+function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: readonly SqlValue[] | undefined): Sql {
+  // PERF: of two upper ends SQLite may take the farther one for its range.
+  const ends = last === undefined ? [end] : upToRow(index, last, falling);
+  const rows = ends.map(
+    (upTo) => sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from}
+      WHERE ${allOf([index.where, start, upTo])}`,
+  );
+  return unionAll(rows);
+}
+
+/** Up to a row, and with it: one condition, or two that exclude each other. */
+function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean): readonly Sql[] {
+  if (index.isExpression !== true) return [beyondRow(index, row, !falling, true)];
+  // PERF: a range of rows of one value is a range of the index only where the value is given.
+  const [value, ...rest] = row;
+  const within = sql`(${list(index.rest)}) ${falling ? sql`>=` : sql`<=`} (${valuesOf(rest)})`;
+  return [beyondValue(index, value!, !falling), sql`${index.value} = ${value!} AND ${within}`];
 }
 
 /** The values of the keys that follow. */
@@ -64,8 +81,10 @@ function later(order: PageOrder, level: number, scope: RowScope): readonly Sql[]
   return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
 }
 
-/** A test asks for more of a resource than its key. */
-const LOOKS_AT_ROW = /\br0\.(?!key\b)/;
+/** Whether a test asks for more of a resource than its key. */
+export function looksAtRow(test: Sql): boolean {
+  return /\br0\.(?!key\b)/.test(test.text);
+}
 
 /** The row of an index at which a stretch of this length ends. */
 export function endOfStretch(index: OrderIndex, { start, end, falling }: Stretch, size: number): Sql {
