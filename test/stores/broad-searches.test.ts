@@ -7,6 +7,7 @@ import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
 import type { CallOptions, ResourceStore, SearchQuery } from '../../src/store/store.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
+import type { Sql } from '../../src/stores/sql/sql.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
 import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
 import { guardOf } from '../../src/stores/sqlite/guard.js';
@@ -39,6 +40,15 @@ describe('every way to a page gives the page', () => {
     walked: { looks: [Infinity] },
     'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
     'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
+    'collected by the values of one key': { looks: [1e9, Infinity], minReduced: 0, indirectFrom: 0 },
+    'collected by the values of one key, short pages only': { looks: [1e9, Infinity], minReduced: 0, maxCandidates: 3 },
+    'walked a little, then collected by the values of one key': {
+      looks: [2, 20, Infinity],
+      firstChunk: 1,
+      maxChunk: 4,
+      indirectFrom: 0,
+      minReduced: 0,
+    },
     'walked a little, then collected': { looks: [2, 20, Infinity], firstChunk: 1, maxChunk: 4, indirectFrom: 20 },
   };
 
@@ -145,6 +155,51 @@ describe('what a search works out', () => {
       .map(({ values }) => values.at(-1) as number);
     expect(limits[0]).toBeGreaterThan(0);
     expect(limits.filter((limit, index) => index > 0 && limit < 2 * limits[index - 1]!)).toEqual([]);
+  });
+
+  /** The statements of a search that select from resources, without those that load them. */
+  async function statementsOf(query: Partial<SearchQuery>): Promise<readonly Sql[]> {
+    const all = vi.spyOn(Statements.prototype, 'all');
+    const { matches } = await store.search({
+      project: PROJECT,
+      type: 'Observation',
+      criteria: status,
+      limit: 10,
+      ...query,
+    });
+    expect(matches.length).toBe(10);
+    const statements = all.mock.calls.map(([statement]) => statement);
+    all.mockRestore();
+    return statements.filter(({ text }) => !text.includes('FROM version'));
+  }
+
+  test('of many matches only those up to the last of the page are sorted by all keys', async () => {
+    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
+    const sort = [{ parameter: 'value-quantity', descending: true }];
+    const [values, page, ...others] = await statementsOf({ sort });
+    expect(others).toEqual([]);
+    expect(values!.text).not.toContain('CROSS JOIN resource');
+    const keys = JSON.parse(page!.values.find((value) => String(value).startsWith('['))! as string) as number[];
+    expect(keys.length).toBeGreaterThanOrEqual(10);
+    expect(keys.length).toBeLessThan(100);
+  });
+
+  test('codes are found by one row per resource', async () => {
+    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
+    const [scan] = await statementsOf({ sort: [{ parameter: 'date', descending: true }] });
+    expect(scan!.text).toContain('x.extreme & 5 <> 0');
+    const rows = database.prepare('SELECT count(*), count(DISTINCT resource) FROM token WHERE code = ?').raw();
+    const [indexed, resources] = rows.get('final') as [number, number];
+    expect(indexed).toBe(2 * resources);
+  });
+
+  test('values that no range holds are read in the order of their index, not under each resource', async () => {
+    Object.assign(TUNING, { looks: [1, Infinity], indirectFrom: 0, readPerScanned: 1e9, walkedPerScanned: 0 });
+    const text = { kind: 'string', comparator: 'contains', text: 'o' } as const;
+    const criteria: Criteria = { kind: 'match', parameter: 'value-string', test: text };
+    const statements = await statementsOf({ criteria, sort: [{ parameter: 'subject', descending: false }] });
+    expect(statements.length).toBe(1);
+    expect(statements[0]!.text).toContain('FROM string x INDEXED BY string_by_value');
   });
 
   test('a position with a value that no resource has comes after those that equal its other values', async () => {

@@ -12,6 +12,8 @@ export interface Condition {
   readonly scan?: Sql | undefined;
   /** The scan gives its first rows at once. */
   readonly direct?: boolean;
+  /** Rows that the scan reads even if it gives few; undefined: about as many as it gives, or unknown. */
+  readonly reads?: number | undefined;
   /** What it says, where that is criteria. */
   readonly criteria?: Criteria;
 }

@@ -27,6 +27,8 @@ export interface OrderIndex {
   readonly isExpression?: boolean;
   /** The columns after the value by which no two rows are equal. */
   readonly rest: readonly Sql[];
+  /** The value of the resource `r0`; null if it has none. */
+  readonly valueOf: Sql;
   /** Condition that the resource `r0` has this value. */
   isValue(value: SqlValue): Sql;
   /** No two resources have the same value. */
@@ -45,6 +47,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       key: sql`w.key`,
       value: sql`w.id`,
       rest: [],
+      valueOf: sql`${row}.id`,
       isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
     };
@@ -56,6 +59,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       key: sql`w.key`,
       value: sql`w.updated`,
       rest: [sql`w.key`],
+      valueOf: sql`${row}.updated`,
       isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
     };
@@ -76,6 +80,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     value: value(w),
     isExpression: table === 'string',
     rest: columns.map((column) => sql`w.${column}`),
+    valueOf: sql`(SELECT ${value(sql`x`)} FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
     isValue: (text) =>
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,

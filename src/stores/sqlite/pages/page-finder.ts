@@ -1,12 +1,13 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { FALSE, type Sql } from '../../sql/sql.js';
+import { FALSE, type Sql, sql } from '../../sql/sql.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import { candidateScan } from './candidates.js';
 import { orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
@@ -82,7 +83,8 @@ export class PageFinder {
     const place = this.#placeAt(page.edge?.position);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
     const start = probes.shortestUnder(MANY, scans)?.condition ?? scans[0];
-    const collect = collection(this.#order, 0, conditions, start, this.#need, place);
+    const tests = conditions.filter((one) => one !== start).map(({ test }) => test);
+    const collect = collection(this.#order, 0, start?.scan, tests, this.#need, place);
     const [key] = this.#order.keys as readonly [SortKey];
     const index = orderIndexOf(key, this.#order.scope);
     if (index === undefined) return [collect];
@@ -109,13 +111,10 @@ export class PageFinder {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const walk = this.#walk(level, conditions, need, place);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
-    const direct = scans.filter((one) => one.direct === true);
     let walked = 0;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
-      const shortest = isLast
-        ? undefined
-        : this.#search.probes.shortestUnder(look, look < TUNING.indirectFrom ? direct : scans);
+      const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
         this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
@@ -139,8 +138,39 @@ export class PageFinder {
     need: number,
     place: PagePosition | undefined,
   ): readonly FoundRow[] {
-    const statement = collection(this.#order, level, conditions, start, need, place);
+    const scan = start?.scan;
+    const rows = start && this.#search.probes.rowsOf(start);
+    const others = conditions.filter((one) => one !== start);
+    const index = orderIndexOf(this.#order.keys[level]!, this.#order.scope);
+    if (scan === undefined || index === undefined || (rows !== undefined && rows < TUNING.minReduced)) {
+      const tests = others.map(({ test }) => test);
+      return this.#statements.all(collection(this.#order, level, scan, tests, need, place)).map(foundRow);
+    }
+    const tests = others.map((one) => this.#testAmong(rows, one));
+    const search = { scan, tests, order: this.#order, level, index, need, place };
+    const candidates = candidateScan(search, this.#statements);
+    const statement =
+      candidates === undefined
+        ? collection(this.#order, level, scan, tests, need, place)
+        : collection(this.#order, level, candidates, [], need, place);
     return this.#statements.all(statement).map(foundRow);
+  }
+
+  /**
+   * The test of a condition on so many rows.
+   *
+   * PERF: a test takes several times as long as a row of a scan. What about as many resources meet as there are to be tested
+   * is read once.
+   */
+  #testAmong(rows: number | undefined, condition: Condition): Sql {
+    const { scan, direct } = condition;
+    const isShort =
+      rows !== undefined &&
+      rows <= TUNING.maxListed &&
+      scan !== undefined &&
+      direct === true &&
+      this.#search.probes.hasAtMost(2 * rows, condition);
+    return isShort ? sql`r0.key IN (${scan})` : condition.test;
   }
 
   /** Undefined where no index has the order. */
@@ -165,4 +195,10 @@ const BY_ID: SortKey = { parameter: '_id', descending: false };
 
 function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
   return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
+}
+
+/** Which scans may be read to find out whether they are shorter. */
+function isWorth(look: number): (condition: Condition) => boolean {
+  return ({ direct, reads }) =>
+    direct === true || (look >= TUNING.indirectFrom && (reads ?? 0) <= look * TUNING.readPerScanned);
 }

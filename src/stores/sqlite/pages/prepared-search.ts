@@ -4,6 +4,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from '../choose-scan.js';
 import type { Statements } from '../statements.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 
 /** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
@@ -26,7 +27,12 @@ export class PreparedSearch {
 
   /** PERF: a plain page by id never asks for them. */
   get conditions(): readonly Condition[] {
-    return (this.#conditions ??= conditionsOf(this.query.criteria, this.scope, chooseScan(this.#statements)));
+    return (this.#conditions ??= this.#makeConditions());
+  }
+
+  #makeConditions(): readonly Condition[] {
+    const conditions = conditionsOf(this.query.criteria, this.scope, chooseScan(this.#statements));
+    return conditions.map((one) => withOwnScan(one, this.scope, this.#statements));
   }
 
   /** The page is found from its end. */

@@ -96,7 +96,7 @@ function inOrder(index: OrderIndex, falling: boolean): Sql {
   return list([index.value, ...index.rest].map((column) => sql`${column} ${falling ? sql`DESC` : sql`ASC`}`));
 }
 
-export function beyondValue({ value }: OrderIndex, than: SqlValue, falling: boolean): Sql {
+export function beyondValue({ value }: Pick<OrderIndex, 'value'>, than: SqlValue, falling: boolean): Sql {
   return sql`${value} ${falling ? sql`<` : sql`>`} ${than}`;
 }
 

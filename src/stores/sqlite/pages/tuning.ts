@@ -7,8 +7,16 @@ export const TUNING = {
   looks: [400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are considered too. */
   indirectFrom: 6_400,
-  /** Rows that may be walked for each row that a scan would give: sorting one takes so much longer. */
-  walkedPerScanned: 2,
+  /** Rows that may be walked for each row that a scan would give: testing one takes so much longer than sorting one. */
+  walkedPerScanned: 0.5,
+  /** Rows that an indirect scan may read for each row that it may give. */
+  readPerScanned: 8,
+  /** The shortest scan whose rows are reduced to those of the page before they are sorted. */
+  minReduced: 1_000,
+  /** The longest page that this is worth for. */
+  maxCandidates: 1_000,
+  /** The longest scan whose rows are looked up in a list of another scan's, instead of tested. */
+  maxListed: 50_000,
   /** Rows of the first stretch beside those that are wanted. */
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
