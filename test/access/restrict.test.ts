@@ -81,6 +81,53 @@ describe('rules that hide what a question does not read share it', () => {
   });
 });
 
+describe('a rule that hides contained resources', () => {
+  const chain = (reach?: 'inside' | 'outside'): Criteria => ({
+    kind: 'chain',
+    parameter: 'subject',
+    type: 'Patient',
+    of: token('gender', 'female'),
+    ...(reach === undefined ? {} : { reach }),
+  });
+  const within = (asked: Criteria, ...rules: readonly AccessRule[]): Criteria =>
+    restrict(R4, asked, 'Observation', rules, () => [rule(ALL)]);
+  const closed = rule(token('status', 'closed'), ['contained']);
+  const open = rule(token('status', 'open'));
+
+  test('keeps chains outside of them', () => {
+    expect(within(chain(), closed)).toEqual(and([chain('outside'), closed.criteria]));
+    expect(within(chain('outside'), closed)).toEqual(and([chain('outside'), closed.criteria]));
+    expect(within(chain('inside'), closed)).toEqual(NONE);
+    expect(within(chain('inside'), open)).toEqual(and([chain('inside'), open.criteria]));
+  });
+
+  test('shares with others what reads nothing of them', () => {
+    const either = or([open.criteria, closed.criteria]);
+    for (const asked of [token('code', 'x'), chain('outside'), not(token('code', 'x'))]) {
+      expect(within(asked, open, closed)).toEqual(and([asked, either]));
+    }
+    expect(within(chain(), open, closed)).toEqual(
+      or([and([chain(), open.criteria]), and([chain('outside'), closed.criteria])]),
+    );
+  });
+});
+
+test('a composite question about a hidden element has no answer', () => {
+  const asked: Criteria = {
+    kind: 'composite',
+    parameter: 'code-value-concept',
+    tests: [
+      { kind: 'token', code: 'x' },
+      { kind: 'token', code: 'y' },
+    ],
+  };
+  const hiding = (...fields: readonly string[]): Criteria =>
+    restrict(R4, asked, 'Observation', [rule(ALL, fields)], () => null);
+  expect(hiding('valueCodeableConcept')).toEqual(NONE);
+  expect(hiding('code')).toEqual(NONE);
+  expect(hiding('status')).toEqual(asked);
+});
+
 /** The plain meaning: each rule asks the whole question by itself. */
 function plainRestrict(
   asked: Criteria,

@@ -97,7 +97,7 @@ const READ = perModel(() => new WeakMap<SearchParameterDefinition, readonly stri
 /** The end of a walk, and the elements read along the way. */
 interface Visit {
   readonly end: (type: string, path: readonly string[]) => void;
-  readonly aside?: (path: readonly string[]) => void;
+  readonly aside: (path: readonly string[]) => void;
 }
 
 function collectPaths(model: FhirModel, type: string, parameter: SearchParameterDefinition): string[] {
@@ -129,7 +129,7 @@ function readInside(type: string, path: readonly string[]): (readonly string[])[
 
 /** Every element that an expression mentions, for the few whose form needs the FHIRPath library. */
 function elementsNamedIn(model: FhirModel, type: string, expression: string): string[] {
-  return (expression.match(/[A-Za-z]\w*/g) ?? []).flatMap((word) => fieldPaths(model, type, word));
+  return expression.match(/[A-Za-z]\w*/g)!.flatMap((word) => fieldPaths(model, type, word));
 }
 
 function reach(
@@ -147,7 +147,7 @@ function reach(
   } else if ('ofType' in step) {
     if (type === 'Resource' || model.isA(type, step.ofType)) reach(model, step.ofType, rest, prefix, visit);
   } else {
-    if ('equals' in step) reach(model, type, step.path, prefix, { end: (_, path) => visit.aside?.(path) });
+    if ('equals' in step) reach(model, type, step.path, prefix, { ...visit, end: (_, path) => visit.aside(path) });
     reach(model, type, rest, prefix, visit);
   }
 }

@@ -105,9 +105,9 @@ function has(resource: AnyResource, name: string): boolean {
   return Object.keys(elementOf(resource, name)).length > 0;
 }
 
-/** True where a choice has a value in another form than the one named. */
+/** True where a choice that is absent in the form named has a value in another one. */
 function hasOtherForm(model: FhirModel, resource: AnyResource, name: string): boolean {
-  return formsOf(model, resource.resourceType, name).some((form) => form !== name && has(resource, form));
+  return formsOf(model, resource.resourceType, name).some((form) => has(resource, form));
 }
 
 function at(resource: AnyResource, path: string): JsonObject {
