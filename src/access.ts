@@ -15,3 +15,4 @@ export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
 export type { Interaction } from './access/rule.js';
 export type { ResourceRef } from './access/sign-in/find-membership.js';
 export type { StoreContext } from './store/store-context.js';
+export type { CallLimits } from './access/limits/call-limits.js';

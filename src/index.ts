@@ -129,5 +129,6 @@ export type { CriteriaSearch, RepositorySearch } from './repository/search-query
 export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store-context.js';
+export type { CallLimits, LimitedStoreContext } from './access/limits/call-limits.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';

@@ -38,7 +38,17 @@ export const ROOMS = {
   ],
   search: ['criteria/', 'index/', 'evaluate/', 'parse/'],
   access: [
-    ...['rule.ts', 'fields/', 'policy/', 'caller.ts', 'audited.ts', 'contract.ts', 'home-of.ts', 'decide.ts'],
+    ...[
+      'limits/',
+      'rule.ts',
+      'fields/',
+      'policy/',
+      'caller.ts',
+      'audited.ts',
+      'contract.ts',
+      'home-of.ts',
+      'decide.ts',
+    ],
     ...['write-error.ts', 'evaluate/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
   ],
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],

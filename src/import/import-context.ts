@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.js';
+import type { CallLimits } from '../access/limits/call-limits.js';
 import type { ResourceStore } from '../store/store.js';
 
 /** The context of every import. */
@@ -8,6 +9,8 @@ export interface ImportContext {
   readonly caller: Caller;
   /** Ends the import early with `aborted`; what was committed before stays. */
   readonly signal?: AbortSignal | undefined;
+  /** The limits of a Bundle, and of each batch of an NDJSON import. */
+  readonly limits?: CallLimits | undefined;
   /** The service's own base URL. Absolute URLs that begin with it are read as local. Default: none are. */
   readonly baseUrl?: string | undefined;
   /**

@@ -1,4 +1,5 @@
 import { audited } from '../access/audited.js';
+import { underTimeout } from '../access/limits/under-timeout.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
 import { openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
@@ -23,13 +24,15 @@ export function createRepository(context: RepositoryContext): Repository {
 }
 
 export function repositoryOf(open: OpenRepository): Repository {
-  const { context, session, interact, withResource, bundle } = open;
+  const { context, baseUrl, interact, withResource, bundle } = open;
   return {
     create: (resource, options) => resourceOf(writes.createResource(open, resource, options)),
-    read: (type, id) => typed(withResource('read', { type, id }, () => readResource({ type, id }, session))),
+    read: (type, id) => typed(withResource('read', { type, id }, (_, session) => readResource({ type, id }, session))),
     vread: (type, id, version) =>
       typed(
-        withResource('vread', { type, id, versionId: version }, () => readResource({ type, id, version }, session)),
+        withResource('vread', { type, id, versionId: version }, (_, session) =>
+          readResource({ type, id, version }, session),
+        ),
       ),
     update: (resource, options) => resourceOf(writes.updateResource(open, resource, options)),
     patch: (type, id, operations, options) => resourceOf(writes.patchResource(open, { type, id }, operations, options)),
@@ -40,23 +43,23 @@ export function repositoryOf(open: OpenRepository): Repository {
       resourceOf(writes.patchMatching(open, type, condition, operations, options)),
     conditionalDelete: (type, condition, options) => writes.deleteMatching(open, type, condition, options),
     search: (type, query = {}) =>
-      interact('search', { type }, async (facts) => {
+      interact('search', { type }, async (facts, session) => {
         facts.parameters = auditedParameters(context.store.model, type, query);
         const page = await searchBundle(type, query, session);
         facts.results = page.entry?.length ?? 0;
         return bundle(page);
       }),
     history: (type, id, page = {}) =>
-      interact('history', { type, id }, async (facts) => {
+      interact('history', { type, id }, async (facts, session) => {
         const versions = await historyBundle({ type, id }, page, session);
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),
     transaction: (request) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
-        facts.targets = bundleTargets(context.store.model, request, undefined, session.baseUrl);
-        const response = await carryOutBundle(request, context);
-        facts.targets = bundleTargets(context.store.model, request, response, session.baseUrl);
+        facts.targets = bundleTargets(context.store.model, request, undefined, baseUrl);
+        const response = await underTimeout(context, (bounded) => carryOutBundle(request, bounded));
+        facts.targets = bundleTargets(context.store.model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
       }),

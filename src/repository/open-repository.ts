@@ -1,6 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import type { AuditFacts, AuditTarget, RestInteraction } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
+import { underTimeout } from '../access/limits/under-timeout.js';
 import { guardStore } from '../access/guarded-store.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
@@ -15,69 +16,72 @@ export interface WrittenResource {
   readonly resource: AnyResource;
 }
 
-/** What all interactions of a repository share: the session, the audit trail, copies for the caller. */
+/** What all interactions of a repository share: the audit trail, limits, copies for the caller. */
 export interface OpenRepository {
   readonly context: RepositoryContext;
-  readonly session: RepositorySession;
-  /** Runs an interaction and audits it. */
+  /** Without a trailing slash. */
+  readonly baseUrl: string | undefined;
+  /** Runs an interaction under the limits of the context, each with a session of its own, and audits it. */
   interact<Result>(
     interaction: RestInteraction,
     target: AuditTarget,
-    work: (facts: AuditFacts) => Promise<Result>,
+    work: (facts: AuditFacts, session: RepositorySession) => Promise<Result>,
   ): Promise<Result>;
   /** Runs an interaction with one resource and audits the resulting version. @returns a copy */
   withResource(
     interaction: RestInteraction,
     target: AuditTarget,
-    work: (facts: AuditFacts) => Promise<AnyResource>,
+    work: (facts: AuditFacts, session: RepositorySession) => Promise<AnyResource>,
   ): Promise<AnyResource>;
   /** The same for a write. */
   withWrite(
     interaction: RestInteraction,
     target: AuditTarget,
-    work: (facts: AuditFacts) => Promise<WriteOutcome | undefined>,
+    work: (facts: AuditFacts, session: RepositorySession) => Promise<WriteOutcome | undefined>,
   ): Promise<WrittenResource>;
   /** Carries out one write. */
-  write(request: WriteRequest): Promise<WriteOutcome | undefined>;
+  write(request: WriteRequest, session: RepositorySession): Promise<WriteOutcome | undefined>;
   /** A Bundle as it goes to the caller: a copy. */
   bundle<Content extends Resource>(made: object): Bundle<Content>;
 }
 
 /** @throws FhirError `unauthenticated` - there is no caller */
 export function openRepository(context: RepositoryContext): OpenRepository {
-  const { store, caller, signal, extendedMeta = false } = context;
-  const session: RepositorySession = {
-    store: guardStore(store, caller, context.baseUrl),
+  const { extendedMeta = false } = context;
+  const baseUrl = trimBaseUrl(context.baseUrl);
+  const open = ({ store, caller, signal }: RepositoryContext): RepositorySession => ({
+    store: guardStore(store, caller, baseUrl),
     options: { signal },
-    baseUrl: trimBaseUrl(context.baseUrl),
-  };
+    baseUrl,
+  });
+  const unlimited = open(context);
   const interact: OpenRepository['interact'] = (interaction, target, work) =>
     audited(context, interaction, (facts) => {
       facts.targets = [target];
-      return work(facts);
+      return underTimeout(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
     });
   const copy = (resource: AnyResource): AnyResource =>
     structuredClone(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
     context,
-    session,
+    baseUrl,
     interact,
     withResource: (interaction, target, work) =>
-      interact(interaction, target, async (facts) => {
-        const resource = await work(facts);
+      interact(interaction, target, async (facts, session) => {
+        const resource = await work(facts, session);
         facts.targets = [targetOf(resource)];
         return copy(resource);
       }),
     withWrite: (interaction, target, work) =>
-      interact(interaction, target, async (facts) => {
-        const outcome = await work(facts);
+      interact(interaction, target, async (facts, session) => {
+        const outcome = await work(facts, session);
         if (outcome === undefined || outcome.status === 'deleted') {
           throw new TypeError('What is created, updated or patched is a resource');
         }
         facts.targets = [targetOf(outcome.resource)];
         return { status: outcome.status, resource: copy(outcome.resource) };
       }),
-    write: async (request) => (await carryOutWrites([request], session))[0],
+    write: async (request, session) => (await carryOutWrites([request], session))[0],
     bundle: (made) => structuredClone(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
   };
 }

@@ -24,8 +24,8 @@ import type { RepositorySession } from './repository-context.js';
  * @throws FhirError `not-found`, `gone` - the Patient
  */
 export function patientEverything(open: OpenRepository, id: string, parameters: URLSearchParams): Promise<Bundle> {
-  const { session, interact, bundle } = open;
-  return interact('search', { type: 'Patient', id }, async (facts) => {
+  const { interact, bundle } = open;
+  return interact('search', { type: 'Patient', id }, async (facts, session) => {
     const request = readRequest(session.store.model, parameters);
     await readResource({ type: 'Patient', id }, session);
     const found = await collect(id, request, session);

@@ -1,5 +1,6 @@
 import type { AuditHook } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
+import type { CallLimits } from '../access/limits/call-limits.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 
@@ -22,6 +23,8 @@ export interface RepositoryContext {
   readonly audit?: AuditHook | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** The limits of each interaction. */
+  readonly limits?: CallLimits | undefined;
 }
 
 /** The internal context of a repository. Its base URL has no trailing slash. */

@@ -10,7 +10,9 @@ export function createResource(
   resource: { readonly resourceType?: unknown },
   { ifNoneExist }: CreateOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('create', { type: typeOf(resource) }, () => write({ interaction: 'create', resource, ifNoneExist }));
+  return withWrite('create', { type: typeOf(resource) }, (_, session) =>
+    write({ interaction: 'create', resource, ifNoneExist }, session),
+  );
 }
 
 export function updateResource(
@@ -18,8 +20,8 @@ export function updateResource(
   resource: { readonly resourceType?: unknown; readonly id?: string | undefined },
   { ifMatch, ifNoneMatch }: UpdateOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('update', { type: typeOf(resource), id: resource?.id }, () =>
-    write({ interaction: 'update', resource, ifMatch, ifNoneMatch }),
+  return withWrite('update', { type: typeOf(resource), id: resource?.id }, (_, session) =>
+    write({ interaction: 'update', resource, ifMatch, ifNoneMatch }, session),
   );
 }
 
@@ -29,8 +31,8 @@ export function patchResource(
   operations: unknown,
   { ifMatch }: MatchOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('patch', { type, id }, () =>
-    write({ interaction: 'patch', key: { type, id }, operations, ifMatch }),
+  return withWrite('patch', { type, id }, (_, session) =>
+    write({ interaction: 'patch', key: { type, id }, operations, ifMatch }, session),
   );
 }
 
@@ -39,44 +41,44 @@ export function deleteResource(
   { type, id }: { readonly type: string; readonly id: string },
   { ifMatch }: MatchOptions = {},
 ): Promise<void> {
-  return interact('delete', { type, id }, async () => {
-    await write({ interaction: 'delete', key: { type, id }, ifMatch });
+  return interact('delete', { type, id }, async (_, session) => {
+    await write({ interaction: 'delete', key: { type, id }, ifMatch }, session);
   });
 }
 
 export function updateMatching(
-  { withWrite, session }: OpenRepository,
+  { withWrite }: OpenRepository,
   resource: { readonly resourceType?: unknown },
   condition: string,
   { ifMatch }: MatchOptions = {},
 ): Promise<WrittenResource> {
   const type = typeOf(resource);
-  return withWrite('update', { type }, (facts) => {
+  return withWrite('update', { type }, (facts, session) => {
     facts.parameters = auditedParameters(session.store.model, type, condition);
     return updateMatch(resource, { condition, ifMatch }, session);
   });
 }
 
 export function patchMatching(
-  { withWrite, session }: OpenRepository,
+  { withWrite }: OpenRepository,
   type: string,
   condition: string,
   operations: unknown,
   { ifMatch }: MatchOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('patch', { type }, (facts) => {
+  return withWrite('patch', { type }, (facts, session) => {
     facts.parameters = auditedParameters(session.store.model, type, condition);
     return patchMatch({ type, condition, ifMatch }, operations, session);
   });
 }
 
 export function deleteMatching(
-  { interact, session }: OpenRepository,
+  { interact }: OpenRepository,
   type: string,
   condition: string,
   { ifMatch }: MatchOptions = {},
 ): Promise<void> {
-  return interact('delete', { type }, async (facts) => {
+  return interact('delete', { type }, async (facts, session) => {
     facts.parameters = auditedParameters(session.store.model, type, condition);
     const outcome = await deleteMatch({ type, condition, ifMatch }, session);
     if (outcome?.status !== 'deleted') return;

@@ -2,6 +2,8 @@ import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore, StoredResource } from '../../store/store.js';
+import type { CallLimits } from '../limits/call-limits.js';
+import { underTimeout } from '../limits/under-timeout.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { denialReasons } from './explain-denial.js';
@@ -60,6 +62,7 @@ export interface ExplainAccessContext {
    * the conditions read.
    */
   readonly caller: Caller;
+  readonly limits?: CallLimits | undefined;
 }
 
 /**
@@ -77,6 +80,13 @@ export interface ExplainAccessContext {
  * );
  */
 export async function explainAccess(
+  question: AccessQuestion,
+  context: ExplainAccessContext,
+): Promise<AccessExplanation> {
+  return underTimeout(context, (bounded) => explain(question, bounded));
+}
+
+async function explain(
   question: AccessQuestion,
   { store, caller: askedBy }: ExplainAccessContext,
 ): Promise<AccessExplanation> {

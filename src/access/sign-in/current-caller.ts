@@ -1,7 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
 import { and, type Criteria, not, notLastUpdatedAt, or } from '../../search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import { withCallOptions } from '../../store/with-call-options.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import { failedIndex, withIndex } from '../write-error.js';
@@ -43,7 +44,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
     close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
-        const checks = checksOf(await confirm(store, caller, stillMay));
+        const checks = checksOf(await confirm(store, caller, stillMay, options));
         try {
           // Before the writes, which may change the caller's own membership.
           return (await store.commit([...checks, ...writes], options)).slice(checks.length);
@@ -60,8 +61,13 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
   };
 }
 
-async function confirm(store: ResourceStore, caller: MemberCaller, stillMay: StillMay): Promise<CurrentMember> {
-  const now = await signInAgain(store, caller);
+async function confirm(
+  store: ResourceStore,
+  caller: MemberCaller,
+  stillMay: StillMay,
+  options?: CallOptions,
+): Promise<CurrentMember> {
+  const now = await signInAgain(options === undefined ? store : withCallOptions(store, () => options), caller);
   if (stillMay(now.caller)) return now;
   throw new FhirError(
     'forbidden',

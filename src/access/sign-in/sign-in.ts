@@ -1,7 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
 import { observed } from '../../telemetry/observed.js';
+import { withCallOptions } from '../../store/with-call-options.js';
 import type { MemberCaller } from '../caller.js';
+import type { CallLimits } from '../limits/call-limits.js';
+import { underTimeout } from '../limits/under-timeout.js';
 import { isInactive, readActiveProject } from './active-project.js';
 import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, membershipMissing, type FoundMembership, type SignInIdentity } from './find-membership.js';
@@ -13,6 +16,9 @@ import { ownParameters } from './own-parameters.js';
 export interface SignInOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
+  /** Ends the sign-in early with `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  readonly limits?: CallLimits | undefined;
 }
 
 /**
@@ -32,6 +38,7 @@ export interface SignInOptions {
  * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is invalid; no default
  * replaces it
  * @throws FhirError `policy-required` - see {@link SignInOptions}
+ * @throws FhirError `aborted`, `too-costly` - by the signal, and by `limits.timeout`
  * @throws FhirError `unavailable` - the store's own reasons, and re-indexing of the policies' search parameters
  *
  * @example
@@ -42,7 +49,13 @@ export function signIn(
   identity: SignInIdentity,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
-  return observed(store, 'sign-in', {}, async () => checkMember(store, await findMembership(store, identity), options));
+  return observed(store, 'sign-in', {}, () =>
+    underTimeout({ store, limits: options.limits }, async (bounded) => {
+      const { signal } = options;
+      const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
+      return checkMember(asked, await findMembership(asked, identity), options);
+    }),
+  );
 }
 
 /** A caller with the current state of its membership. */
@@ -65,7 +78,7 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
   // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
   return {
-    caller: await checkMember(store, { project, membership: found.resource }, SIGNED_IN.get(caller) ?? {}),
+    caller: await checkMember(store, { project, membership: found.resource }, { requirePolicy: SIGNED_IN.get(caller) }),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
@@ -89,9 +102,9 @@ async function checkMember(
   }
   const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
   await assertRulesIndexed(store, project, caller.rules);
-  SIGNED_IN.set(caller, options);
+  SIGNED_IN.set(caller, options.requirePolicy === true);
   return caller;
 }
 
-/** The options of each sign-in, for signing in again. */
-const SIGNED_IN = new WeakMap<object, SignInOptions>();
+/** Whether each caller had to have a policy, which holds when it is signed in again. */
+const SIGNED_IN = new WeakMap<object, boolean>();

@@ -43,7 +43,7 @@ export async function commitGuarded(
     try {
       const results = await target.commit(
         steps.map(({ write }) => write),
-        options && { signal: options.signal },
+        options && { signal: options.signal, deadline: options.deadline },
       );
       return answersOf(ready, steps, results, caller);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { AccessRule } from '../../access/rule.js';
 import { maskError } from '../../fhir/error.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
-import type { ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
+import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, StoreCall } from '../../store/store.js';
 import type { RunOptions } from '../execute/run.js';
 import { readId } from '../execute/read-id.js';
 import { cursorOf, searchRequest } from '../execute/search-request.js';
@@ -20,6 +20,8 @@ import { typesOf, type PlacedEdge } from './walk-plan.js';
 export interface Explaining {
   readonly store: ResourceStore;
   readonly options: RunOptions;
+  /** The options of each call to the store. */
+  readonly call: CallOptions;
 }
 
 /** Edges of one level that share a call, represented by the first. */
@@ -219,10 +221,10 @@ function explainRule(type: string, rule: AccessRule, checked: readonly AccessRul
 
 async function statementsOf(
   call: StoreCall,
-  { store, options }: Explaining,
+  { store, call: options }: Explaining,
 ): Promise<Pick<ExplainedCall, 'statements'>> {
   if (store.explain === undefined) return {};
-  return { statements: await store.explain(call, { signal: options.signal }) };
+  return { statements: await store.explain(call, options) };
 }
 
 function placeOf({ edge, level, path }: PlacedEdge): Pick<ExplainedCall, 'level' | 'path' | 'location'> {

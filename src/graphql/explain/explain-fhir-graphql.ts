@@ -59,7 +59,8 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     guardStore(context.store, context.caller, context.baseUrl),
     selections,
   );
-  const explaining: Explaining = { store: context.store, options };
+  const deadline = performance.now() + limits.timeout;
+  const explaining: Explaining = { store: context.store, options, call: { signal: context.signal, deadline } };
   const calls: ExplainedCall[] = [];
   let level: readonly PlacedEdge[] =
     focus === undefined

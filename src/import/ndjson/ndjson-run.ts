@@ -1,5 +1,6 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError, maskError } from '../../fhir/error.js';
+import { underTimeout } from '../../access/limits/under-timeout.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
@@ -70,7 +71,7 @@ export class NdjsonRun {
     this.#heldLines = 0;
     this.#heldBytes = 0;
 
-    bad.push(...(await this.#commit(puts)));
+    bad.push(...(await underTimeout(this.#context, (context) => this.#commit(puts, openSession(context)))));
     bad.sort((a, b) => a.line - b.line);
     if (this.#context.stopOnError === true && bad.length > 0) {
       this.stopped = true;
@@ -99,19 +100,22 @@ export class NdjsonRun {
   }
 
   /** @returns the lines that the store refused */
-  async #commit(puts: readonly { readonly line: number; readonly put: WantedPut }[]): Promise<readonly BadLine[]> {
+  async #commit(
+    puts: readonly { readonly line: number; readonly put: WantedPut }[],
+    session: ImportSession,
+  ): Promise<readonly BadLine[]> {
     if (puts.length === 0) return [];
     const plans = await planPuts(
       puts.map(({ put }) => put),
       new Set(),
-      this.#session,
+      session,
     );
     const writes = plans.flatMap((plan, index) =>
       plan.kind === 'write' ? [{ line: puts[index]!.line, group: [plan.write] }] : [],
     );
     const results = await commitEach(
       writes.map(({ group }) => group),
-      this.#session,
+      session,
       this.#context.stopOnError === true,
     );
     const refused: BadLine[] = [];

@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceOf, referenceTo } from '../../fhir/reference.js';
@@ -32,6 +31,7 @@ import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** A client or Bot to be made a member. */
 export interface ClientOrBotBody {
@@ -73,9 +73,9 @@ export interface CreatedBot {
  * const { client, secret } = await createClient(project, { name: 'Laboratory feed' }, { store, caller });
  */
 export function createClient(project: ResourceRef, body: ClientBody, context: ProjectContext): Promise<CreatedClient> {
-  return audited(context, 'create-client', async (facts) => {
-    const session = await openProject(project, context, 'create');
-    const request = parseClientBody<ClientApplication>(context.store.model, 'ClientApplication', body);
+  return projectOperation(context, 'create-client', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'create');
+    const request = parseClientBody<ClientApplication>(bounded.store.model, 'ClientApplication', body);
     const secret = createSecret();
     const resource = { ...request.client, secret: await hashSecret(secret) };
     const { client, membership } = await writeClient(session, resource, request.settings);
@@ -91,9 +91,9 @@ export function createClient(project: ResourceRef, body: ClientBody, context: Pr
  * @throws FhirError as {@link createClient}
  */
 export function createBot(project: ResourceRef, body: BotBody, context: ProjectContext): Promise<CreatedBot> {
-  return audited(context, 'create-bot', async (facts) => {
-    const session = await openProject(project, context, 'create');
-    const request = parseClientBody<Bot>(context.store.model, 'Bot', body);
+  return projectOperation(context, 'create-bot', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'create');
+    const request = parseClientBody<Bot>(bounded.store.model, 'Bot', body);
     assertMayMakeSystemBot(session.caller, request.client);
     const { client, membership } = await writeClient(session, request.client, request.settings);
     facts.targets = [client, membership].map(targetOf);

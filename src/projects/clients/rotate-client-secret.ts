@@ -1,5 +1,4 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { createSecret, hashSecret, type SecretHash, validUntil } from './client-secret.js';
@@ -8,6 +7,7 @@ import type { ProjectContext } from '../session/project-context.js';
 import { nameToId } from '../../fhir/reference.js';
 import { authored, openProject, type ProjectSession } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** The client, and how to replace its secret. */
 export interface SecretRotation extends ClientRef {
@@ -33,8 +33,8 @@ export function rotateClientSecret(
   { project, client, keepOldFor = 0 }: SecretRotation,
   context: ProjectContext,
 ): Promise<{ readonly secret: string }> {
-  return audited(context, 'rotate-secret', async (facts) => {
-    const session = await openProject(project, context, 'update');
+  return projectOperation(context, 'rotate-secret', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'update');
     const id = nameToId(client, 'ClientApplication');
     if (id === undefined) {
       throw new FhirError('invalid', 'The client must be named by its id, ClientApplication/id or a Reference');

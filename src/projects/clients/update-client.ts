@@ -1,6 +1,5 @@
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
@@ -18,6 +17,7 @@ import { authored, copyStored, openProject, type ProjectSession, targetOf } from
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { Stored } from '../../fhir/stored.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** A ClientApplication of a project. */
 export interface ClientRef {
@@ -90,8 +90,8 @@ function updateClientOrBot<Written extends ClientApplication | Bot>(
   changes: unknown,
   context: ProjectContext,
 ): Promise<Stored<Written>> {
-  return audited(context, type === 'Bot' ? 'update-bot' : 'update-client', async (facts) => {
-    const session = await openProject(project, context, 'update');
+  return projectOperation(context, type === 'Bot' ? 'update-bot' : 'update-client', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'update');
     const id = nameToId(name, type);
     if (id === undefined)
       throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);

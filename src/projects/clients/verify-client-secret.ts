@@ -2,7 +2,8 @@ import type { ClientApplication } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
-import type { StoreContext } from '../../store/store-context.js';
+import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
+import { underTimeout } from '../../access/limits/under-timeout.js';
 import { fitsHash } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 
@@ -26,14 +27,14 @@ export interface PresentedSecret extends ClientRef {
  */
 export async function verifyClientSecret(
   { project, client, secret }: PresentedSecret,
-  { store, signal }: StoreContext,
+  context: LimitedStoreContext,
 ): Promise<boolean> {
   const key = {
     project: requireId(project, 'Project'),
     type: 'ClientApplication',
     id: requireId(client, 'ClientApplication'),
   };
-  const [found] = await store.read([key], { signal });
+  const [found] = await underTimeout(context, ({ store, signal }) => store.read([key], { signal }));
   const application = found?.status === 'found' ? (found.resource as ClientApplication) : undefined;
   const usable = application?.status === undefined || application.status === 'active' ? application : undefined;
   const fits = await Promise.all([usable?.secret, usable?.retiringSecret].map((hash) => fitsHash(secret, hash)));

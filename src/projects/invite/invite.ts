@@ -1,5 +1,4 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import type { WriteResult } from '../../store/store.js';
 import { type PersonProfile, profileInView } from '../people/find-people.js';
 import { invitationFacts } from '../mail/invitation-facts.js';
@@ -11,6 +10,7 @@ import type { ProjectContext, ResourceRef } from '../session/project-context.js'
 import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned } from '../session/commit-planned.js';
 import type { Stored } from '../../fhir/stored.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */
 export interface InviteContext extends ProjectContext, MailContext {}
@@ -59,9 +59,9 @@ export function invite(
   body: InviteBody | InviteTrial,
   context: InviteContext,
 ): Promise<InvitePreview> {
-  return audited(context, 'invite', async (facts) => {
-    const session = await openProject(project, context, 'create');
-    const result = await carryOut(session, parseInviteBody(context.store.model, body), context);
+  return projectOperation(context, 'invite', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'create');
+    const result = await carryOut(session, parseInviteBody(bounded.store.model, body), bounded);
     const { user, profile, membership } = result;
     facts.targets = [user, profile, membership].map(targetOf);
     return result;

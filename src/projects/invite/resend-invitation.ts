@@ -1,4 +1,3 @@
-import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { readProfile, readUser } from '../people/find-people.js';
@@ -8,6 +7,7 @@ import { sendInvitation } from '../mail/mailer.js';
 import { type EmailOutcome } from '../mail/invitation.js';
 import type { ResourceRef } from '../session/project-context.js';
 import { openProjectOfMember, readMembership } from '../session/project-session.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /**
  * Sends a member's invitation again. For the message, the User counts as new until its e-mail is verified.
@@ -16,8 +16,8 @@ import { openProjectOfMember, readMembership } from '../session/project-session.
  * @throws FhirError `conflict` - the member is not a person, or its User or profile is gone
  */
 export function resendInvitation(membership: ResourceRef, context: InviteContext): Promise<EmailOutcome> {
-  return audited(context, 'invite', async (facts) => {
-    const { session, id } = await openProjectOfMember(membership, context, 'create');
+  return projectOperation(context, 'invite', async (facts, bounded) => {
+    const { session, id } = await openProjectOfMember(membership, bounded, 'create');
     facts.targets = [{ type: 'ProjectMembership', id }];
     const member = await readMembership(session, id);
     const user = await readUser(session, member.membership.user.reference ?? '');
@@ -27,6 +27,6 @@ export function resendInvitation(membership: ResourceRef, context: InviteContext
     }
     const person = { user, profile, membership: member.membership, isNewUser: user.emailVerified !== true };
     // Trusted code may have written any text into a User; an address must not break out of a mail header.
-    return sendInvitation(context, plausibleEmail(user.email ?? ''), (to) => invitationFacts(session, to, person));
+    return sendInvitation(bounded, plausibleEmail(user.email ?? ''), (to) => invitationFacts(session, to, person));
   });
 }

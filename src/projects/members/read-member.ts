@@ -1,10 +1,10 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { notFound } from '../../fhir/not-found.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { nameToId } from '../../fhir/reference.js';
 import { copyStored, openProject, readMembership } from '../session/project-session.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /**
  * A member of a project, for those who may administer it.
@@ -17,8 +17,8 @@ export function readMember(
   membership: string,
   context: ProjectContext,
 ): Promise<Stored<ProjectMembership>> {
-  return audited(context, 'read', async (facts) => {
-    const session = await openProject(project, context, 'read');
+  return projectOperation(context, 'read', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'read');
     const id = nameToId(membership, 'ProjectMembership');
     facts.targets = [{ type: 'ProjectMembership', id }];
     if (id === undefined) throw notFound({ type: 'ProjectMembership', id: 'given' });

@@ -1,8 +1,8 @@
-import { audited } from '../../access/audited.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /**
  * Removes a member from its project. The profile and the User stay; inviting the person again finds both.
@@ -16,8 +16,8 @@ import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js'
  * await removeMember(membership, { store, caller });
  */
 export function removeMember(membership: ResourceRef, context: ProjectContext): Promise<void> {
-  return audited(context, 'remove-member', async (facts) => {
-    const { session, id } = await openProjectOfMember(membership, context, 'delete');
+  return projectOperation(context, 'remove-member', async (facts, bounded) => {
+    const { session, id } = await openProjectOfMember(membership, bounded, 'delete');
     facts.targets = [{ type: 'ProjectMembership', id }];
     await commitPlanned(session.guard, () => planRemoval(session, id), session.options);
   });

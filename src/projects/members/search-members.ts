@@ -1,6 +1,5 @@
 import { splitReference } from '../../fhir/reference.js';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import { FhirError } from '../../fhir/error.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
@@ -15,6 +14,7 @@ import type { ProjectContext, ResourceRef } from '../session/project-context.js'
 import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
@@ -40,12 +40,12 @@ export function searchMembers(
   query: SearchInput | undefined,
   context: ProjectContext,
 ): Promise<Bundle<Stored<ProjectMembership>>> {
-  return audited(context, 'search-members', async (facts) => {
-    const session = await openProject(project, context, 'search');
+  return projectOperation(context, 'search-members', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
     const pairs = query === undefined ? [] : searchPairs(query);
     const names = pairs.map(([name]) => name);
-    facts.parameters = parameterNames(context.store.model, 'ProjectMembership', names, isOwn);
+    facts.parameters = parameterNames(bounded.store.model, 'ProjectMembership', names, isOwn);
     await readProject(session);
     const bundle = await findMembers(session, pairs);
     facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;

@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { FhirError } from '../../fhir/error.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
@@ -28,6 +27,7 @@ import {
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { Stored } from '../../fhir/stored.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** The changes of a membership. Absent: unchanged. Null, or an empty list: removed. */
 export interface MemberChanges {
@@ -59,10 +59,10 @@ export function updateMember(
   changes: MemberChanges,
   context: ProjectContext,
 ): Promise<Stored<ProjectMembership>> {
-  return audited(context, 'update-member', async (facts) => {
-    const { session, id } = await openProjectOfMember(membership, context, 'update');
+  return projectOperation(context, 'update-member', async (facts, bounded) => {
+    const { session, id } = await openProjectOfMember(membership, bounded, 'update');
     facts.targets = [{ type: 'ProjectMembership', id }];
-    const settings = parseChanges(context.store.model, changes);
+    const settings = parseChanges(bounded.store.model, changes);
     const { plan, results } = await commitPlanned(
       session.guard,
       () => planUpdate(session, id, settings),

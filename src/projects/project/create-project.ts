@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Project } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { storeWhile } from '../../access/sign-in/current-caller.js';
@@ -12,6 +11,7 @@ import type { ProjectContext } from '../session/project-context.js';
 import { copyWritten, targetOf } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { projectOperation } from '../session/project-operation.js';
 
 /** A Project to create. Its id is assigned; `superAdmin` cannot be requested. */
 export type ProjectBody = { resourceType: 'Project'; name: string } & {
@@ -32,19 +32,19 @@ export type ProjectBody = { resourceType: 'Project'; name: string } & {
  * const clinic = await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, { store, caller });
  */
 export function createProject(body: ProjectBody, context: ProjectContext): Promise<Stored<Project>> {
-  const { store, caller, signal } = context;
-  return audited(context, 'create-project', async (facts) => {
+  return projectOperation(context, 'create-project', async (facts, bounded) => {
+    const { store, caller, signal } = bounded;
     assertCaller(caller);
     if (!mayCreateProjects(caller)) {
       throw new FhirError('forbidden', 'Only super administrators and serverCaller() may create projects');
     }
-    const project = parseProject(context.store.model, body);
+    const project = parseProject(bounded.store.model, body);
     const key = { type: 'Project', id: project.id! };
     const guard = guardStore(storeWhile(store, caller, mayCreateProjects), serverCaller(key.id));
     const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
       signal,
     });
-    const created = copyWritten<Project>(result, context);
+    const created = copyWritten<Project>(result, bounded);
     facts.targets = [targetOf(created)];
     return created;
   });

@@ -1,5 +1,6 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
+import type { CallLimits } from '../../access/limits/call-limits.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { ResourceStore } from '../../store/store.js';
 
@@ -12,6 +13,8 @@ export interface ProjectContext {
   readonly caller: Caller;
   /** Ends the work early with `aborted`, until something is written. */
   readonly signal?: AbortSignal | undefined;
+  /** `timeout` holds until something is written. */
+  readonly limits?: CallLimits | undefined;
   /**
    * Resources in results carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. What
    * is written is stamped with them either way.

@@ -3,7 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
-import { assertPutMatchesKey } from '../../store/guards.js';
+import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
 import type {
   Change,
   DeleteWrite,
@@ -24,7 +24,7 @@ import { assertNotOvertaken } from './prepare-schema.js';
 import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, isBusy } from './transaction.js';
 import { type NewVersion, Versions } from './versions.js';
 
 /** Applies writes, each list in one transaction. */
@@ -79,7 +79,25 @@ export class Commits {
       this.#shapes.flush();
       return results;
     };
-    return { results: inTransaction(this.#database, apply, (committed) => this.#settle(committed)), changes };
+    const commit = (): readonly WriteResult[] =>
+      inTransaction(this.#database, apply, (committed) => this.#settle(committed));
+    return { results: this.#waitingInTime(commit), changes };
+  }
+
+  /** Another process's lock is waited for until the deadline at most: the wait blocks this process. */
+  #waitingInTime<Result>(work: () => Result): Result {
+    if (this.#guard.left === Infinity) return work();
+    const usual = this.#database.pragma('busy_timeout', { simple: true }) as number;
+    if (this.#guard.left >= usual) return work();
+    this.#database.pragma(`busy_timeout = ${Math.max(0, Math.floor(this.#guard.left))}`);
+    try {
+      return work();
+    } catch (error) {
+      // SQLite gives up a moment before its time is over.
+      throw isBusy(error) ? callTimedOut() : error;
+    } finally {
+      this.#database.pragma(`busy_timeout = ${usual}`);
+    }
   }
 
   #settle(committed: boolean): void {

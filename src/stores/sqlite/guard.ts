@@ -62,6 +62,11 @@ export class Guard {
     if (rows > MAX_BRIEF_ROWS && this.#pause !== Infinity) throw TOO_LONG;
   }
 
+  /** Milliseconds until the deadline; infinite without one. */
+  get left(): number {
+    return this.#deadline - performance.now();
+  }
+
   /** @throws FhirError `aborted` - the deadline has passed, or the work was cancelled */
   check(): void {
     if (this.#isCancelled?.() === true) throw callAborted(undefined);

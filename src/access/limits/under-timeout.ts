@@ -1,0 +1,75 @@
+import { ERROR_CODES, FhirError } from '../../fhir/error.js';
+import { callAborted, callTimedOut } from '../../store/guards.js';
+import type { ResourceStore } from '../../store/store.js';
+import { withCallOptions } from '../../store/with-call-options.js';
+import { assertTimeout, type CallLimits } from './call-limits.js';
+
+/** A context with a store and a limit of time. */
+export interface TimedContext {
+  readonly store: ResourceStore;
+  readonly limits?: CallLimits | undefined;
+}
+
+export interface TimeoutOptions {
+  /** After the first commit nothing ends the operation any more: it is one write, and the answer to it. Default false. */
+  readonly untilWritten?: boolean | undefined;
+}
+
+/**
+ * Runs an operation whose store calls all end by `limits.timeout`.
+ *
+ * @param work receives the context with a store that adds the deadline to each call
+ * @throws FhirError `too-costly` - with `details.limit` `timeout`, and `details.unknown` as the store says
+ */
+export async function underTimeout<Context extends TimedContext, Result>(
+  context: Context,
+  work: (context: Context) => Promise<Result>,
+  { untilWritten = false }: TimeoutOptions = {},
+): Promise<Result> {
+  const timeout = context.limits?.timeout;
+  assertTimeout(timeout);
+  if (timeout === undefined || timeout > MAX_DELAY_MS) return work(context);
+  const signal = AbortSignal.timeout(Math.ceil(timeout));
+  const options = { deadline: performance.now() + timeout, signal };
+  let ended = false;
+  const bounded = withCallOptions(context.store, () => (ended ? undefined : options));
+  const store: ResourceStore = {
+    ...bounded,
+    async commit(...call) {
+      const results = await bounded.commit(...call);
+      ended = untilWritten;
+      return results;
+    },
+  };
+  try {
+    return await work({ ...context, store });
+  } catch (error) {
+    throw isTimedOut(error, signal) ? tooLong(timeout, error) : error;
+  }
+}
+
+/** The longest delay of a timer; longer ones fire immediately. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+function isTimedOut(error: unknown, signal: AbortSignal): error is FhirError {
+  if (!(error instanceof FhirError) || error.code !== 'aborted') return false;
+  return error.detailsOf('aborted')?.deadline === true || (signal.aborted && error.cause === signal.reason);
+}
+
+/** Keeps what the error says about the writes. */
+function tooLong(max: number, error: FhirError): FhirError {
+  const reason = `The call ran longer than ${max} ms: narrow its searches, or write less at once`;
+  const worded = (text: string): string => WORDS.reduce((said, words) => said.replace(words, reason), text);
+  const { deadline: _, ...kept } = error.details ?? {};
+  return new FhirError('too-costly', worded(error.message), {
+    issues: error.issues.map((issue) => ({
+      ...issue,
+      code: ERROR_CODES['too-costly'].issue,
+      diagnostics: worded(issue.diagnostics ?? ''),
+    })),
+    details: { ...kept, limit: 'timeout', max },
+    cause: error,
+  });
+}
+
+const WORDS = [callTimedOut().message, callAborted(undefined).message];

@@ -1,0 +1,19 @@
+import type { AuditFacts, AuditInteraction } from '../../audit/audit.js';
+import { audited } from '../../access/audited.js';
+import { underTimeout } from '../../access/limits/under-timeout.js';
+import type { ProjectContext } from './project-context.js';
+
+/**
+ * Runs an operation on a project under the limits of its context, and audits it.
+ *
+ * @param work receives the context to use
+ */
+export function projectOperation<Context extends ProjectContext, Result>(
+  context: Context,
+  interaction: AuditInteraction,
+  work: (facts: AuditFacts, context: Context) => Promise<Result>,
+): Promise<Result> {
+  return audited(context, interaction, (facts) =>
+    underTimeout(context, (bounded) => work(facts, bounded), { untilWritten: true }),
+  );
+}

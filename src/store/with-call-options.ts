@@ -1,0 +1,37 @@
+import type { CallOptions, ResourceStore } from './store.js';
+
+/**
+ * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal.
+ *
+ * @param options asked for each call; undefined: those of the call alone
+ */
+export function withCallOptions(store: ResourceStore, options: () => CallOptions | undefined): ResourceStore {
+  const merged = (given: CallOptions | undefined): CallOptions | undefined => merge(given, options());
+  return {
+    model: store.model,
+    maxResourceBytes: store.maxResourceBytes,
+    read: (keys, given) => store.read(keys, merged(given)),
+    search: (query, given) => store.search(query, merged(given)),
+    searchByReference: (query, parameter, targets, given) =>
+      store.searchByReference(query, parameter, targets, merged(given)),
+    commit: (writes, given) => store.commit(writes, merged(given)),
+    history: (key, page, given) => store.history(key, page, merged(given)),
+    subscribe: (listener) => store.subscribe(listener),
+    ...(store.explain === undefined ? {} : { explain: (call, given) => store.explain!(call, merged(given)) }),
+    ...(store.pendingParameters === undefined
+      ? {}
+      : { pendingParameters: (project, given) => store.pendingParameters!(project, merged(given)) }),
+    close: () => store.close(),
+  };
+}
+
+function merge(given: CallOptions | undefined, added: CallOptions | undefined): CallOptions | undefined {
+  if (given === undefined || added === undefined) return given ?? added;
+  const signals = [given.signal, added.signal].filter((signal) => signal !== undefined);
+  const deadline = Math.min(given.deadline ?? Infinity, added.deadline ?? Infinity);
+  return {
+    ...given,
+    signal: signals.length > 1 && signals[0] !== signals[1] ? AbortSignal.any(signals) : signals[0],
+    deadline: deadline === Infinity ? undefined : deadline,
+  };
+}
