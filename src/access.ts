@@ -16,3 +16,4 @@ export type { Interaction } from './access/rule.js';
 export type { ResourceRef } from './access/sign-in/find-membership.js';
 export type { StoreContext } from './store/store-context.js';
 export type { CallLimits } from './access/limits/call-limits.js';
+export type { ConcurrencyOptions, Concurrency } from './access/limits/concurrency.js';

@@ -44,6 +44,7 @@ export const ROOMS = {
       'fields/',
       'policy/',
       'caller.ts',
+      'turns/',
       'audited.ts',
       'contract.ts',
       'home-of.ts',

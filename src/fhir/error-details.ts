@@ -53,6 +53,14 @@ export interface ErrorDetails {
     /** The requested value, if known. */
     readonly value?: number;
   };
+  readonly throttled: {
+    /** `concurrency`. */
+    readonly limit?: string;
+    /** The number of waiting requests, or of milliseconds waited, that is allowed. */
+    readonly max?: number;
+    /** Seconds until a retry is worth it. */
+    readonly retryAfter?: number;
+  };
   readonly unavailable: {
     /** The file of the database. */
     readonly path?: string;

@@ -46,6 +46,8 @@ export const ERROR_CODES = {
   unprocessable: { status: 422, issue: 'invariant' },
   /** The request exceeds one of the `limits`; the message names the limit, the value and a remedy. */
   'too-costly': { status: 422, issue: 'too-costly' },
+  /** Too many requests of the caller or the project are waiting; a retry after `details.retryAfter` may succeed. */
+  throttled: { status: 429, issue: 'throttled' },
   /** The host's `signal` or the time limit ended the work. */
   aborted: { status: 503, issue: 'timeout' },
   /** The store cannot be reached or written right now; a retry may succeed. */

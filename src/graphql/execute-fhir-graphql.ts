@@ -1,5 +1,6 @@
 import { type AuditTarget } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
+import { inTurn } from '../access/turns/in-turn.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
@@ -12,6 +13,7 @@ import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
+import { withDefaults } from './limits.js';
 import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost, leastCost } from './plan/estimate-cost.js';
 import type { OperationPlan } from './plan/plan.js';
@@ -75,7 +77,11 @@ async function answerOrErrors(
   facts: RequestFacts,
 ): Promise<FhirGraphqlResult> {
   try {
-    return await answer(query, context, facts);
+    const { store, caller, signal } = context;
+    const { timeout, concurrency } = withDefaults(context.limits);
+    return await inTurn({ store, caller, signal, concurrency, timeout }, (waited) =>
+      answer(query, context, facts, waited),
+    );
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     const known = maskError(error);
@@ -89,6 +95,7 @@ async function answer(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   facts: RequestFacts,
+  waited: number,
 ): Promise<FhirGraphqlResult> {
   const observer = observerOf(context.store);
   const request = await prepareRequest(query, context, observer);
@@ -102,9 +109,8 @@ async function answer(
   if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
   const store = guardStore(context.store, context.caller, context.baseUrl);
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
-  const runOptions = runOptionsOf(request, context, watched, selections, (targets) => {
-    facts.written = targets;
-  });
+  const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
+  const runOptions = { ...runOptionsOf(request, context, watched, selections, onWrites), waited };
   const about = introspections(plan, request, context);
   const isInstance = request.focus !== undefined;
   const foreseen = {

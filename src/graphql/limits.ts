@@ -1,3 +1,9 @@
+import {
+  type Concurrency,
+  type ConcurrencyOptions,
+  parseConcurrency,
+  UNLIMITED,
+} from '../access/limits/concurrency.js';
 import { FhirError } from '../fhir/error.js';
 
 /**
@@ -41,12 +47,16 @@ export interface Limits {
   readonly errors: number;
   /** Maximum number of fields of a mutation. Default 100. */
   readonly writes: number;
-  /** Maximum run time in milliseconds, even if the store does not answer. Default 30,000. */
+  /** Maximum time in milliseconds, waiting included, even if the store does not answer. Default 30,000. */
   readonly timeout: number;
+  /** How many requests of the store, of a project and of a caller run at the same time. Default: no limit. */
+  readonly concurrency: Concurrency;
 }
 
 /** {@link Limits}, all optional. */
-export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+export type LimitOptions = { readonly [Name in Exclude<keyof Limits, 'concurrency'>]?: Limits[Name] | undefined } & {
+  readonly concurrency?: ConcurrencyOptions | undefined;
+};
 
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   queryLength: 200_000,
@@ -63,6 +73,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   errors: 10_000,
   writes: 100,
   timeout: 30_000,
+  concurrency: UNLIMITED,
 });
 
 /**
@@ -75,12 +86,14 @@ export function withDefaults(limits: LimitOptions | undefined): Limits {
   if (COMPLETE.has(limits)) return limits as Limits;
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new FhirError('invalid', `There is no limit called "${name}"`);
+    if (name === 'concurrency') continue;
     if (value !== undefined && !(typeof value === 'number' && value > 0)) {
       throw new FhirError('invalid', `Limit "${name}" must be a number above 0`);
     }
   }
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
-  const complete = Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(given) });
+  const concurrency = parseConcurrency(limits.concurrency);
+  const complete = Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(given), concurrency });
   COMPLETE.add(complete);
   return complete;
 }

@@ -26,7 +26,7 @@ const FHIR_JSON = 'application/fhir+json';
  *
  * | given | status | body |
  * |---|---|---|
- * | GraphQL result, accepted as `application/json` | 200; 401 and 5xx if such an error prevented any data | the result |
+ * | GraphQL result, accepted as `application/json` | 200; 401, 429 and 5xx if such an error prevented any data | the result |
  * | GraphQL result, accepted as `application/graphql-response+json` | 200 with data, else that of the error | the result |
  * | GraphQL result of a mutation that was sent by GET | 405 with `allow: POST` | the result |
  * | resource | 200 | the resource, with `etag` and `last-modified` of its version |
@@ -51,7 +51,12 @@ export function toHttpResponse(result: unknown, options: ResponseOptions = {}): 
 
 function errorResponse(error: Error, { request, headers }: ResponseOptions): HttpResponse {
   const known = maskError(error);
-  const more = known instanceof HttpRequestError ? known.headers : known.code === 'unauthenticated' ? CHALLENGE : {};
+  const more =
+    known instanceof HttpRequestError
+      ? known.headers
+      : known.code === 'unauthenticated'
+        ? CHALLENGE
+        : retryHeaders(known.detailsOf('throttled'));
   if (request !== undefined && acceptsOnlyGraphql(request)) {
     const { code, details, message, outcome } = known;
     const extensions = { code, ...(details === undefined ? {} : { details }), resource: outcome };
@@ -62,6 +67,12 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+/** See https://httpwg.org/specs/rfc9110.html#field.retry-after. */
+function retryHeaders(details: { readonly retryAfter?: unknown } | undefined): { readonly [name: string]: string } {
+  const { retryAfter } = details ?? {};
+  return typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {};
+}
 
 function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }: ResponseOptions): HttpResponse {
   const wantsGraphql = request !== undefined && prefersGraphql(headerOf(request, 'accept') ?? '');
@@ -74,10 +85,10 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
   }
   const own = code === undefined ? 200 : ERROR_CODES[code].status;
   // Older clients treat any other status as a network failure and never read the errors.
-  const sent = wantsGraphql || own === 401 || own >= 500 ? own : 200;
-  const challenge = own === 401 ? CHALLENGE : {};
+  const sent = wantsGraphql || own === 401 || own === 429 || own >= 500 ? own : 200;
+  const more = own === 401 ? CHALLENGE : own === 429 ? retryHeaders(failed?.extensions.details) : {};
   return send(status ?? sent, wantsGraphql ? GRAPHQL_RESPONSE : 'application/json', result, {
-    ...challenge,
+    ...more,
     ...headers,
   });
 }

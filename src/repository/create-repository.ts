@@ -1,5 +1,5 @@
 import { audited } from '../access/audited.js';
-import { underTimeout } from '../access/limits/under-timeout.js';
+import { underLimits } from '../access/turns/under-limits.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
 import { openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
@@ -58,7 +58,7 @@ export function repositoryOf(open: OpenRepository): Repository {
     transaction: (request) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
         facts.targets = bundleTargets(context.store.model, request, undefined, baseUrl);
-        const response = await underTimeout(context, (bounded) => carryOutBundle(request, bounded));
+        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded));
         facts.targets = bundleTargets(context.store.model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);

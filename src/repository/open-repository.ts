@@ -1,7 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import type { AuditFacts, AuditTarget, RestInteraction } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
-import { underTimeout } from '../access/limits/under-timeout.js';
+import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
@@ -58,7 +58,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
   const interact: OpenRepository['interact'] = (interaction, target, work) =>
     audited(context, interaction, (facts) => {
       facts.targets = [target];
-      return underTimeout(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
+      return underLimits(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
     });
   const copy = (resource: AnyResource): AnyResource =>
     structuredClone(extendedMeta ? resource : withoutOwnMeta(resource));

@@ -97,6 +97,13 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
     return repository.update(patient, { ifMatch: '7' });
   },
   unprocessable: ({ repository }) => repository.create({ resourceType: 'Patient', birthdate: '2020' } as Resource),
+  throttled: async (clinic) => {
+    const read = () =>
+      createRepository({ ...clinic, limits: { concurrency: { total: 1, queue: 1 } } }).search('Patient');
+    const [first, ...others] = await Promise.allSettled([read(), read(), read()]);
+    expect([first, ...others].map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    throw (others.at(-1) as PromiseRejectedResult).reason;
+  },
   'too-costly': (clinic) => fromGraphql('{ PatientList { id } }', { ...clinic, limits: { depth: 1 } }),
   aborted: (clinic) => fromGraphql('{ PatientList { id } }', { ...clinic, signal: AbortSignal.abort() }),
   unavailable: async ({ store, repository }) => {

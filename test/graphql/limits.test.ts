@@ -52,8 +52,10 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
 ];
 
 describe('each limit lets through what reaches it and refuses one more', () => {
-  test('and each has a case here, or (time) below', () => {
-    expect(new Set([...CASES.map(([limit]) => limit), 'timeout'])).toEqual(new Set(Object.keys(DEFAULT_LIMITS)));
+  test('and each has a case here, or (time, turns) elsewhere', () => {
+    expect(new Set([...CASES.map(([limit]) => limit), 'timeout', 'concurrency'])).toEqual(
+      new Set(Object.keys(DEFAULT_LIMITS)),
+    );
   });
 
   test.each(CASES)('%s: %s needs %i', async (limit, query, needed) => {
@@ -138,6 +140,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
       errors: 10_000,
       writes: 100,
       timeout: 30_000,
+      concurrency: { total: Infinity, project: Infinity, caller: Infinity, queue: 100 },
     });
   });
 

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { StoreContext } from '../../store/store-context.js';
+import type { ConcurrencyOptions } from './concurrency.js';
 
 /** What one call of the library may take. */
 export interface CallLimits {
@@ -8,6 +9,8 @@ export interface CallLimits {
    * a commit was under way whose outcome is unknown. Default: none; `limits.timeout` of GraphQL has its own.
    */
   readonly timeout?: number | undefined;
+  /** How many requests run at the same time, and how many wait. Default: no limit. */
+  readonly concurrency?: ConcurrencyOptions | undefined;
 }
 
 /** The context of trusted host code under limits. */

@@ -13,6 +13,8 @@ export interface TimedContext {
 export interface TimeoutOptions {
   /** After the first commit nothing ends the operation any more: it is one write, and the answer to it. Default false. */
   readonly untilWritten?: boolean | undefined;
+  /** How much of the time is over already, in milliseconds. Default 0. */
+  readonly waited?: number | undefined;
 }
 
 /**
@@ -24,13 +26,14 @@ export interface TimeoutOptions {
 export async function underTimeout<Context extends TimedContext, Result>(
   context: Context,
   work: (context: Context) => Promise<Result>,
-  { untilWritten = false }: TimeoutOptions = {},
+  { untilWritten = false, waited = 0 }: TimeoutOptions = {},
 ): Promise<Result> {
   const timeout = context.limits?.timeout;
   assertTimeout(timeout);
   if (timeout === undefined || timeout > MAX_DELAY_MS) return work(context);
-  const signal = AbortSignal.timeout(Math.ceil(timeout));
-  const options = { deadline: performance.now() + timeout, signal };
+  const left = Math.max(0, timeout - waited);
+  const signal = AbortSignal.timeout(Math.ceil(left));
+  const options = { deadline: performance.now() + left, signal };
   let ended = false;
   const bounded = withCallOptions(context.store, () => (ended ? undefined : options));
   const store: ResourceStore = {

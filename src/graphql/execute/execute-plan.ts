@@ -73,7 +73,10 @@ function afterWriting(error: FhirError): FhirError {
 }
 
 async function fillLevels(run: Run): Promise<void> {
-  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) await fillLevel(level, run);
+  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
+    await run.deadline.yieldIfLong();
+    await fillLevel(level, run);
+  }
 }
 
 function startRoot(root: Selection, run: Run): Output {

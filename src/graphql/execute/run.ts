@@ -59,6 +59,8 @@ export interface RunOptions {
   readonly now: Date;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
+  /** How much of the time is over already, in milliseconds. Default 0. */
+  readonly waited?: number | undefined;
   readonly dialect: Dialect;
   /** Whether to follow references with only an identifier. */
   readonly resolveIdentifiers: boolean | undefined;
@@ -108,7 +110,7 @@ export class Run implements StepMeter {
     shaped: boolean,
   ) {
     this.selections = shaped ? new WeakMap() : undefined;
-    this.deadline = new Deadline(options.limits.timeout, options.signal, options.clock);
+    this.deadline = new Deadline(options.limits.timeout, options.signal, options.clock, options.waited);
   }
 
   /** Defers a field until its edge is called; its key keeps its position in the response. */

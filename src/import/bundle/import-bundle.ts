@@ -1,4 +1,4 @@
-import { underTimeout } from '../../access/limits/under-timeout.js';
+import { underLimits } from '../../access/turns/under-limits.js';
 import { observed } from '../../telemetry/observed.js';
 import { runBatch } from './batch.js';
 import { readBundle } from '../entries/bundle-entries.js';
@@ -34,7 +34,7 @@ import { runTransaction } from './transaction.js';
  * const { created } = await importBundle(JSON.parse(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return observed(context.store, 'import', {}, () => underTimeout(context, (bounded) => runBundle(bundle, bounded)));
+  return observed(context.store, 'import', {}, () => underLimits(context, (bounded) => runBundle(bundle, bounded)));
 }
 
 /** {@link importBundle} within a larger operation. */

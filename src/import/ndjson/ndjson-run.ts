@@ -1,6 +1,6 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError, maskError } from '../../fhir/error.js';
-import { underTimeout } from '../../access/limits/under-timeout.js';
+import { underLimits } from '../../access/turns/under-limits.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
@@ -71,7 +71,7 @@ export class NdjsonRun {
     this.#heldLines = 0;
     this.#heldBytes = 0;
 
-    bad.push(...(await underTimeout(this.#context, (context) => this.#commit(puts, openSession(context)))));
+    bad.push(...(await underLimits(this.#context, (context) => this.#commit(puts, openSession(context)))));
     bad.sort((a, b) => a.line - b.line);
     if (this.#context.stopOnError === true && bad.length > 0) {
       this.stopped = true;

@@ -1,6 +1,6 @@
 import type { AuditFacts, AuditInteraction } from '../../audit/audit.js';
 import { audited } from '../../access/audited.js';
-import { underTimeout } from '../../access/limits/under-timeout.js';
+import { underLimits } from '../../access/turns/under-limits.js';
 import type { ProjectContext } from './project-context.js';
 
 /**
@@ -14,6 +14,6 @@ export function projectOperation<Context extends ProjectContext, Result>(
   work: (facts: AuditFacts, context: Context) => Promise<Result>,
 ): Promise<Result> {
   return audited(context, interaction, (facts) =>
-    underTimeout(context, (bounded) => work(facts, bounded), { untilWritten: true }),
+    underLimits(context, (bounded) => work(facts, bounded), { untilWritten: true }),
   );
 }

@@ -1,0 +1,75 @@
+import { createAsyncContext } from '../../platform/async-context.js';
+import { nextTurn } from '../../platform/timers.js';
+import { callAborted } from '../../store/guards.js';
+import type { ResourceStore } from '../../store/store.js';
+import { isCaller } from '../caller.js';
+import { type Concurrency, takesTurns } from '../limits/concurrency.js';
+import { type Place, throttled, type Turn, Turns } from './turns.js';
+
+/** A request that takes turns with the others over its store. */
+export interface TurnRequest {
+  readonly store: ResourceStore;
+  /** Anything else than a caller does not wait: it is refused at once. */
+  readonly caller: unknown;
+  readonly concurrency: Concurrency;
+  readonly signal?: AbortSignal | undefined;
+  /** Longest wait, in milliseconds. Default: none. */
+  readonly timeout?: number | undefined;
+}
+
+/**
+ * Runs a request when it is its turn. Requests inside it (a resolver of the host that queries) belong to its turn, so that
+ * none waits for one that waits for it.
+ *
+ * @param work receives how long it waited, in milliseconds
+ * @throws FhirError `throttled` - too many requests wait, or it waited too long
+ * @throws FhirError `aborted` - by the signal, while it waited
+ */
+export async function inTurn<Result>(request: TurnRequest, work: (waited: number) => Promise<Result>): Promise<Result> {
+  const { store, caller, concurrency } = request;
+  if (!takesTurns(concurrency) || !isCaller(caller) || current?.getStore()?.active === true) return work(0);
+  const turns = turnsOf(store);
+  const holder = { project: caller.project, caller: caller.kind === 'member' ? caller.membership : `:${caller.kind}` };
+  if (request.signal?.aborted === true) throw callAborted(request.signal);
+  const asked = performance.now();
+  const taken = turns.take(holder, concurrency);
+  const isWaiting = 'leave' in taken;
+  const turn = isWaiting ? await inLine(taken, request) : taken;
+  try {
+    // A turn is handed on by the one that ends. Without a pause, requests over a synchronous store would run in a row
+    // and leave no time to anything else.
+    if (isWaiting) await nextTurn();
+    const waited = isWaiting ? performance.now() - asked : 0;
+    return await (current === undefined ? work(waited) : current.run(turn, () => work(waited)));
+  } finally {
+    turns.end(turn);
+  }
+}
+
+async function inLine({ turn, leave }: Place, { signal, timeout = Infinity }: TurnRequest): Promise<Turn> {
+  const abort = (): void => leave(callAborted(signal));
+  const tooLong = (): void =>
+    leave(throttled(`The request waited ${timeout} ms for other requests to end; try again later`, timeout));
+  const timer = timeout > MAX_DELAY_MS ? undefined : setTimeout(tooLong, timeout);
+  signal?.addEventListener('abort', abort);
+  try {
+    return await turn;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** The longest delay of a timer; longer ones fire immediately. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** The turn of the request that code runs in. */
+const current = createAsyncContext<Turn>();
+
+const TURNS = new WeakMap<ResourceStore, Turns>();
+
+function turnsOf(store: ResourceStore): Turns {
+  let turns = TURNS.get(store);
+  if (turns === undefined) TURNS.set(store, (turns = new Turns()));
+  return turns;
+}

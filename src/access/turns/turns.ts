@@ -1,0 +1,179 @@
+import { FhirError } from '../../fhir/error.js';
+import type { Concurrency } from '../limits/concurrency.js';
+import { type Account, Accounts } from './accounts.js';
+
+/** Whose request it is. */
+export interface Holder {
+  readonly project: string;
+  /** Distinct within the project. */
+  readonly caller: string;
+}
+
+/** A running request. */
+export interface Turn {
+  /** False once the request has ended. */
+  active: boolean;
+}
+
+/** A place in the line. */
+export interface Place {
+  readonly turn: Promise<Turn>;
+  /** Gives the place up: {@link turn} rejects. Without effect once it is its turn. */
+  readonly leave: (reason: FhirError) => void;
+}
+
+interface Waiter {
+  readonly limits: Concurrency;
+  readonly start: (turn: Turn) => void;
+}
+
+/** A caller of a project: what it runs, and who waits. */
+interface CallerAccount extends Account {
+  readonly waiting: Set<Waiter>;
+}
+
+interface ProjectAccount extends Account {
+  readonly callers: Accounts<CallerAccount>;
+  waiting: number;
+}
+
+/** A turn that was taken, with the accounts that it is counted in. */
+interface Taken extends Turn {
+  readonly accounts: readonly [ProjectAccount, CallerAccount];
+  readonly since: number;
+}
+
+/**
+ * The turns of the requests of one store.
+ *
+ * ```text
+ * clinic   ann ● ● ○ ○    ● running, ○ waiting
+ *          bo  ○
+ * ward     cy  ○          next: cy, whose project runs nothing; then bo; then ann
+ * ```
+ *
+ * Among equals the one comes first that has used less time since it began to wait or run: a project of long requests gets
+ * its share of time, not of turns. Who was idle starts like the one served last, so that nobody saves up time.
+ */
+export class Turns {
+  #running = 0;
+  readonly #projects: Accounts<ProjectAccount>;
+
+  /** @param now milliseconds from any start; never goes back */
+  constructor(private readonly now: () => number = () => performance.now()) {
+    this.#projects = new Accounts((account) => ({
+      ...account,
+      waiting: 0,
+      callers: new Accounts((own) => ({ ...own, waiting: new Set() })),
+    }));
+  }
+
+  /** Running and waiting requests; nothing is kept of others. */
+  get size(): number {
+    return this.#running + this.#projects.all().reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  /** Number of projects of which something is kept. */
+  get projects(): number {
+    return this.#projects.all().length;
+  }
+
+  /**
+   * Takes a turn, or a place in the line.
+   *
+   * @throws FhirError `throttled` - too many wait
+   */
+  take(holder: Holder, limits: Concurrency): Turn | Place {
+    const project = this.#projects.open(holder.project);
+    const caller = project.callers.open(holder.caller);
+    // Nobody overtakes those who wait in the same line.
+    if (caller.waiting.size === 0 && this.#mayRun(limits, project, caller)) return this.#begin(project, caller);
+    this.#assertRoom(limits, project, caller);
+    const { promise, resolve, reject } = Promise.withResolvers<Turn>();
+    const waiter: Waiter = { limits, start: resolve };
+    caller.waiting.add(waiter);
+    project.waiting += 1;
+    const leave = (reason: FhirError): void => {
+      if (!caller.waiting.delete(waiter)) return;
+      project.waiting -= 1;
+      this.#close(project, caller);
+      reject(reason);
+    };
+    return { turn: promise, leave };
+  }
+
+  /** Ends a turn and hands it on. */
+  end(turn: Turn): void {
+    if (!turn.active) return;
+    turn.active = false;
+    const { accounts, since } = turn as Taken;
+    const used = this.now() - since;
+    this.#running -= 1;
+    for (const account of accounts) {
+      account.running -= 1;
+      account.used += used;
+    }
+    this.#close(...accounts);
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    for (;;) {
+      const next = this.#next();
+      if (next === undefined) return;
+      const [project, caller, waiter] = next;
+      caller.waiting.delete(waiter);
+      project.waiting -= 1;
+      waiter.start(this.#begin(project, caller));
+    }
+  }
+
+  /** The first in line of the caller that comes next, in the project that comes next. */
+  #next(): readonly [ProjectAccount, CallerAccount, Waiter] | undefined {
+    for (const project of this.#projects.inOrder(({ waiting }) => waiting > 0)) {
+      for (const caller of project.callers.inOrder(({ waiting }) => waiting.size > 0)) {
+        const [waiter] = caller.waiting;
+        if (waiter !== undefined && this.#mayRun(waiter.limits, project, caller)) return [project, caller, waiter];
+      }
+    }
+    return undefined;
+  }
+
+  #mayRun(limits: Concurrency, project: ProjectAccount, caller: CallerAccount): boolean {
+    return this.#running < limits.total && project.running < limits.project && caller.running < limits.caller;
+  }
+
+  #assertRoom({ queue }: Concurrency, project: ProjectAccount, caller: CallerAccount): void {
+    const own = Math.max(1, Math.floor(queue / 2));
+    if (project.waiting < queue && caller.waiting.size < own) return;
+    this.#close(project, caller);
+    throw throttled(
+      project.waiting < queue
+        ? `${own} requests of this caller are waiting already; try again later`
+        : `${queue} requests of this project are waiting already; try again later`,
+      project.waiting < queue ? own : queue,
+    );
+  }
+
+  #begin(project: ProjectAccount, caller: CallerAccount): Turn {
+    this.#running += 1;
+    this.#projects.serve(project);
+    project.callers.serve(caller);
+    const turn: Taken = { active: true, accounts: [project, caller], since: this.now() };
+    return turn;
+  }
+
+  /** Forgets who neither runs nor waits. */
+  #close(project: ProjectAccount, caller: CallerAccount): void {
+    if (caller.running === 0 && caller.waiting.size === 0) project.callers.close(caller);
+    if (project.running === 0 && project.waiting === 0) this.#projects.close(project);
+  }
+}
+
+/** After this many seconds a client may try again. */
+const RETRY_AFTER = 1;
+
+/** @param max the limit that was reached */
+export function throttled(message: string, max: number): FhirError {
+  return new FhirError('throttled', message, { details: { limit: 'concurrency', max, retryAfter: RETRY_AFTER } });
+}
