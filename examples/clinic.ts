@@ -1,4 +1,3 @@
-import '../scripts/assert-node.mjs';
 import { MemoryStore } from 'fhirgraph';
 import { tellStory } from './clinic/story.js';
 

@@ -1,4 +1,3 @@
-import '../scripts/assert-node.mjs';
 import { createProject, importBundle, initialize, invite, MemoryStore, systemCaller } from 'fhirgraph';
 import { createTokens } from './hosts/tokens.js';
 import { generateSample } from './sample-data.js';

@@ -1,4 +1,3 @@
-import '../scripts/assert-node.mjs';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';

@@ -1,4 +1,3 @@
-import '../scripts/assert-node.mjs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-import '../../scripts/assert-node.mjs';
 import { serve } from '@hono/node-server';
 import { MemoryStore } from 'fhirgraph';
 import { expressHost } from './express.js';

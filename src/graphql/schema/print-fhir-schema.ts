@@ -23,8 +23,8 @@ export interface SchemaOptions {
 const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
 
 /**
- * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. The whole of it
- * is also a file of the package, `fhirgraph/schema.graphql`.
+ * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. That of thirty
+ * common types is also a file of the package, `fhirgraph/schema.graphql`.
  *
  * It is stricter than the engine, which also accepts tokens, numbers and booleans as strings, fields directly on
  * `resource`, and in dialect `hl7` choices by their base names.
