@@ -10,7 +10,9 @@ export const PHASES = [
     'test/access/{profiles-in-use,related-*,restrict-query,super-admin-powers,unique-keys,validate-writes}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,trusted-reach,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
-  ['test/search/{criteria-cost,match,sort,values,parse-*,describe-criteria,simplify-criteria,test-value}.test.ts'],
+  [
+    'test/search/{criteria-cost,match,resources-inside,sort,values,parse-*,describe-criteria,simplify-criteria,test-value}.test.ts',
+  ],
   ['test/stores/memory-store.test.ts'],
   [
     'test/access/{audited,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',

@@ -44,17 +44,19 @@ describe('a date', () => {
     before: [1, 5],
     'up to the begin': [5, 10],
     'over the begin': [5, 15],
+    'up to the end': [5, 20],
     same: [10, 20],
     inside: [12, 15],
     around: [5, 25],
+    'from the begin': [10, 25],
     'over the end': [15, 25],
     'from the end': [20, 25],
     after: [22, 25],
   } as const;
   const INSIDE = ['same', 'inside'];
-  const OVERLAPPING = ['over the begin', 'same', 'inside', 'around', 'over the end'];
-  const BEGINS_BEFORE = ['before', 'up to the begin', 'over the begin', 'around'];
-  const ENDS_AFTER = ['around', 'over the end', 'from the end', 'after'];
+  const OVERLAPPING = ['over the begin', 'up to the end', 'same', 'inside', 'around', 'from the begin', 'over the end'];
+  const BEGINS_BEFORE = ['before', 'up to the begin', 'over the begin', 'up to the end', 'around'];
+  const ENDS_AFTER = ['around', 'from the begin', 'over the end', 'from the end', 'after'];
 
   test.each<[Prefix, readonly string[]]>([
     ['eq', INSIDE],
@@ -180,6 +182,7 @@ test('a reference has the target asked for', () => {
   expect(asked({ url: 'http://x/a|1' })).toEqual([false, false, true, false]);
   expect(asked({ url: 'http://x/a|' })).toEqual([false, false, false, false]);
   expect(asked({ id: 'a', types: ['Patient'], negated: true })).toEqual([false, true, true, true]);
+  expect(asked({ id: 'a', negated: true })).toEqual([false, false, true, true]);
 });
 
 test('a URI compares as a whole, by its version, its path or its text', () => {
