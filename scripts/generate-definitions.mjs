@@ -17,7 +17,7 @@ const valueSets = createValueSets(
 const structures = ['profiles-types', 'profiles-resources', 'profiles-medplum']
   .flatMap(readResources)
   .filter((resource) => resource.resourceType === 'StructureDefinition');
-const { types, targets, codes } = compactTypes(structures, valueSets, notes);
+const { types, targets, codes, summary } = compactTypes(structures, valueSets, notes);
 const parameters = compactSearchParameters(
   { core: readResources('search-parameters'), medplum: readResources('search-parameters-medplum') },
   types,
@@ -41,6 +41,7 @@ const texts = {
   codes: JSON.stringify(codes),
   parameters: inJson(parameters),
   patientCompartment: JSON.stringify(patientCompartment),
+  summary: JSON.stringify(summary),
 };
 const text = inAscii(
   [
@@ -52,6 +53,7 @@ const text = inAscii(
     exported('codes', literal(texts.codes)),
     exported('parameters', literals(texts.parameters)),
     exported('patientCompartment', literal(texts.patientCompartment)),
+    exported('summary', literal(texts.summary)),
     exported('fingerprint', literal(fingerprintOf(texts))),
     '',
   ].join('\n'),
@@ -80,7 +82,10 @@ function literals(record) {
   return `{\n${members.join(',\n')},\n}`;
 }
 
-/** As `contentFingerprint` of model/fhir-model.ts makes it, which a test holds: no process has to read all texts for it. */
+/**
+ * As `contentFingerprint` of model/fhir-model.ts makes it, which a test holds: no process has to read all texts for it. What
+ * summaries hold changes no index.
+ */
 function fingerprintOf({ version, resources, types, targets, codes, parameters, patientCompartment }) {
   const sorted = (record) => Object.entries(record).sort();
   const content = [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];

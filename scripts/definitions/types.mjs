@@ -18,9 +18,11 @@ export function compactTypes(structures, codesOf, notes) {
   const codeNumbers = new Map();
   const unlisted = new Set();
   const types = {};
+  /** The elements of `_summary=true`, by the type that has them. */
+  const summary = {};
   for (const structure of kept) addStructure(structure);
   notes.push(`Required bindings without a list of codes: ${[...unlisted].sort().join(', ')}`);
-  return { types, targets, codes };
+  return { types, targets, codes, summary };
 
   function addStructure(structure) {
     const kind =
@@ -52,6 +54,9 @@ export function compactTypes(structures, codesOf, notes) {
     const list = codesNumber(structure, element);
     if (list !== undefined) row.codes = list;
     owner.elements.push(row);
+    if (element.isSummary && structure.kind === 'resource') {
+      (summary[backboneName(parentPath(element.path))] ??= []).push(name);
+    }
     if (parents.has(element.path)) {
       types[backboneName(element.path)] = { kind: 'complex', path: element.path, short: row.short, elements: [] };
     }

@@ -8,5 +8,6 @@ export declare const targets: DefinitionTexts['targets'];
 export declare const codes: DefinitionTexts['codes'];
 export declare const parameters: DefinitionTexts['parameters'];
 export declare const patientCompartment: DefinitionTexts['patientCompartment'];
+export declare const summary: NonNullable<DefinitionTexts['summary']>;
 /** The fingerprint of the other exports. */
 export declare const fingerprint: string;

@@ -121,10 +121,14 @@ export interface Repository {
    * unless `_sort` does. Links lead to the pages before and after; `total` is there when `_total=accurate` (or
    * `estimate`) asks for it, and alone with `_summary=count`.
    *
+   * `_include` and `_revinclude`, also with `:iterate`, bring other resources as the caller sees them (`search.mode` is
+   * `include`), at most 1000 per page. `_elements`, `_fields` and `_summary` reduce resources, which then have the tag
+   * `SUBSETTED`.
+   *
    * @param query a query string, parameters, an object of these, or criteria by `createSearch`. An object that a web
    * framework parsed from a query string is taken for parameters, whatever it holds.
    * @throws FhirError `invalid`, `unsupported` - a malformed or unsupported search
-   * @throws FhirError `too-costly` - a page of more than 1000
+   * @throws FhirError `too-costly` - a page of more than 1000, or more than 1000 resources that come with it
    */
   search<Type extends ResourceType>(
     type: Type,

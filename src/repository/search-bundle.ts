@@ -3,6 +3,8 @@ import type { AnyResource } from '../fhir/resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
 import type { RepositorySession } from './repository-context.js';
+import { followIncludes } from './search/follow-includes.js';
+import { subsetOf } from './search/subset.js';
 import { readSearch, type ReadSearch, type RepositorySearch } from './search-query.js';
 
 interface SearchBundle {
@@ -14,7 +16,7 @@ interface SearchBundle {
   readonly entry?: readonly {
     readonly fullUrl?: string;
     readonly resource: AnyResource;
-    readonly search: { readonly mode: 'match' };
+    readonly search: { readonly mode: 'match' | 'include' };
   }[];
 }
 
@@ -30,7 +32,7 @@ export async function searchBundle(
   const { criteria, sort, total: totalMode = 'none', summaryCount = false } = search.request;
   const page = pageOf(search.request);
   const countOnly = summaryCount || page.count === 0;
-  const found = await store.search(
+  const answer = await store.search(
     {
       type,
       criteria,
@@ -42,19 +44,35 @@ export async function searchBundle(
     },
     options,
   );
-  const more = !countOnly && found.matches.length > page.count;
-  const matches = found.matches.slice(0, page.count);
-  const entry = matches.map(({ resource }) => ({
-    ...(baseUrl === undefined ? {} : { fullUrl: `${baseUrl}/${referenceTo(type, resource.id!)}` }),
-    resource,
-    search: { mode: 'match' as const },
-  }));
+  const more = !countOnly && answer.matches.length > page.count;
+  const matches = answer.matches.slice(0, page.count);
+  const found = matches.map(({ resource }) => resource);
+  const included = await followIncludes(search.includes, found, session);
+  const entry = [
+    ...found.map((resource) => entryOf(resource, 'match', search, session)),
+    ...included.map((resource) => entryOf(resource, 'include', search, session)),
+  ];
   return {
     resourceType: 'Bundle',
     type: 'searchset',
-    ...(found.total === undefined ? {} : { total: found.total }),
+    ...(answer.total === undefined ? {} : { total: answer.total }),
     ...(search.pairs === undefined ? {} : { link: pageLinks(addressOf(type, search), page, more, baseUrl) }),
     ...(entry.length === 0 ? {} : { entry }),
+  };
+}
+
+/** `_elements` and `_fields` are about the matches, `_summary` is about all resources. */
+function entryOf(
+  resource: AnyResource,
+  mode: 'match' | 'include',
+  { subset }: ReadSearch,
+  { store, baseUrl }: RepositorySession,
+): NonNullable<SearchBundle['entry']>[number] {
+  const isReduced = subset !== undefined && (mode === 'match' || subset.kind !== 'elements');
+  return {
+    ...(baseUrl === undefined ? {} : { fullUrl: `${baseUrl}/${referenceTo(resource.resourceType, resource.id!)}` }),
+    resource: isReduced ? subsetOf(store.model, resource, subset) : resource,
+    search: { mode },
   };
 }
 

@@ -6,6 +6,10 @@ import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../search/parse/search-pairs.js';
 
+import type { Include } from './search/include.js';
+import { readResultParameters } from './search/result-parameters.js';
+import type { Subset } from './search/subset.js';
+
 declare const made: unique symbol;
 
 /** A search by criteria, created by {@link createSearch}; its members are internal. */
@@ -45,6 +49,8 @@ export function createSearch(request: SearchRequest): CriteriaSearch {
 export interface ReadSearch {
   readonly request: SearchRequest;
   readonly pairs: readonly SearchPair[] | undefined;
+  readonly includes: readonly Include[];
+  readonly subset: Subset | undefined;
 }
 
 /** @throws FhirError `invalid`, `unsupported`, `too-costly` */
@@ -54,9 +60,11 @@ export function readSearch(
   query: RepositorySearch,
   baseUrl: string | undefined,
 ): ReadSearch {
-  if (isMade(query)) return { request: query, pairs: undefined };
+  if (isMade(query)) return { request: query, pairs: undefined, includes: [], subset: undefined };
   const pairs = searchPairs(query, createSearchHint);
-  return { request: parseSearch(model, type, new URLSearchParams(pairs.map(([...pair]) => pair)), { baseUrl }), pairs };
+  const { includes, subset, rest } = readResultParameters(model, type, pairs);
+  const request = parseSearch(model, type, new URLSearchParams(rest.map(([...pair]) => pair)), { baseUrl });
+  return { request, pairs, includes, subset };
 }
 
 /** The names of the parameters of a search, for audit records; see `parameterNames`. Never throws. */

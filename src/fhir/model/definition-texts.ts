@@ -12,6 +12,7 @@ import type { PathExpression, SearchParameterType } from './definition-types.js'
  * codes        [{ codes: ['male', …], system: 'http://hl7.org/fhir/administrative-gender' }, …]        elements refer to these by number
  * parameters   Patient: [{ code: 'family', type: 'string', expression: 'Patient.name.family', path: [['name', 'family']], short }]
  * patientCompartment  Observation: ['subject', 'performer']
+ * summary      Patient: ['id', 'meta', 'identifier', …], PatientLink: ['other', 'type']
  * ```
  */
 export interface DefinitionTexts {
@@ -24,6 +25,8 @@ export interface DefinitionTexts {
   /** By resource type; those under `Resource` apply to all types. */
   readonly parameters: { readonly [resourceType: string]: JsonText<readonly ParameterRow[]> };
   readonly patientCompartment: JsonText<{ readonly [resourceType: string]: readonly string[] }>;
+  /** Names of the summary elements of resources and their backbone elements, `[x]` for choices. Default: none are known. */
+  readonly summary?: JsonText<{ readonly [type: string]: readonly string[] }>;
 }
 
 /** JSON text that parses to the given type. */

@@ -28,6 +28,7 @@ export class FhirModel {
   #targets: readonly (readonly string[])[] | undefined;
   #codes: readonly CodesRow[] | undefined;
   #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
+  #summary: { readonly [type: string]: readonly string[] } | undefined;
   #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
   #typesFingerprint: string | undefined;
@@ -112,6 +113,16 @@ export class FhirModel {
   patientCompartment(resourceType: string): readonly string[] {
     const compartment = (this.#patientCompartment ??= parseText(this.#texts.patientCompartment));
     return (Object.hasOwn(compartment, resourceType) ? compartment[resourceType] : undefined) ?? [];
+  }
+
+  /**
+   * The elements of a resource type or backbone element that `_summary=true` shows, choices by their base name.
+   *
+   * @returns undefined if the definitions mark none
+   */
+  summaryElements(type: string): readonly string[] | undefined {
+    const summary = (this.#summary ??= this.#texts.summary === undefined ? {} : parseText(this.#texts.summary));
+    return Object.hasOwn(summary, type) ? summary[type]!.map((name) => name.replace('[x]', '')) : undefined;
   }
 
   /**

@@ -93,7 +93,7 @@ function resourcesOf(
         conditionalUpdate: may.has('update'),
         conditionalDelete: may.has('delete') ? 'single' : 'not-supported',
         referencePolicy: ['literal', 'logical', 'local'],
-        ...(searchParam.length === 0 ? {} : { searchParam }),
+        ...(searchParam.length === 0 ? {} : { searchParam, ...includesOf(model, type) }),
         ...(operations.length === 0 ? {} : { operation: operations }),
       } satisfies CapabilityStatementRestResource,
     ];
@@ -104,6 +104,12 @@ function searchParametersOf(model: FhirModel, type: string): CapabilityStatement
   return [...model.searchParameters(type).values()]
     .filter((parameter) => parameter.type !== 'special')
     .map(({ code, type: kind }) => ({ name: code, type: kind }));
+}
+
+/** Types refer to this one by too many parameters to name them all; `_revinclude` takes any. */
+function includesOf(model: FhirModel, type: string): { searchInclude?: string[] } {
+  const references = [...model.searchParameters(type).values()].filter(({ type: kind }) => kind === 'reference');
+  return references.length === 0 ? {} : { searchInclude: references.map(({ code }) => `${type}:${code}`) };
 }
 
 function operationsOf(type: string): { name: string; definition: string }[] {

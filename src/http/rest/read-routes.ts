@@ -1,4 +1,7 @@
+import type { AnyResource } from '../../fhir/resource.js';
 import { repositoryOf } from '../../repository/create-repository.js';
+import { readSubset } from '../../repository/search/result-parameters.js';
+import { subsetOf } from '../../repository/search/subset.js';
 import { repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
@@ -12,7 +15,10 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/:id',
     async answer(exchange) {
       const { type, id } = exchange.path;
-      return answerUnlessCurrent(exchange, await repositoryOf(repositoryFor(exchange)).read(type as never, id));
+      const { model } = exchange.settings.store;
+      const subset = readSubset(model, type, exchange.url.searchParams);
+      const resource = (await repositoryOf(repositoryFor(exchange)).read(type as never, id)) as AnyResource;
+      return answerUnlessCurrent(exchange, subset === undefined ? resource : subsetOf(model, resource, subset));
     },
   },
   {

@@ -47,9 +47,13 @@ export function parameterNames(
 
 const RESULT_PARAMETERS: ReadonlySet<string> = new Set([
   '_count',
+  '_elements',
+  '_fields',
   '_filter',
   '_has',
+  '_include',
   '_offset',
+  '_revinclude',
   '_sort',
   '_summary',
   '_total',

@@ -328,3 +328,26 @@ describe('requests that foreign pages can make a browser send', () => {
     expect((await call('GET', `$graphql?${new URLSearchParams({ query: mutation })}`)).status).toBe(405);
   });
 });
+
+describe('what is shown', () => {
+  test('reads and searches are reduced, and includes come along', async () => {
+    await call('PUT', 'Organization/org', { body: { resourceType: 'Organization', id: 'org', name: 'Clinic' } });
+    const body = patient({
+      id: 'part',
+      birthDate: '1980-01-01',
+      managingOrganization: { reference: 'Organization/org' },
+    });
+    await call('PUT', 'Patient/part', { body });
+    const names = async (path: string): Promise<string[]> =>
+      Object.keys((await call('GET', path)).body as object).sort();
+    expect(await names('Patient/part?_elements=gender')).toEqual(['gender', 'id', 'meta', 'resourceType']);
+    expect(await names('Patient/part?_summary=text')).toEqual(['id', 'meta', 'resourceType']);
+    expect((await call('GET', 'Patient/part?_elements=nothing')).status).toBe(400);
+    const found = (await call('GET', 'Patient?_id=part&_include=Patient:organization&_elements=gender')).body as Bundle;
+    expect(found.entry?.map(({ fullUrl, search }) => [fullUrl, search?.mode])).toEqual([
+      [`${BASE}/Patient/part`, 'match'],
+      [`${BASE}/Organization/org`, 'include'],
+    ]);
+    expect(found.link![0]!.url).toContain('_include=Patient%3Aorganization&_elements=gender');
+  });
+});

@@ -1,0 +1,146 @@
+import type { GuardedKey } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import { keyText, parseReference } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { ALL } from '../../search/criteria/criteria.js';
+import { indexEntries } from '../../search/index/index-resource.js';
+import type { SearchPage } from '../../store/store.js';
+import type { RepositorySession } from '../repository-context.js';
+import type { Include } from './include.js';
+
+/** Most resources that a page may bring besides its matches. */
+export const MAX_INCLUDED = 1000;
+/** Most levels that `:iterate` may go on. */
+const MAX_LEVELS = 10;
+/** Rows that the first call for a reverse include reads at most. */
+const FIRST_ROWS = 10_000;
+
+/**
+ * The resources that come with a page, as the caller sees them: references in fields that are hidden from it lead
+ * nowhere, and resources hidden from it are absent.
+ *
+ * Level by level, with one store call for all references of a level and one or two for each reverse include.
+ *
+ * @returns each resource once, none of them a match
+ * @throws FhirError `too-costly` - more than 1000 resources, or 10 levels
+ */
+export async function followIncludes(
+  includes: readonly Include[],
+  matches: readonly AnyResource[],
+  session: RepositorySession,
+): Promise<readonly AnyResource[]> {
+  const run = new IncludeRun(matches, session);
+  const again = includes.filter(({ iterate }) => iterate);
+  let edges = includes;
+  let from = matches;
+  for (let level = 1; from.length > 0 && edges.length > 0; level += 1) {
+    if (level > MAX_LEVELS) {
+      throw new FhirError(
+        'too-costly',
+        `":iterate" goes on for more than ${MAX_LEVELS} levels; search in several requests`,
+      );
+    }
+    const before = run.found.length;
+    await run.followForward(from, edges);
+    for (const edge of edges) if (edge.direction === 'reverse') await run.followReverse(from, edge);
+    from = run.found.slice(before);
+    edges = again;
+  }
+  return run.found;
+}
+
+class IncludeRun {
+  readonly found: AnyResource[] = [];
+  /** What was matched, included or asked for in vain. */
+  readonly #seen: Set<string>;
+
+  constructor(
+    matches: readonly AnyResource[],
+    private readonly session: RepositorySession,
+  ) {
+    this.#seen = new Set(matches.map(keyOf));
+  }
+
+  async followForward(from: readonly AnyResource[], edges: readonly Include[]): Promise<void> {
+    const keys: GuardedKey[] = [];
+    for (const resource of from) {
+      const wanted = edges.filter(
+        ({ direction, source }) => direction === 'forward' && source === resource.resourceType,
+      );
+      if (wanted.length === 0) continue;
+      for (const { parameter, key } of this.#references(resource)) {
+        const isWanted = wanted.some((edge) => edge.parameter === parameter && (edge.target ?? key.type) === key.type);
+        if (!isWanted || this.#seen.has(keyText(key))) continue;
+        this.#seen.add(keyText(key));
+        keys.push(key);
+      }
+    }
+    this.#assertFew(keys.length);
+    if (keys.length === 0) return;
+    for (const result of await this.session.store.read(keys, this.session.options)) {
+      if (result.status === 'found') this.found.push(result.resource);
+    }
+  }
+
+  async followReverse(from: readonly AnyResource[], { source, parameter, target }: Include): Promise<void> {
+    const { store } = this.session;
+    const allowed = target === undefined ? store.model.searchParameter(source, parameter)?.targets : [target];
+    const targets = from.filter(({ resourceType }) => allowed?.includes(resourceType) !== false).map(targetOf);
+    if (targets.length === 0) return;
+    const few = Math.min(MAX_INCLUDED + 1, Math.max(100, Math.ceil(FIRST_ROWS / targets.length)));
+    const pages = await this.#searchFor(source, parameter, targets, few);
+    for (const { matches } of pages) for (const { resource } of matches) this.#add(resource);
+    const cut = targets.filter((_, index) => pages[index]!.matches.length === few);
+    if (cut.length === 0) return;
+    // Few targets can have more, as many such would have been too many already.
+    for (const { matches } of await this.#searchFor(source, parameter, cut, MAX_INCLUDED + 1)) {
+      for (const { resource } of matches) this.#add(resource);
+    }
+  }
+
+  #searchFor(
+    type: string,
+    parameter: string,
+    targets: readonly { readonly type: string; readonly id: string }[],
+    limit: number,
+  ): Promise<readonly SearchPage[]> {
+    const { store, options } = this.session;
+    return store.searchByReference({ type, criteria: ALL, limit }, parameter, targets, options);
+  }
+
+  #add(resource: AnyResource): void {
+    const key = keyOf(resource);
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.#assertFew(1);
+    this.found.push(resource);
+  }
+
+  #assertFew(more: number): void {
+    if (this.found.length + more <= MAX_INCLUDED) return;
+    throw new FhirError(
+      'too-costly',
+      `More than ${MAX_INCLUDED} resources would come with this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
+      { details: { max: MAX_INCLUDED } },
+    );
+  }
+
+  /** The local references of a resource by search parameter; absolute ones below the own base are local. */
+  #references(resource: AnyResource): { readonly parameter: string; readonly key: GuardedKey }[] {
+    const { store, baseUrl } = this.session;
+    return indexEntries(store.model, resource).flatMap(({ parameter, group, value }) => {
+      if (value.kind !== 'reference' || group !== 0) return [];
+      if (!('url' in value)) return [{ parameter, key: { type: value.type, id: value.id } }];
+      const own = baseUrl === undefined ? undefined : parseReference(value.url, baseUrl);
+      return own?.kind === 'local' ? [{ parameter, key: { type: own.type, id: own.id } }] : [];
+    });
+  }
+}
+
+function keyOf(resource: AnyResource): string {
+  return keyText(targetOf(resource));
+}
+
+function targetOf({ resourceType: type, id }: AnyResource): { readonly type: string; readonly id: string } {
+  return { type, id: id! };
+}
