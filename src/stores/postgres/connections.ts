@@ -1,10 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertNotAborted, callAborted } from '../../store/guards.js';
-import type { Sql } from '../sql/sql.js';
+import { type Sql, sql } from '../sql/sql.js';
 import { type Cancel, cancelOver } from './cancel.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { PostgresClient, PostgresPool } from './driver.js';
 import { type Connection, LentConnection, type Row } from './lent-connection.js';
+import type { Run } from './run.js';
 
 /**
  * Borrows connections from a pool: waits are bounded, connections are always returned, and signals end statements.
@@ -51,6 +52,25 @@ export class Connections {
     }
   }
 
+  /**
+   * Lends a connection for reads that see the state of one moment and read indexes in order.
+   *
+   * PERF: the planner would rather read and sort a whole range of an index where it knows nothing about it, and compile what
+   * looks expensive. The result does not wait for the end of the transaction.
+   *
+   * @throws FhirError as {@link use}
+   */
+  async snapshot<Result>(work: (run: Run) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    const client = await this.#acquire(signal);
+    const connection = new LentConnection(client, { cancel: this.#cancel, cancelWait: this.#cancelWait, signal });
+    try {
+      await connection.run(BEGIN_SNAPSHOT);
+      return await work((statement) => connection.run(statement));
+    } finally {
+      void connection.rollBack().finally(() => connection.giveBack());
+    }
+  }
+
   async #acquire(signal: AbortSignal | undefined): Promise<PostgresClient> {
     assertNotAborted({ signal });
     const connecting = this.#pool.connect();
@@ -70,6 +90,9 @@ export class Connections {
     }
   }
 }
+
+const BEGIN_SNAPSHOT = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off;
+  SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
 
 const subscribers = new WeakMap<PostgresPool, number>();
 

@@ -9,7 +9,7 @@ import { toStatement } from './statements.js';
 export async function explainCall(
   model: FhirModel,
   call: StoreCall,
-  { epoch, run }: SearchIndex,
+  { epoch, run }: Pick<SearchIndex, 'epoch' | 'run'>,
 ): Promise<readonly StatementPlan[]> {
   return Promise.all(
     statementsOf(model, call, epoch).map(async (statement) => {
@@ -27,8 +27,8 @@ function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonl
     case 'read':
       return call.keys.length === 0 ? [] : [currentStatement(call.keys)];
     case 'search': {
-      const { page, count } = searchStatements(model, call.query, epoch);
-      const pages = call.query.limit === 0 ? [] : [page];
+      const { pages: ways, count } = searchStatements(model, call.query, epoch);
+      const pages = call.query.limit === 0 ? [] : ways;
       return call.query.total === true ? [...pages, count] : pages;
     }
     case 'search-by-reference': {

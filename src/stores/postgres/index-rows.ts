@@ -1,12 +1,14 @@
 import { collationKey, fold } from '../../search/index/fold.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
+import { markEntries } from '../sql/extremes.js';
 import { insideType } from '../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/lookup.js';
+import { shapeText } from '../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { NO_SYSTEM } from './dialect.js';
-import { parameterKey, resourceKeyIn } from './keys.js';
+import { parameterKey, resourceKeyIn, shapeKey } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
@@ -17,6 +19,7 @@ export class IndexRows {
   readonly #columns = new Map<IndexTable, SqlValue[][]>();
   /** Types of resources inside, by the type that holds them. */
   readonly #inside = new Map<string, Set<string>>();
+  readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
   #size = 0;
 
   /** @param shard the key of the project. */
@@ -29,42 +32,54 @@ export class IndexRows {
     return this.#size;
   }
 
-  /** Adds the index entries of a resource. */
-  add(key: string, type: string, entries: readonly IndexEntry[]): void {
+  /**
+   * Adds the index entries of a resource.
+   *
+   * @param all all that the resource has, where others are left as they are
+   * @returns the key of its shape
+   */
+  add(key: string, type: string, entries: readonly IndexEntry[], all = entries): string {
     const texts = new Set<string>();
-    for (const { parameter, group, value } of entries) {
+    const marked = markEntries(entries);
+    const { marks } = marked;
+    for (const [index, { parameter, group, value }] of entries.entries()) {
+      const mark = marks[index]!;
       const inside = insideType(parameter);
       if (inside !== undefined) this.#addInside(type, inside);
       const owner: Owner = [key, parameterKey(type, parameter), group];
       switch (value.kind) {
         case 'token':
-          this.#push('token', owner, value.code ?? null, value.system ?? NO_SYSTEM);
+          this.#push('token', owner, value.code ?? null, value.system ?? NO_SYSTEM, mark);
           for (const text of value.texts ?? []) this.#addText(owner, fold(text), texts);
           break;
         case 'string': {
           const order = collationKey(value.text);
-          this.#push('string', owner, value.folded, value.text, order === value.folded ? null : order);
+          this.#push('string', owner, value.folded, value.text, order === value.folded ? null : order, mark);
           break;
         }
         case 'date':
-          this.#push('date', owner, value.low, value.high);
+          this.#push('date', owner, value.low, value.high, mark);
           break;
         case 'number':
-          this.#push('quantity', owner, value.low, value.high, null, null, null);
+          this.#push('quantity', owner, value.low, value.high, null, null, null, mark);
           break;
         case 'quantity': {
           const { low, high, system, code, unit } = value;
-          this.#push('quantity', owner, low, high, system ?? NO_SYSTEM, code ?? null, unit ?? null);
+          this.#push('quantity', owner, low, high, system ?? NO_SYSTEM, code ?? null, unit ?? null, mark);
           break;
         }
         case 'reference':
-          if ('url' in value) this.#push('uri', owner, value.url);
+          if ('url' in value) this.#push('uri', owner, value.url, mark);
           else this.#push('reference', owner, resourceKeyIn(this.#shard, value.type, value.id), value.type, value.id);
           break;
         case 'uri':
-          this.#push('uri', owner, value.value);
+          this.#push('uri', owner, value.value, mark);
       }
     }
+    const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
+    const shape = shapeKey(type, text);
+    this.#shapes.set(shape, { type, text });
+    return shape;
   }
 
   /** The statements that write the rows: one per table that has any. */
@@ -73,6 +88,7 @@ export class IndexRows {
       (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
         SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
     );
+    if (this.#shapes.size > 0) inserts.push(this.#insertShapes());
     return this.#inside.size === 0 ? inserts : [...inserts, this.#insertInside()];
   }
 
@@ -94,6 +110,16 @@ export class IndexRows {
     const known = this.#inside.get(type);
     if (known === undefined) this.#inside.set(type, new Set([inside]));
     else known.add(inside);
+  }
+
+  #insertShapes(): Sql {
+    // All commits use the same order, so that they never deadlock.
+    const shapes = [...this.#shapes].sort(([one], [other]) => (one < other ? -1 : 1));
+    const texts = arrayText(shapes.map(([, { text }]) => `{${text.slice(1, -1)}}`));
+    return sql`INSERT INTO fhirgraph_shape (project, key, type, parameters) SELECT ${this.#shard}::uuid, u.key, u.type, u.parameters::bigint[]
+      FROM unnest(${arrayText(shapes.map(([key]) => key))}::uuid[], ${arrayText(shapes.map(([, { type }]) => type))}::text[], ${texts}::text[])
+        AS u(key, type, parameters)
+      ON CONFLICT DO NOTHING`;
   }
 
   #insertInside(): Sql {
@@ -138,11 +164,11 @@ function columns(names: string, ...types: readonly string[]): { readonly names: 
 }
 
 const COLUMNS: { readonly [Table in IndexTable]: ReturnType<typeof columns> } = {
-  token: columns('code, system', 'text', 'text'),
-  string: columns('folded, text, "collation"', 'text', 'text', 'text'),
-  date: columns('low, high', 'bigint', 'bigint'),
-  quantity: columns('low, high, system, code, unit', 'float8', 'float8', 'text', 'text', 'text'),
+  token: columns('code, system, extreme', 'text', 'text', 'smallint'),
+  string: columns('folded, text, "collation", extreme', 'text', 'text', 'text', 'smallint'),
+  date: columns('low, high, extreme', 'bigint', 'bigint', 'smallint'),
+  quantity: columns('low, high, system, code, unit, extreme', 'float8', 'float8', 'text', 'text', 'text', 'smallint'),
   reference: columns('target, target_type, target_id', 'uuid', 'text', 'text'),
-  uri: columns('value', 'text'),
+  uri: columns('value, extreme', 'text', 'smallint'),
   display: columns('folded', 'text'),
 };

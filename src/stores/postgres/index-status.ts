@@ -18,7 +18,8 @@ import type { Connections } from './connections.js';
 import { sqlState } from './errors.js';
 import { projectKey } from './keys.js';
 import { readMeta, type Runner } from './meta.js';
-import type { Run, SearchIndex } from './search.js';
+import type { Reader } from './run.js';
+import type { SearchIndex } from './search.js';
 
 /** The index state with the generation that this process writes with. */
 export interface PostgresIndexState extends IndexState {
@@ -80,27 +81,26 @@ export class IndexStatus {
    *
    * Replicas may lag behind: parameters that have just become searchable are searched on the primary.
    *
-   * @param runs where it may be searched: on a replica where there are some, and where it is written
+   * @param readers where it may be searched: on a replica where there are some, and where it is written
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
   async whileSearchable<Result>(
     project: string,
     parameters: () => readonly TypeParameter[],
-    { run, write }: { readonly run: Run; readonly write: Run },
+    { reader, writer }: { readonly reader: Reader; readonly writer: Reader },
     search: (index: SearchIndex) => Promise<Result>,
   ): Promise<Result> {
-    let chosen = run;
+    let chosen = reader;
     await this.refresh();
     return withRetries({ attempts: ATTEMPTS.search }, async () => {
       const state = this.known;
-      if (!isComplete(state) && (await this.#assertSearchable(state, project, parameters(), { run: write })))
-        chosen = write;
+      if (!isComplete(state) && (await this.#assertSearchable(state, project, parameters(), writer))) chosen = writer;
       try {
-        return await search({ epoch: state.epoch, run: chosen });
+        return await search({ epoch: state.epoch, ...chosen });
       } catch (error) {
         if (!isOtherEpoch(error)) throw error;
         await this.load();
-        if (this.known.epoch === state.epoch) chosen = write;
+        if (this.known.epoch === state.epoch) chosen = writer;
         return new Overtaken(indexChanging());
       }
     });

@@ -99,16 +99,14 @@ export class IndexWork {
   ): Promise<number> {
     if (resources.length === 0) return 0;
     const rows = new IndexRows(shard);
-    let keys = 0;
+    const shapes: { readonly key: string; readonly shape: string }[] = [];
     const parameters = new Set<number>();
     for (const { key, content } of resources) {
       if (content === null) continue;
-      keys++;
-      const entries = indexEntries(this.#model, parseStored(content).resource).filter(({ parameter }) =>
-        isMadeAgain(codes, parameter),
-      );
+      const all = indexEntries(this.#model, parseStored(content).resource);
+      const entries = all.filter(({ parameter }) => isMadeAgain(codes, parameter));
       for (const { parameter } of entries) parameters.add(parameterKey(type, parameter));
-      rows.add(key, type, entries);
+      shapes.push({ key, shape: rows.add(key, type, entries, all) });
     }
     const all = arrayText(resources.map(({ key }) => key));
     const ofCodes = isWhole(codes)
@@ -120,11 +118,14 @@ export class IndexWork {
           sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${all}) AND ${ofCodes}`,
       ),
       ...rows.inserts(),
+      sql`UPDATE resource r SET shape = u.shape
+        FROM unnest(${arrayText(shapes.map(({ key }) => key))}::uuid[], ${arrayText(shapes.map(({ shape }) => shape))}::uuid[]) AS u(key, shape)
+        WHERE r.project = ${shard} AND r.key = u.key AND r.shape IS DISTINCT FROM u.shape`,
     ];
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part})`);
     const joined = withParts.reduce((before, part) => sql`${before}, ${part}`);
     await transaction.run(sql`WITH ${joined} SELECT 1`);
-    return keys;
+    return shapes.length;
   }
 
   /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */

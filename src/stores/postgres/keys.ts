@@ -27,6 +27,11 @@ export function parameterKey(type: string, code: string): number {
   return remembered(parameters, name, () => Number.parseInt(digits(name).slice(0, 12), 16));
 }
 
+/** A shape of the resources of a type: see shape-text.ts. */
+export function shapeKey(type: string, text: string): string {
+  return remembered(shapes, `${type} ${text}`, () => digits(JSON.stringify([type, text])));
+}
+
 /** The key of a row as the driver reads it, in the form of {@link projectKey}. */
 export function plainKey(uuid: unknown): string {
   return String(uuid).replaceAll('-', '');
@@ -38,6 +43,7 @@ function digits(text: string): string {
 
 const projects = new Map<string, string>();
 const parameters = new Map<string, number>();
+const shapes = new Map<string, string>();
 
 /** Keys remembered of each kind; one takes about 100 bytes. */
 const MAX_REMEMBERED = 10_000;

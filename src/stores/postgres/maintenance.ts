@@ -75,9 +75,12 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
     const readable = stored.filter(
       ({ type, content }) => !pending.has(type) && (content === null || isReadable(content)),
     );
-    const rows = indexRowsOf(model, part.shard, readable);
+    const { rows, shapes } = indexRowsOf(model, part.shard, readable);
     const resources = stored.filter(({ content }) => content !== null && isReadable(content)).length;
     const keys = readable.map(({ key }) => key);
+    for (const { key, shape } of readable) {
+      if (shape !== shapes.get(key)) problems.push(`${names.get(key)!}: its shape is not what it says`);
+    }
     for (const table of ALL_INDEX_TABLES) {
       const differing = await connection.run(rows.differences(table, keys));
       for (const name of new Set(differing.map(([key]) => names.get(plainKey(key))!))) {
@@ -103,6 +106,7 @@ interface StoredRow {
   readonly id: string;
   readonly version: number;
   readonly content: string | null;
+  readonly shape: string | undefined;
   /** Number of rows in `version`. */
   readonly versions: number;
   /** Number of unique texts. */
@@ -110,17 +114,20 @@ interface StoredRow {
 }
 
 async function readPart(connection: Pick<Connection, 'run'>, { shard, keys }: Part): Promise<readonly StoredRow[]> {
-  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.content,
+  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.content, r.shape,
       (SELECT count(*)::int FROM version v WHERE v.project = ${shard} AND v.resource = r.key AND v.version < r.version),
       (SELECT count(*)::int FROM unique_key u WHERE u.project = ${shard} AND u.resource = r.key)
     FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${arrayText(keys)})`);
   return rows.map((row) => {
-    const [key, type, id, version, content, versions, held] = row as StoredColumns;
-    return { key: plainKey(key), type, id, version, content, versions, held };
+    const [key, type, id, version, content, shape, versions, held] = row as StoredColumns;
+    return {
+      ...{ key: plainKey(key), type, id, version, content, versions, held },
+      shape: shape === null ? undefined : plainKey(shape),
+    };
   });
 }
 
-type StoredColumns = readonly [string, string, string, number, string | null, number, number];
+type StoredColumns = readonly [string, string, string, number, string | null, string | null, number, number];
 
 function problemsOf(shard: string, { key, type, id, version, content, versions, held }: StoredRow): readonly string[] {
   const problems: string[] = [];
@@ -143,12 +150,17 @@ function isReadable(content: string): boolean {
   }
 }
 
-function indexRowsOf(model: FhirModel, shard: string, stored: readonly StoredRow[]): IndexRows {
+function indexRowsOf(
+  model: FhirModel,
+  shard: string,
+  stored: readonly StoredRow[],
+): { readonly rows: IndexRows; readonly shapes: ReadonlyMap<string, string> } {
   const rows = new IndexRows(shard);
+  const shapes = new Map<string, string>();
   for (const { key, type, content } of stored) {
-    if (content !== null) rows.add(key, type, indexEntries(model, parseStored(content).resource));
+    if (content !== null) shapes.set(key, rows.add(key, type, indexEntries(model, parseStored(content).resource)));
   }
-  return rows;
+  return { rows, shapes };
 }
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';

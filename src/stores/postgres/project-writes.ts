@@ -103,9 +103,9 @@ export class ProjectWrites {
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
-    this.#pending.set(key, { key, type, id, version, updated, text, wasIndexed: before.exists });
+    const shape = text === null ? null : this.#rows.add(key, type, entries);
+    this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists });
     this.#states.set(key, { version, updated, exists: text !== null });
-    this.#rows.add(key, type, entries);
     return { versionId, lastUpdated, text };
   }
 
@@ -190,6 +190,8 @@ interface PendingVersion {
   readonly version: number;
   readonly updated: number;
   readonly text: string | null;
+  /** Null: a deletion. */
+  readonly shape: string | null;
   /** The previous version has rows in the index tables. */
   readonly wasIndexed: boolean;
 }
@@ -212,11 +214,12 @@ const NEVER: ResourceState = { version: 0, updated: 0, exists: false };
  */
 function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
   const sorted = versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text'): string =>
+  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text' | 'shape'): string =>
     arrayText(sorted.map((version) => version[name]));
-  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content) SELECT ${shard}::uuid, u.*
+  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape) SELECT ${shard}::uuid, u.*
     FROM unnest(${column('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${column('version')}::int[],
-      ${column('updated')}::bigint[], ${column('text')}::text[]) AS u
-    ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content
+      ${column('updated')}::bigint[], ${column('text')}::text[], ${column('shape')}::uuid[]) AS u
+    ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content,
+      shape = excluded.shape
     WHERE r.version = excluded.version - 1 RETURNING 1`;
 }

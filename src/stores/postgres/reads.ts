@@ -4,7 +4,7 @@ import { parseStored } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { projectKey, resourceKey } from './keys.js';
-import type { Run } from './search.js';
+import type { Run } from './run.js';
 
 /** Reads the current state, or the given version, of each key. All keys are of one project. */
 export async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {

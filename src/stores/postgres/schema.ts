@@ -127,10 +127,41 @@ function indexWork(): readonly Sql[] {
 }
 
 /**
+ * What gives pages in the order of a sort: marks of the smallest and largest value of each resource (see extremes.ts), the
+ * index of strings by their sort form, and which parameters each resource has values of.
+ *
+ * ```text
+ * fhirgraph_shape   (project, key)           a set of parameters that have values: see shape-text.ts
+ * resource.shape                             of the current version; null: deleted
+ * ```
+ *
+ * Codes of more than 1,024 bytes, and tokens without one, have an index of their own, so that the one of all others holds them whole: it gives codes
+ * in order, and counts need nothing else.
+ */
+function ordered(): readonly Sql[] {
+  return [
+    ...['token', 'string', 'date', 'quantity', 'uri'].map(
+      (table) => `ALTER TABLE ${table} ADD COLUMN extreme smallint NOT NULL DEFAULT 0`,
+    ),
+    'DROP INDEX token_by_value',
+    'CREATE INDEX token_by_value ON token (project, parameter, code, extreme) WHERE octet_length(code) <= 1024',
+    'CREATE INDEX token_by_beginning ON token (project, parameter, left(code, 256)) WHERE (octet_length(code) <= 1024) IS NOT TRUE',
+    `CREATE INDEX string_by_place ON string (project, parameter, left(coalesce("collation", folded), 256))
+      WHERE grp = 0 AND extreme & 3 <> 0`,
+    'ALTER TABLE resource ADD COLUMN shape uuid',
+    'CREATE INDEX resource_by_shape ON resource (project, type, shape) WHERE content IS NOT NULL',
+    `CREATE TABLE fhirgraph_shape (project uuid NOT NULL, key uuid NOT NULL, type text COLLATE "C" NOT NULL,
+      parameters bigint[] NOT NULL, PRIMARY KEY (project, key))`,
+    // All rows are made again.
+    "DELETE FROM fhirgraph_meta WHERE name = 'index_version'",
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
-const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork];
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered];
 
 /** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;

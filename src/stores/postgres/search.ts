@@ -9,38 +9,65 @@ import { planRows } from '../sql/plan.js';
 import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
+import { conditionsOf } from '../sql/pages/condition.js';
 import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
-import type { Row } from './lent-connection.js';
+import { PageFinder } from './pages/page-finder.js';
 
 const X = sql`x`;
 
-/** Runs statements; concurrent calls run in parallel. */
-export type Run = (statement: Sql) => Promise<readonly Row[]>;
+import type { Reader } from './run.js';
 
 /** The state of the index seen by a search. */
-export interface SearchIndex {
+export interface SearchIndex extends Reader {
   /** In what epoch its statements may run; see {@link epochHolds}. */
   readonly epoch: string;
-  readonly run: Run;
 }
 
 /** One page of the matches. The count does not wait for the page. */
-export async function search(model: FhirModel, query: SearchQuery, { epoch, run }: SearchIndex): Promise<SearchPage> {
+export async function search(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<SearchPage> {
   const { offset, limit } = pageOf(query);
   const edge = pageEdgeOf(model, query);
-  const { page, count } = searchStatements(model, query, epoch);
   // PERF: the length of an uncut page is the total.
   const isWhole = edge === undefined && limit === undefined && offset === 0;
-  const [rows, counted] = await Promise.all([
-    limit === 0 ? [] : run(page),
-    query.total === true && !isWhole ? run(count) : undefined,
+  const [texts, counted] = await Promise.all([
+    limit === 0 ? [] : pageTexts(model, query, index),
+    query.total === true && !isWhole ? index.run(countStatement(model, query, index.epoch)) : undefined,
   ]);
-  const matches = rows.map(([content]) => parseStored(content as string));
+  const matches = texts.map(parseStored);
   if (edge?.before === true) matches.reverse();
   if (query.total !== true) return { matches };
   return { matches, total: counted === undefined ? matches.length : Number(counted[0]![0]) };
+}
+
+/** The texts of a page: by one statement where few match or their order is that of an index by id. */
+async function pageTexts(
+  model: FhirModel,
+  query: SearchQuery,
+  { epoch, run, snapshot }: SearchIndex,
+): Promise<readonly string[]> {
+  const scope = scopeOf(model, query);
+  const { offset, limit } = pageOf(query);
+  const conditions = conditionsOf(query.criteria, scope);
+  if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
+    return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
+  }
+  const finder = finderOf(query, scope, epoch);
+  const need = offset + limit;
+  const position = pageEdgeOf(model, query)?.position;
+  const found =
+    (await finder.few(conditions, need, position, run)) ??
+    (await snapshot((inSnapshot) => finder.find(conditions, need, position, inSnapshot)));
+  return found.slice(offset).map(({ content }) => content);
+}
+
+function finderOf(query: SearchQuery, scope: RowScope, epoch: string): PageFinder {
+  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch));
+}
+
+function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
+  return pageOfMatches(query, sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`, scope);
 }
 
 /** One page per target. */
@@ -92,15 +119,25 @@ export function epochHolds(epoch: string): Sql {
   return sql`1 = ${rollbackUnless(sql`(SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}`)}`;
 }
 
-/** The statements behind {@link search}. */
+/** The statements behind {@link search}: those of each way to find the page, and the count. */
 export function searchStatements(
   model: FhirModel,
   query: SearchQuery,
   epoch: string,
-): { readonly page: Sql; readonly count: Sql } {
+): { readonly pages: readonly Sql[]; readonly count: Sql } {
   const scope = scopeOf(model, query);
-  const matching = sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`;
-  return { page: pageOfMatches(query, matching, scope), count: sql`SELECT count(*) ${matching}` };
+  const count = countStatement(model, query, epoch);
+  const { offset, limit } = pageOf(query);
+  const conditions = conditionsOf(query.criteria, scope);
+  if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
+    return { pages: [plainPage(query, scope, epoch)], count };
+  }
+  const position = pageEdgeOf(model, query)?.position;
+  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit, position), count };
+}
+
+function countStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
+  return sql`SELECT count(*) FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds(epoch)}`;
 }
 
 /** The id of the first match. */

@@ -32,7 +32,8 @@ import { IndexWork } from './index-work.js';
 import { type PostgresVerification, verify } from './maintenance.js';
 import { history, read } from './reads.js';
 import { prepareSchema } from './schema.js';
-import { type Run, search, type SearchIndex, searchByReference } from './search.js';
+import type { Reader, Run } from './run.js';
+import { search, type SearchIndex, searchByReference } from './search.js';
 import { untilDeadline } from './until-deadline.js';
 import type { Committed } from '../sql/commit-results.js';
 
@@ -151,7 +152,10 @@ export class PostgresStore implements ResourceStore {
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
     return this.#answer(options, (bounded) =>
-      explainCall(this.model, call, { epoch: this.#status.known.epoch, run: this.#runOn(project, bounded) }),
+      explainCall(this.model, call, {
+        epoch: this.#status.known.epoch,
+        ...readerOn(this.#connectionsOf(project), bounded),
+      }),
     );
   }
 
@@ -211,14 +215,17 @@ export class PostgresStore implements ResourceStore {
     find: (index: SearchIndex) => Promise<Result>,
   ): Promise<Result> {
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
-    const write: Run = (statement) => this.#writer.run(statement, options?.signal);
-    return this.#status.whileSearchable(project, parameters, { run: this.#runOn(project, options), write }, find);
+    const places = { reader: readerOn(this.#connectionsOf(project), options), writer: readerOn(this.#writer, options) };
+    return this.#status.whileSearchable(project, parameters, places, find);
   }
 
   /** Statements about a project, each on a connection of its own. */
   #runOn(project: string, options: CallOptions | undefined): Run {
-    const connections = this.#written?.has(project) === true ? this.#writer : this.#readers;
-    return (statement) => connections.run(statement, options?.signal);
+    return readerOn(this.#connectionsOf(project), options).run;
+  }
+
+  #connectionsOf(project: string): Connections {
+    return this.#written?.has(project) === true ? this.#writer : this.#readers;
   }
 
   /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */
@@ -269,6 +276,13 @@ export class PostgresStore implements ResourceStore {
       return false;
     }
   }
+}
+
+function readerOn(connections: Connections, options: CallOptions | undefined): Reader {
+  return {
+    run: (statement) => connections.run(statement, options?.signal),
+    snapshot: (work) => connections.snapshot(work, options?.signal),
+  };
 }
 
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;

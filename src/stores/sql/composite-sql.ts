@@ -1,8 +1,8 @@
 import type { CompositeCriteria } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
-import { ofComponent, parameterKey, type RowScope } from './rows.js';
-import { allOf, anyOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
+import { componentValues, ofComponent, parameterKey, type RowScope } from './rows.js';
+import { allOf, anyOf, exists, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** One group of component values passes all tests. */
 export function compositeCondition(criteria: CompositeCriteria, scope: RowScope): Sql {
@@ -64,11 +64,10 @@ function componentCondition(
   const inGroup = group === undefined ? TRUE : sql`${x}.grp = ${group}`;
   const rest = componentCondition(others, resource, group ?? sql`${x}.grp`, scope);
   return anyOf(
-    lookupsFor(test, x, scope).map(
-      ({ table, condition }) =>
-        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, x)} WHERE ${x}.resource = ${resource} AND ${ofComponent(x, key, scope)}
-          AND ${allOf([inGroup, condition, rest])})`,
-    ),
+    lookupsFor(test, x, scope).map(({ table, condition }) => {
+      const { from, where } = componentValues(table, x, resource, key, scope);
+      return exists(from, allOf([where, inGroup, condition, rest]));
+    }),
   );
 }
 

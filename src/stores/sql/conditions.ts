@@ -20,8 +20,9 @@ import {
   ofParameter,
   parameterKey,
   type RowScope,
+  valuesOf,
 } from './rows.js';
-import { allOf, anyOf, FALSE, negation, Sql, sql, type SqlValue, TRUE } from './sql.js';
+import { allOf, anyOf, exists, FALSE, negation, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** Whether the current row matches, by point lookups under its own key. Never NULL. */
 export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
@@ -89,11 +90,10 @@ function missingCondition({ parameter, missing }: MissingCriteria, scope: RowSco
   const key = parameterKey(scope, parameter);
   if (key === undefined) return missing ? TRUE : FALSE;
   const present = anyOf(
-    tablesOf(scope.dialect.model, scope.type, parameter).map(
-      (table) =>
-        sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource(table, X)}
-          WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)})`,
-    ),
+    tablesOf(scope.dialect.model, scope.type, parameter).map((table) => {
+      const { from, where } = valuesOf(table, X, sql`${scope.row}.key`, key, scope);
+      return exists(from, where);
+    }),
   );
   return missing ? negation(present) : present;
 }
@@ -102,8 +102,8 @@ function chainCondition(criteria: ChainCriteria, scope: RowScope): Sql {
   const link = linkOf(criteria, scope);
   if (link === undefined) return outsideCondition(criteria, scope);
   const { k, key, target } = link;
-  const inside = sql`EXISTS (SELECT 1 FROM ${scope.dialect.byResource('quantity', k)}
-    WHERE ${k}.resource = ${scope.row}.key AND ${ofParameter(k, key, scope)} AND ${rowCondition(criteria.of, target)})`;
+  const { from, where } = valuesOf('quantity', k, sql`${scope.row}.key`, key, scope);
+  const inside = exists(from, allOf([where, rowCondition(criteria.of, target)]));
   return anyOf([outsideCondition(criteria, scope), inside]);
 }
 
@@ -128,10 +128,9 @@ function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: 
     return sql`EXISTS (SELECT 1 FROM resource ${target.row} WHERE ${target.row}.key IN (${targetsOfRow(key, scope, target)})
       AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
   }
-  const { join, byResource } = scope.dialect;
-  return sql`EXISTS (SELECT 1 FROM ${byResource('reference', X)} ${join} resource ${target.row} ON ${target.row}.key = x.target
-    WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
-      AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
+  const { from, where } = valuesOf('reference', X, sql`${scope.row}.key`, key, scope);
+  const joined = sql`${from} ${scope.dialect.join} resource ${target.row} ON ${target.row}.key = x.target`;
+  return exists(joined, allOf([where, isCurrent(target), rowCondition(of, target)]));
 }
 
 function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sql {

@@ -10,6 +10,12 @@ export interface EvaluatedRow {
   readonly inside?: Sql;
 }
 
+/** What follows FROM, and a condition on it. */
+export interface FromWhere {
+  readonly from: Sql;
+  readonly where: Sql;
+}
+
 /**
  * What differs between SQL databases: how their rows identify things, and the few expressions whose syntax differs.
  * All other SQL of a search is shared.
@@ -40,19 +46,17 @@ export interface SqlDialect {
   /** The remaining condition on a row found through an index table; such a row is always current. */
   isFound(row: Sql, project: string): Sql;
   /**
-   * An index table with the alias of its row, for reading the values of one resource. Forces access by the resource's
-   * key, never by value: a database that plans otherwise reads the values of all resources once per row.
+   * The values that one resource has of a parameter, as a table with the alias of its row and a condition. Forces access by
+   * the resource's key, never by value: a database that plans otherwise reads the values of all resources once per row.
    */
-  byResource(table: IndexTable, x: Sql): Sql;
+  byResource(table: IndexTable, x: Sql, resource: Sql, project: string, parameter: SqlValue): FromWhere;
   /**
    * The same by a value that is known whole (`isPoint` in lookup.ts), for plain parameters: the index by value, with what
    * else its rows need. Undefined where the database chooses.
    */
-  readonly byPoint?: (table: IndexTable, x: Sql) => { readonly from: Sql; readonly where: Sql };
+  readonly byPoint?: (table: IndexTable, x: Sql, resource: Sql, parameter: SqlValue) => FromWhere;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
-  /** Like {@link ofParameter}, for the sort values of one resource, where {@link byResource} is not enough. */
-  ofParameterInSort?(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
    * The row of `reference` points to one of these types and ids (undefined: any). TRUE or FALSE if known in advance.
    * With ids, it is a range of the index by value.
@@ -69,6 +73,11 @@ export interface SqlDialect {
     startsWith(column: Sql, prefix: string): Sql;
     /** The column equals a value of at most 256 characters that the database computes. */
     equals(column: Sql, value: Sql): Sql;
+  };
+  /** `token.code`, which may have an index of another form. */
+  readonly codes: {
+    isOneOf(column: Sql, texts: readonly string[]): Sql;
+    startsWith(column: Sql, prefix: string): Sql;
   };
   endsWith(column: Sql, suffix: string): Sql;
   /** The text contains the part. Each may be a column or a value. */

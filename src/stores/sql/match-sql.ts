@@ -3,8 +3,8 @@ import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
 import { type Lookup } from './lookup.js';
-import { inTime, ofParameter, parameterKey, type RowScope } from './rows.js';
-import { allOf, anyOf, FALSE, type Sql, sql, TRUE } from './sql.js';
+import { inTime, ofParameter, parameterKey, type RowScope, valuesOf } from './rows.js';
+import { allOf, anyOf, exists, FALSE, type Sql, sql } from './sql.js';
 
 const X = sql`x`;
 
@@ -25,13 +25,12 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   const key = parameterKey(scope, parameter);
   if (key === undefined) return FALSE;
   const isPlain = scope.inside === undefined && !parameter.includes('$');
+  const resource = sql`${scope.row}.key`;
   const conditions = lookupsByTable(matches, scope).map(([table, lookups]) => {
     const [only] = lookups;
     const point = isPlain && lookups.length === 1 && only!.isPoint === true ? scope.dialect.byPoint : undefined;
-    const { from, where } = point?.(table, X) ?? { from: scope.dialect.byResource(table, X), where: TRUE };
-    const passes = anyOf(lookups.map(({ condition }) => condition));
-    return sql`EXISTS (SELECT 1 FROM ${from} WHERE x.resource = ${scope.row}.key AND ${ofParameter(X, key, scope)}
-      AND ${allOf([where, passes])})`;
+    const { from, where } = point?.(table, X, resource, key) ?? valuesOf(table, X, resource, key, scope);
+    return exists(from, allOf([where, anyOf(lookups.map(({ condition }) => condition))]));
   });
   const { evaluate } = scope.dialect;
   const texts = evaluate === undefined ? [] : matches.filter(({ test }) => test.kind === 'text');

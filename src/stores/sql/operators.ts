@@ -78,9 +78,9 @@ function tokenLookups(
   { project, dialect }: SearchScope,
 ): readonly Lookup[] {
   const code = sql`${x}.code`;
-  const ranges = codes === undefined ? [] : [dialect.indexed.isOneOf(code, codes)];
+  const ranges = codes === undefined ? [] : [dialect.codes.isOneOf(code, codes)];
   if (below === true) {
-    ranges.push(...(codes ?? []).flatMap(narrowerTypes).map((start) => dialect.indexed.startsWith(code, start)));
+    ranges.push(...(codes ?? []).flatMap(narrowerTypes).map((start) => dialect.codes.startsWith(code, start)));
   }
   const key = noSystem === true ? dialect.noSystem : system === undefined ? undefined : dialect.system(project, system);
   const ofSystem = key !== undefined ? sql`${x}.system = ${key}` : system === undefined ? TRUE : FALSE;

@@ -1,7 +1,7 @@
 import type { SortKey } from '../../search/criteria/criteria.js';
 import type { PageEdge } from '../../store/guards.js';
 import { tablesOf, type ValueTable } from './index-tables.js';
-import { ofParameter, parameterKey, type RowScope } from './rows.js';
+import { parameterKey, type RowScope, valuesOf } from './rows.js';
 import { allOf, anyOf, FALSE, list, type Sql, sql, unionAll } from './sql.js';
 
 /** One ORDER BY term of a search. */
@@ -65,16 +65,12 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   if (parameter === '_lastUpdated') return sql`${row}.updated`;
   const key = parameterKey(scope, parameter);
   if (key === undefined) return undefined;
-  const { ofParameterInSort } = scope.dialect;
-  const ofKey = ofParameterInSort?.(X, scope.project, key) ?? ofParameter(X, key, scope);
   const tables = tablesOf(scope.dialect.model, type, parameter);
-  const values = tables.map(
-    (
-      table,
-    ) => sql`SELECT ${table === 'reference' ? targetText.value : orderValue(table, tables.includes('reference'), scope)} AS value
-      FROM ${scope.dialect.byResource(table, X)} ${table === 'reference' ? targetText.join : NOTHING}
-      WHERE x.resource = ${row}.key AND ${ofKey}`,
-  );
+  const values = tables.map((table) => {
+    const { from, where } = valuesOf(table, X, sql`${row}.key`, key, scope);
+    const value = table === 'reference' ? targetText.value : orderValue(table, tables.includes('reference'), scope);
+    return sql`SELECT ${value} AS value FROM ${from} ${table === 'reference' ? targetText.join : NOTHING} WHERE ${where}`;
+  });
   if (values.length === 0) return undefined;
   const extreme = descending ? sql`max(value)` : sql`min(value)`;
   return sql`(SELECT ${extreme} FROM (${unionAll(values)}) AS v)`;

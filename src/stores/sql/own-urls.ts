@@ -1,4 +1,4 @@
-import { ofParameter, type RowScope, type SearchScope } from './rows.js';
+import { ofParameter, type RowScope, type SearchScope, valuesOf } from './rows.js';
 import { allOf, type Sql, sql, type SqlValue } from './sql.js';
 
 // The table `uri` holds absolute references below the service's own base as written. For queries with a base, these
@@ -42,11 +42,11 @@ export function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: Se
 /** Selects the keys of resources of the target's type that the current row references by the parameter. */
 export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): Sql {
   const { dialect, row } = scope;
-  const { byResource, join } = dialect;
-  const ofRow = sql`x.resource = ${row}.key AND ${ofParameter(X, key, scope)}`;
-  return sql`SELECT x.target FROM ${byResource('reference', X)} WHERE ${ofRow}
-    UNION ALL SELECT t.key FROM ${byResource('uri', X)} ${join} resource t ON t.id = ${idInUrl(X, target.type, scope)}
-      WHERE ${allOf([ofRow, isOwnUrl(X, target.type, scope), dialect.isCurrent(T, scope.project, target.collection!)])}`;
+  const references = valuesOf('reference', X, sql`${row}.key`, key, scope);
+  const urls = valuesOf('uri', X, sql`${row}.key`, key, scope);
+  return sql`SELECT x.target FROM ${references.from} WHERE ${references.where}
+    UNION ALL SELECT t.key FROM ${urls.from} ${dialect.join} resource t ON t.id = ${idInUrl(X, target.type, scope)}
+      WHERE ${allOf([urls.where, isOwnUrl(X, target.type, scope), dialect.isCurrent(T, scope.project, target.collection!)])}`;
 }
 
 /** Selects the keys of resources that reference the current row by the parameter of the source. */

@@ -1,4 +1,5 @@
-import type { SqlDialect } from './dialect.js';
+import type { FromWhere, SqlDialect } from './dialect.js';
+import type { IndexTable } from './lookup.js';
 import { insideParameter } from '../../search/index/inside.js';
 import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
@@ -54,15 +55,34 @@ export function parameterKey({ collection, dialect, inside, type }: RowScope, co
 }
 
 /** The row of an index table holds a value of the parameter. */
-export function ofParameter(x: Sql, key: SqlValue, { project, dialect, inside }: RowScope): Sql {
-  const condition = dialect.ofParameter(x, project, key);
-  return inside === undefined ? condition : sql`${condition} AND ${x}.grp = ${inside}`;
+export function ofParameter(x: Sql, key: SqlValue, scope: RowScope): Sql {
+  return allOf([scope.dialect.ofParameter(x, scope.project, key), isInside(x, scope)]);
 }
 
 /** The same for a component of a composite parameter, within a group of the resource. */
-export function ofComponent(x: Sql, key: SqlValue, { project, dialect, inside }: RowScope): Sql {
-  const condition = dialect.ofParameter(x, project, key);
-  return inside === undefined ? condition : sql`${condition} AND (${x}.grp & 65535) = ${inside}`;
+export function ofComponent(x: Sql, key: SqlValue, scope: RowScope): Sql {
+  return allOf([scope.dialect.ofParameter(x, scope.project, key), isComponentInside(x, scope)]);
+}
+
+/** The values that one resource has of a parameter. */
+export function valuesOf(table: IndexTable, x: Sql, resource: Sql, key: SqlValue, scope: RowScope): FromWhere {
+  const { from, where } = scope.dialect.byResource(table, x, resource, scope.project, key);
+  return { from, where: allOf([where, isInside(x, scope)]) };
+}
+
+/** The same of a component of a composite parameter. */
+export function componentValues(table: IndexTable, x: Sql, resource: Sql, key: SqlValue, scope: RowScope): FromWhere {
+  const { from, where } = scope.dialect.byResource(table, x, resource, scope.project, key);
+  return { from, where: allOf([where, isComponentInside(x, scope)]) };
+}
+
+/** The value belongs to the resource that criteria refer to, where that is inside another one. */
+function isInside(x: Sql, { inside }: RowScope): Sql {
+  return inside === undefined ? TRUE : sql`${x}.grp = ${inside}`;
+}
+
+function isComponentInside(x: Sql, { inside }: RowScope): Sql {
+  return inside === undefined ? TRUE : sql`(${x}.grp & 65535) = ${inside}`;
 }
 
 /** The row has a current version: it is neither deleted nor only a reference target. */

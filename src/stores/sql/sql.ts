@@ -58,6 +58,11 @@ export function negation(condition: Sql): Sql {
   return condition === TRUE ? FALSE : condition === FALSE ? TRUE : sql`NOT ${condition}`;
 }
 
+/** Some row exists. @param from what follows FROM */
+export function exists(from: Sql, where: Sql): Sql {
+  return where === FALSE ? FALSE : sql`EXISTS (SELECT 1 FROM ${from} WHERE ${where})`;
+}
+
 /** The pieces, separated by commas. */
 export function list(pieces: readonly Sql[]): Sql {
   return join(pieces, ', ');

@@ -2,7 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable } from '../sql/lookup.js';
-import { FALSE, Sql, sql, TRUE } from '../sql/sql.js';
+import { allOf, FALSE, Sql, sql, TRUE } from '../sql/sql.js';
 import { prefixEnd } from '../sql/texts.js';
 import type { Dictionaries } from './dictionary.js';
 import { isInTime } from './guard.js';
@@ -25,10 +25,16 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
 
     isCurrent: (row, _, collection) => sql`${row}.collection = ${collection} AND ${row}.content IS NOT NULL`,
     isFound: () => TRUE,
-    byResource: (table, x) => sql`${TABLE_NAMES[table]} ${x} INDEXED BY ${PRIMARY_KEYS[table]}`,
-    byPoint: (table, x) => ({
+    byResource: (table, x, resource, _, parameter) => ({
+      from: sql`${TABLE_NAMES[table]} ${x} INDEXED BY ${PRIMARY_KEYS[table]}`,
+      where: sql`${x}.resource = ${resource} AND ${x}.parameter = ${parameter}`,
+    }),
+    byPoint: (table, x, resource, parameter) => ({
       from: sql`${TABLE_NAMES[table]} ${x} INDEXED BY ${BY_VALUE[table]}`,
-      where: table === 'token' || table === 'reference' ? TRUE : sql`${x}.grp = 0`,
+      where: allOf([
+        sql`${x}.resource = ${resource} AND ${x}.parameter = ${parameter}`,
+        table === 'token' || table === 'reference' ? TRUE : sql`${x}.grp = 0`,
+      ]),
     }),
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
@@ -48,6 +54,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
 
     isOneOf,
     indexed: { isOneOf, startsWith, equals: (column, value) => sql`${column} = ${value}` },
+    codes: { isOneOf, startsWith },
     endsWith,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,

@@ -1,4 +1,5 @@
-import { type MarkedEntries, SEVERAL } from '../sql/extremes.js';
+import { shapeText } from '../sql/shape-text.js';
+import type { MarkedEntries } from '../sql/extremes.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Statements } from './statements.js';
@@ -62,22 +63,6 @@ export class Shapes {
 }
 
 const CHANGE = 'UPDATE shape SET resources = resources + ? WHERE key = ?';
-
-/** The text of a shape. Components of composites do not count: their parameter cannot be asked for by itself. */
-export function shapeText({ entries, marks }: MarkedEntries, numberOf: (code: string) => number): string {
-  const signed: number[] = [];
-  let previous: string | undefined;
-  for (let index = 0; index < entries.length; index++) {
-    const { parameter, group } = entries[index]!;
-    // PERF: values of one parameter mostly follow each other.
-    if (group !== 0 || parameter === previous) continue;
-    const number = numberOf(parameter);
-    signed.push((marks[index]! & SEVERAL) === 0 ? number : -number);
-    previous = parameter;
-  }
-  signed.sort((a, b) => Math.abs(a) - Math.abs(b));
-  return `[${signed.filter((number, index) => number !== signed[index - 1]).join(',')}]`;
-}
 
 /** What a resource has of a parameter. */
 export type Occurrence = 'none' | 'some' | 'several';

@@ -14,7 +14,7 @@ import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink 
 import type { IndexStatus } from './index-status.js';
 import { LIST_PARAMETERS } from './index-work.js';
 import { parseKept } from './kept-text.js';
-import { shapeText } from './shapes.js';
+import { shapeText } from '../sql/shape-text.js';
 import type { Statements } from './statements.js';
 import { inSnapshot } from './transaction.js';
 

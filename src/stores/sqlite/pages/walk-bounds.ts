@@ -1,4 +1,4 @@
-import type { Criteria, SortKey } from '../../../search/criteria/criteria.js';
+import type { SortKey } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import { orderTerms } from '../../sql/order.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
@@ -8,6 +8,7 @@ import type { Statements } from '../statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import { TUNING } from './tuning.js';
+import { presenceOf } from '../../sql/pages/presence.js';
 import { isBefore, narrower, rangeOf } from '../../sql/pages/value-range.js';
 
 /** The part of an order in which matches are, and the few that are outside of it. */
@@ -65,14 +66,6 @@ export function boundsOf(
   }
   const below = low === undefined ? KEPT : few([repeated, intervals], sql`${value} < ${low}`);
   return { low: below === undefined ? undefined : low, high, before: below?.condition, valued: true };
-}
-
-/** Whether a condition demands a value of the parameter, or none; undefined where it says nothing of that. */
-function presenceOf(criteria: Criteria | undefined, parameter: string): boolean | undefined {
-  if (criteria?.kind === 'missing') return criteria.parameter === parameter ? !criteria.missing : undefined;
-  if (criteria?.kind !== 'not') return undefined;
-  const inner = criteria.of.kind === 'missing' ? presenceOf(criteria.of, parameter) : undefined;
-  return inner === undefined ? undefined : !inner;
 }
 
 /** Whether a value lies in the range. */

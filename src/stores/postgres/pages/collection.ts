@@ -1,0 +1,55 @@
+import { orderTerms } from '../../sql/order.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { allOf, anyOf, list, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
+import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
+
+/**
+ * Takes what the narrowest condition finds, tests the others, sorts: the number of that condition, the text and the id, in
+ * order. One row without them for an empty page, and one without a number where no condition finds so few.
+ *
+ * @param starts conditions with scans
+ * @param tests the other conditions
+ * @param look how many rows at most
+ */
+export function collection(asked: Asked, starts: readonly Condition[], tests: readonly Sql[], look: number): Sql {
+  const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
+  const scans = starts.map(
+    ({ scan }, index) => sql`${name('s', index)} (key) AS MATERIALIZED (SELECT * FROM (${scan!}) u ${limit})`,
+  );
+  const sizes = starts.map(
+    (_, index) => sql`SELECT ${number(index)} AS c, (SELECT count(*) FROM ${name('s', index)}) AS size`,
+  );
+  const narrowest =
+    look === Infinity
+      ? sql`SELECT 0 AS c`
+      : sql`SELECT (SELECT c FROM (${unionAll(sizes)}) n WHERE size <= ${look} ORDER BY size, c LIMIT 1) AS c`;
+  const keys = starts.map((_, index) => sql`SELECT key FROM ${name('s', index)} WHERE ${CHOSEN} = ${number(index)}`);
+  // The scan of a condition finds what it tests.
+  const others = starts.map(({ test }, index) =>
+    starts.length === 1 ? TRUE : anyOf([sql`${CHOSEN} = ${number(index)}`, test]),
+  );
+  return sql`WITH ${list(scans)}, z AS MATERIALIZED (${narrowest}),
+    k AS MATERIALIZED (SELECT DISTINCT key FROM (${unionAll(keys)}) u),
+    t AS MATERIALIZED (${found(asked, [...others, ...tests])})
+    SELECT z.c, p.content, p.id FROM z LEFT JOIN ${pageOf(asked, sql`t`, false)} ON TRUE WHERE ${asked.holds} ORDER BY p.n`;
+}
+
+const CHOSEN = sql`(SELECT c FROM z)`;
+
+/** The key and the first value of what passes the tests. */
+function found(asked: Asked, tests: readonly Sql[]): Sql {
+  const { order, level } = asked;
+  const { value } = orderTerms(order.keys.slice(level), order.scope)[0]!;
+  const test = allOf(tests);
+  const row = looksAtRow(sql`${test} ${value}`) ? sql`k k0 ${oneResource(sql`r0`, sql`k0.key`, order)}` : sql`k r0`;
+  const rows = sql`SELECT r0.key, ${value} AS v FROM ${row} WHERE ${test} OFFSET 0`;
+  return sql`SELECT r0.key, r0.v FROM (${rows}) r0 WHERE ${isBeyond(asked, sql`r0.key`)} ${firstWithTies(asked, sql`r0.v`)}`;
+}
+
+function name(letter: string, index: number): Sql {
+  return new Sql(`${letter}${index}`, []);
+}
+
+function number(index: number): Sql {
+  return new Sql(String(index), []);
+}

@@ -1,0 +1,133 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import { LARGEST, SMALLEST } from '../../sql/extremes.js';
+import { TABLE_NAMES, tablesOf, type ValueTable } from '../../sql/index-tables.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { isCurrent, ofParameter, parameterKey, type RowScope, valuesOf } from '../../sql/rows.js';
+import { allOf, exists, FALSE, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
+import { shapeScan } from './shapes.js';
+
+/**
+ * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
+ *
+ * ```text
+ * _id            resource (project, type, id)
+ * _lastUpdated   resource (project, type, updated)
+ * date           date (project, parameter, low, high)             of rows marked smallest, or largest
+ * string         string (project, parameter, sort form)           likewise
+ * ```
+ */
+export interface OrderIndex {
+  readonly from: Sql;
+  /** Selects the row that represents each resource. */
+  readonly where: Sql;
+  /** Key of the resource. */
+  readonly key: Sql;
+  /** What the index orders by. */
+  readonly value: Sql;
+  /** The index holds the first 256 characters of texts: of equal values the whole ones decide. */
+  readonly isCut: boolean;
+  /** No two resources have the same value. */
+  readonly unique: boolean;
+  /** That the index lacks values, so that it cannot be walked. */
+  readonly lacks: Sql;
+  /** Resources with this value of the index. */
+  isValue(value: SqlValue): Condition;
+  /** Resources without a value; undefined where all have one. */
+  readonly missing?: Condition;
+}
+
+const W = sql`w`;
+const X = sql`x`;
+
+/** Undefined where no index has the order: references, which are ordered by a text that no column holds. */
+export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope): OrderIndex | undefined {
+  if (parameter === '_id') return ofResources(sql`id`, true, scope);
+  if (parameter === '_lastUpdated') return ofResources(sql`updated`, false, scope);
+  const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
+  const number = parameterKey(scope, parameter);
+  if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
+  const { value, restriction, isCut } = WALKS[table];
+  const mark = new Sql(String(descending ? LARGEST : SMALLEST), []);
+  const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${mark} <> 0`;
+  const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
+  const where = sql`${ofParameter(W, number, scope)} AND ${isMarked(W)}`;
+  const from = sql`${TABLE_NAMES[table]} w`;
+  const long = sql`SELECT 1 FROM token x WHERE ${ofParameter(X, number, scope)} AND ${isNotWhole(X)} AND x.code IS NOT NULL`;
+  const without = shapeScan(scope.project, scope.collection!, number, 'none');
+  const isMissing = sql`NOT ${exists(ofRow.from, sql`${ofRow.where} AND x.extreme & ${mark} <> 0`)}`;
+  return {
+    from,
+    where,
+    key: sql`w.resource`,
+    value: value(W),
+    isCut,
+    unique: false,
+    lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
+    isValue: (text) => ({
+      test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
+      scan: sql`SELECT w.resource FROM ${from} WHERE ${where} AND ${value(W)} = ${text}`,
+      direct: true,
+    }),
+    missing: {
+      test: isMissing,
+      scan: table === 'token' ? unionAll([without, codelessScan(number, scope)]) : without,
+      direct: true,
+    },
+  };
+}
+
+function ofResources(column: Sql, unique: boolean, scope: RowScope): OrderIndex {
+  const where = isCurrent({ ...scope, row: W });
+  const value = sql`w.${column}`;
+  return {
+    from: sql`resource w`,
+    where,
+    key: sql`w.key`,
+    value,
+    isCut: false,
+    unique,
+    lacks: FALSE,
+    isValue: (one) => ({
+      test: sql`${scope.row}.${column} = ${one}`,
+      scan: sql`SELECT w.key FROM resource w WHERE ${where} AND ${value} = ${one}`,
+      direct: true,
+    }),
+  };
+}
+
+/** Resources with tokens that all lack a code: they have values, but no sort value. */
+function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
+  const { from, where } = valuesOf('token', X, sql`z.resource`, parameter, scope);
+  return sql`SELECT z.resource FROM token z WHERE ${ofParameter(sql`z`, parameter, scope)} AND ${isNotWhole(sql`z`)} AND z.code IS NULL
+    AND NOT ${exists(from, sql`${where} AND x.extreme & 3 <> 0`)}`;
+}
+
+/** As written in the indexes of schema.ts, so that PostgreSQL uses them. */
+function isWhole(x: Sql): Sql {
+  return sql`octet_length(${x}.code) <= 1024`;
+}
+
+function isNotWhole(x: Sql): Sql {
+  return sql`(octet_length(${x}.code) <= 1024) IS NOT TRUE`;
+}
+
+interface Walk {
+  value(x: Sql): Sql;
+  readonly isCut: boolean;
+  /** As written in the index, so that PostgreSQL uses it. */
+  restriction(x: Sql): Sql;
+}
+
+const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
+
+const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
+  token: { value: (x) => sql`${x}.code`, isCut: false, restriction: isWhole },
+  string: {
+    value: (x) => sql`left(coalesce(${x}."collation", ${x}.folded), 256)`,
+    isCut: true,
+    restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
+  },
+  date: { value: (x) => sql`${x}.low`, isCut: false, restriction: plain },
+  quantity: { value: (x) => sql`${x}.low`, isCut: false, restriction: plain },
+  uri: { value: (x) => sql`left(${x}.value, 256)`, isCut: true, restriction: plain },
+};

@@ -1,0 +1,292 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import type { SearchPosition } from '../../../search/evaluate/sort.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { isBefore } from '../../sql/pages/value-range.js';
+import { isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
+import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import type { Row } from '../lent-connection.js';
+import type { Run } from '../run.js';
+import { collection } from './collection.js';
+import { type OrderIndex, orderIndexOf } from './order-index.js';
+import type { Asked } from './page-statement.js';
+import { type Stretch, walked } from './stretch.js';
+import { TUNING } from './tuning.js';
+import { type Bounds, boundsOf } from './walk-bounds.js';
+
+/** A match. */
+export interface FoundText {
+  readonly content: string;
+  readonly id: string;
+}
+
+/**
+ * Finds one page of a search.
+ *
+ * There are two ways, and which one is short depends on the data:
+ *
+ * - **collect**: take what the narrowest condition finds, test the rest, sort. It costs what that condition finds.
+ * - **walk**: read the index of the first sort key in its order and test each row until the page is full. It costs the rows
+ *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
+ *   are the last key.
+ *
+ * Neither is guessed: both are tried in turn, each ten times as far as before, until one ends. Each try is one statement,
+ * which reads a bounded number of rows. See stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
+ */
+export class PageFinder {
+  readonly #order: PageOrder;
+  /** The indexes of the sort values in a position. */
+  readonly #positions: readonly number[];
+  readonly #holds: Sql;
+
+  /**
+   * @param backwards the page is found from its end
+   * @param holds ends a statement where the index has changed
+   */
+  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql) {
+    this.#holds = holds;
+    const id = sort.findIndex(({ parameter }) => parameter === '_id');
+    // Nothing after the id can still decide.
+    const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
+    // Nor can a key that no resource has a value of.
+    const deciding = [...keys.entries()].filter(([, key]) => hasValues(key, scope));
+    this.#order = { scope, keys: deciding.map(([, key]) => key), backwards };
+    this.#positions = deciding.map(([position]) => position);
+  }
+
+  /** What the narrowest condition finds, if that are few: one statement. Undefined if they are many. */
+  async few(
+    conditions: readonly Condition[],
+    need: number,
+    position: SearchPosition | undefined,
+    run: Run,
+  ): Promise<readonly FoundText[] | undefined> {
+    if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.few(conditions, need, undefined, run);
+    if (conditions.some(({ test }) => test === FALSE)) return [];
+    const [look] = TUNING.looks as readonly [number];
+    return look === Infinity ? undefined : this.#few(this.#asked(need, position), conditions, look, run);
+  }
+
+  /** The first matches after a position, or (backwards) the last before it, from there on. @param run in one snapshot */
+  async find(
+    conditions: readonly Condition[],
+    need: number,
+    position: SearchPosition | undefined,
+    run: Run,
+  ): Promise<readonly FoundText[]> {
+    if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.find(conditions, need, undefined, run);
+    const finding = this.#find(this.#asked(need, position), conditions, run, true);
+    for (;;) {
+      const step = await finding.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
+  statements(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly Sql[] {
+    const asked = this.#asked(need, position);
+    const [look] = TUNING.looks as readonly [number];
+    const collected = this.#collected(asked, conditions, look);
+    const index = this.#indexOf(asked);
+    if (index === undefined) return [collected];
+    const stretch = this.#stretchOf(asked, index, { valued: true });
+    return [collected, walked(asked, index, stretch, testsOf(conditions), TUNING.stretch)];
+  }
+
+  #asked(need: number, position: SearchPosition | undefined): Asked {
+    const place = position && this.#placeOf(position);
+    return { order: this.#order, level: 0, need, place, holds: this.#holds };
+  }
+
+  /** The id is a key like the others, whether or not it was asked for. */
+  #placeOf({ values, id }: SearchPosition): PagePosition {
+    return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
+  }
+
+  /** No resource has a value, and the position has: it comes before all. */
+  #isAfterAll(position: SearchPosition | undefined): boolean {
+    return position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true;
+  }
+
+  #isDropped(index: number): boolean {
+    return index < (this.#positions.at(-1) ?? 0) && !this.#positions.includes(index);
+  }
+
+  #indexOf({ order, level, need }: Asked): OrderIndex | undefined {
+    return need === Infinity ? undefined : orderIndexOf(order.keys[level]!, order.scope);
+  }
+
+  /** Undefined where no index has all values in the order. */
+  async #wholeIndex(asked: Asked, run: Run): Promise<OrderIndex | undefined> {
+    const index = this.#indexOf(asked);
+    if (index === undefined || index.lacks === FALSE) return index;
+    const [row] = await run(sql`SELECT CASE WHEN ${index.lacks} THEN 1 ELSE 0 END`);
+    return row![0] === 1 ? undefined : index;
+  }
+
+  /** @param knownLong no scan is as short as the first look */
+  async *#find(asked: Asked, conditions: readonly Condition[], run: Run, knownLong = false): Finding {
+    if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
+    const index = await this.#wholeIndex(asked, run);
+    const walk = index && this.#walk(asked, index, conditions, run);
+    let walkedRows = 0;
+    for (const look of TUNING.looks) {
+      if (look === Infinity ? walk === undefined : !(knownLong && look === TUNING.looks[0])) {
+        yield 0;
+        const found = await this.#few(asked, conditions, look, run);
+        if (found !== undefined) return found;
+      }
+      while (walk !== undefined && walkedRows < look * TUNING.walkedPerScanned) {
+        const step = await walk.next();
+        if (step.done === true) return step.value;
+        walkedRows += step.value;
+        yield step.value;
+      }
+    }
+    throw new Error('A walk ends');
+  }
+
+  async #few(
+    asked: Asked,
+    conditions: readonly Condition[],
+    look: number,
+    run: Run,
+  ): Promise<readonly FoundText[] | undefined> {
+    const rows = await run(this.#collected(asked, conditions, look));
+    return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
+  }
+
+  #collected(asked: Asked, conditions: readonly Condition[], look: number): Sql {
+    const scans = conditions.filter(({ scan }) => scan !== undefined);
+    const direct = scans.filter((one) => one.direct === true);
+    const chosen = direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
+    const starts =
+      chosen.length === 0 ? [allOfType(this.#order.scope)] : look === Infinity ? chosen.slice(0, 1) : chosen;
+    const tests = conditions.filter((one) => !starts.includes(one));
+    return collection(asked, starts, testsOf(tests), look);
+  }
+
+  /** What lies before the range, the range, what lies after it, what has no value: in this order, or the other way round. */
+  async *#walk(asked: Asked, index: OrderIndex, conditions: readonly Condition[], run: Run): Finding {
+    const { order, level, need } = asked;
+    const bounds = await boundsOf(order.keys[level]!, index, conditions, order.scope, run);
+    const { before, after } = bounds;
+    const parts: ((left: Asked) => Finding)[] = [];
+    if (before !== undefined) parts.push((left) => this.#outside(left, before, conditions, run));
+    if (bounds.empty !== true) parts.push((left) => this.#range(left, index, bounds, conditions, run));
+    if (after !== undefined) parts.push((left) => this.#outside(left, after, conditions, run));
+    const { missing } = index;
+    if (missing !== undefined && !bounds.valued)
+      parts.push((left) => this.#group(left, null, missing, conditions, run));
+    if (order.backwards) parts.reverse();
+    const found: FoundText[] = [];
+    for (const part of parts) {
+      if (found.length < need) found.push(...(yield* part({ ...asked, need: need - found.length })));
+    }
+    return found;
+  }
+
+  async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
+    yield 0;
+    // Its test says more than its scan.
+    const rows = await run(collection(asked, [outside], [...testsOf(conditions), outside.test], Infinity));
+    return foundTexts(rows, 1);
+  }
+
+  /** Resources with one value, in the order of the next key. */
+  async *#group(
+    asked: Asked,
+    value: SqlValue,
+    condition: Condition,
+    conditions: readonly Condition[],
+    run: Run,
+  ): Finding {
+    const { order, level, place } = asked;
+    const isHere = place !== undefined && isSame(place.values[0]!, value);
+    // What has no value comes last.
+    if (place !== undefined && !isHere && value === null && order.backwards) return [];
+    const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
+    return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
+  }
+
+  async *#range(asked: Asked, index: OrderIndex, bounds: Bounds, conditions: readonly Condition[], run: Run): Finding {
+    const { order, need, place } = asked;
+    if (place?.values[0] === null && !order.backwards) return [];
+    const found: FoundText[] = [];
+    let stretch = this.#stretchOf(asked, index, bounds);
+    for (let size = TUNING.stretch; ; size *= TUNING.growth) {
+      const left: Asked = { ...asked, need: need - found.length };
+      const rows = await run(walked(left, index, stretch, testsOf(conditions), size));
+      const [end, first] = rows[0] as readonly [string | null, string | null];
+      found.push(...foundTexts(rows, 2));
+      if (end === null || found.length >= need) break;
+      yield size;
+      if (end === first) {
+        // All of the stretch had this value, and there is more.
+        const ofValue = { ...asked, need: need - found.length };
+        const condition = index.isValue(end);
+        if (index.isCut && [...end].length === CUT)
+          found.push(...(yield* this.#outside(ofValue, condition, conditions, run)));
+        else found.push(...(yield* this.#group(ofValue, end, condition, conditions, run)));
+        if (found.length >= need) break;
+      }
+      stretch = further(stretch, index, end, end === first);
+    }
+    return found;
+  }
+
+  #stretchOf({ order, level, place }: Asked, index: OrderIndex, { low, high }: Bounds): Stretch {
+    const falling = order.keys[level]!.descending !== order.backwards;
+    const [from, to] = falling ? [high, low] : [low, high];
+    const start = from == null ? TRUE : sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${cut(index, from)}`;
+    const end = to == null ? TRUE : sql`${index.value} ${falling ? sql`>=` : sql`<=`} ${cut(index, to)}`;
+    const at = place?.values[0];
+    if (at == null || (from != null && (falling ? isBefore(from, at) : isBefore(at, from))))
+      return { start, end, falling };
+    const value = cut(index, at);
+    return { start: sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${value}`, end, falling, at: value };
+  }
+}
+
+/** Matches, and between them how many rows were read since the last word. */
+type Finding = AsyncGenerator<number, readonly FoundText[]>;
+
+/** Characters of texts in an index; see schema.ts. */
+const CUT = 256;
+
+/** The value as it is in the index. */
+function cut({ isCut }: OrderIndex, value: string | number): string | number {
+  return isCut ? [...String(value)].slice(0, CUT).join('') : value;
+}
+
+/** @param ofIndex a number may be in the form of the database */
+function isSame(value: SqlValue, ofIndex: SqlValue): boolean {
+  return typeof value === 'number' && ofIndex !== null ? value === Number(ofIndex) : value === ofIndex;
+}
+
+/** What is left of a stretch behind a value. @param isDone nothing with the value is left */
+function further({ end, falling }: Stretch, { value }: OrderIndex, last: string, isDone: boolean): Stretch {
+  const sign = isDone ? (falling ? sql`<` : sql`>`) : falling ? sql`<=` : sql`>=`;
+  return { start: sql`${value} ${sign} ${last}`, end, falling };
+}
+
+function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
+  return rows
+    .filter((row) => row[column] !== null)
+    .map((row) => ({ content: row[column] as string, id: row[column + 1] as string }));
+}
+
+const BY_ID: SortKey = { parameter: '_id', descending: false };
+
+function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
+  return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
+}
+
+function allOfType(scope: RowScope): Condition {
+  const { row } = scope;
+  return { test: TRUE, scan: sql`SELECT ${row}.key FROM resource ${row} WHERE ${isCurrent(scope)}`, direct: true };
+}
+
+function testsOf(conditions: readonly Condition[]): readonly Sql[] {
+  return conditions.map(({ test }) => test);
+}

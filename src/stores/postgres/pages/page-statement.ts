@@ -1,0 +1,76 @@
+import { beyond, orderBy, type OrderTerm, orderTerms } from '../../sql/order.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
+import { projectKey } from '../keys.js';
+
+/** What finds a page, from some key of the order on. */
+export interface Asked {
+  readonly order: PageOrder;
+  /** The key of the order that it begins with: what comes before is equal. */
+  readonly level: number;
+  readonly need: number;
+  /** Its values begin with that key. */
+  readonly place: PagePosition | undefined;
+  /** Ends the statement where the index has changed; see {@link epochHolds}. */
+  readonly holds: Sql;
+}
+
+const ID = sql`m.id`;
+
+/**
+ * The page among resources whose first value is known: those on it, with their texts, as `p` with `content`, `id` and the
+ * place `n`.
+ *
+ * PERF: texts are read for the page alone, and later values for what can be on it.
+ *
+ * @param found a table with `key` and the first value `v`
+ * @param isCut `v` is only the beginning of the value
+ */
+export function pageOf({ order, level, need }: Asked, found: Sql, isCut: boolean): Sql {
+  const { scope, keys, backwards } = order;
+  const row = { ...scope, row: sql`m` };
+  const first: OrderTerm = { value: sql`q.v`, descending: keys[level]!.descending };
+  const later = orderTerms(keys.slice(level), row).slice(isCut ? 0 : 1);
+  const by = orderBy([first, ...named(later)], sql`q.id`, backwards);
+  const values = later.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`);
+  const rows = sql`SELECT ${list([sql`m.key`, ID, sql`t.v`, ...values])} FROM ${found} t ${oneResource(sql`m`, sql`t.key`, order)}`;
+  const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (SELECT q.key, q.id FROM (${rows}) q
+    ORDER BY ${by} ${limited(need)}) q`;
+  return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s ${oneResource(sql`c`, sql`s.key`, order)}) p`;
+}
+
+/** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
+export function oneResource(row: Sql, key: Sql, { scope }: PageOrder): Sql {
+  return sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(scope.project)} AND y.key = ${key} OFFSET 0) ${row}`;
+}
+
+/** The resource with a key comes after the position, or before it. */
+export function isBeyond({ order, level, place }: Asked, key: Sql): Sql {
+  if (place === undefined) return TRUE;
+  const row = { ...order.scope, row: sql`m` };
+  const terms = orderTerms(order.keys.slice(level), row);
+  const is = beyond(terms, ID, { position: place, before: order.backwards });
+  return sql`EXISTS (SELECT 1 FROM resource m WHERE ${allOf([sql`m.project = ${projectKey(order.scope.project)}`, sql`m.key = ${key}`, is])} OFFSET 0)`;
+}
+
+/** The rows of the first values, up to as many as are needed and all that are equal to the last of them. */
+export function firstWithTies({ order, level, need }: Asked, value: Sql): Sql {
+  if (need === Infinity) return sql``;
+  const { descending } = order.keys[level]!;
+  const direction = descending === order.backwards ? sql`ASC` : sql`DESC`;
+  const nulls = order.backwards ? sql`FIRST` : sql`LAST`;
+  return sql`ORDER BY ${value} ${direction} NULLS ${nulls} FETCH FIRST ${need} ROWS WITH TIES`;
+}
+
+export function limited(need: number): Sql {
+  return need === Infinity ? sql`` : sql`LIMIT ${need}`;
+}
+
+function named(terms: readonly OrderTerm[]): readonly OrderTerm[] {
+  return terms.map((term, index) => ({ ...term, value: new Sql(`q.k${index}`, []) }));
+}
+
+/** A test needs more of the resource `r0` than its key. */
+export function looksAtRow(test: Sql): boolean {
+  return /\br0\.(?!key\b)/.test(test.text);
+}

@@ -1,0 +1,45 @@
+import type { SqlValue } from '../../sql/sql.js';
+import { allOf, sql, type Sql, TRUE } from '../../sql/sql.js';
+import type { OrderIndex } from './order-index.js';
+import { type Asked, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
+
+/** A part of an index that is yet to be walked. */
+export interface Stretch {
+  /** Conditions on the value. */
+  readonly start: Sql;
+  readonly end: Sql;
+  /** Read from large to small. */
+  readonly falling: boolean;
+  /** The value of the position, whose resources come partly before it. */
+  readonly at?: SqlValue | undefined;
+}
+
+/**
+ * Walks some rows of an index: the value at which it ended, the first value of the stretch, the text and the id, in order.
+ * One row without them where nothing was found. Without values where the page is full or the stretch is at its end: the page
+ * is complete then. Otherwise what has the value at which it ended is left out.
+ *
+ * PERF: a page that is full ends the walk, wherever it is: the order is written as that of the index, so that nothing sorts.
+ *
+ * @param size the number of rows
+ */
+export function walked(asked: Asked, index: OrderIndex, stretch: Stretch, tests: readonly Sql[], size: number): Sql {
+  const { order } = asked;
+  const { from, where, key, value, isCut } = index;
+  const { start, end, falling, at } = stretch;
+  const direction = falling ? sql`DESC` : sql`ASC`;
+  const here = sql`FROM ${from} WHERE ${allOf([where, start, end])} ORDER BY ${value} ${direction}`;
+  const isAfter = at === undefined ? TRUE : sql`(r0.v <> ${at} OR ${isBeyond(asked, sql`r0.key`)})`;
+  const test = allOf([...tests, isAfter]);
+  const rows = sql`SELECT x.key, x.v, row_number() OVER (ORDER BY x.v ${direction}) AS n FROM (SELECT ${key} AS key, ${value} AS v ${here} LIMIT ${size}) x`;
+  const columns = looksAtRow(allOf(tests))
+    ? sql`(SELECT w0.v, w0.n, y0.* FROM (${rows}) w0 ${oneResource(sql`y0`, sql`w0.key`, order)}) r0`
+    : sql`(${rows}) r0`;
+  return sql`WITH t0 AS MATERIALIZED (
+      SELECT r0.key, r0.v, r0.n FROM ${columns} WHERE r0.n = ${size} OR ${test}
+        ORDER BY r0.v ${direction} FETCH FIRST ${asked.need} ROWS WITH TIES),
+    e AS MATERIALIZED (SELECT (SELECT v FROM t0 WHERE n = ${size}) AS v),
+    t AS MATERIALIZED (SELECT t0.key, t0.v FROM t0 WHERE t0.v IS DISTINCT FROM (SELECT v FROM e))
+    SELECT e.v::text, CASE WHEN e.v IS NOT NULL THEN (SELECT ${value} ${here} LIMIT 1)::text END, p.content, p.id
+    FROM e LEFT JOIN ${pageOf(asked, sql`t`, isCut)} ON TRUE WHERE ${asked.holds} ORDER BY p.n`;
+}
