@@ -21,7 +21,9 @@ export const PHASES = [
   ['test/access/{binary-context,policy-size,sign-in}.test.ts', 'test/telemetry/{counters,spans}.test.ts'],
   ['test/repository/{audit,history,isolation,patch,administration,transaction,interactions}.test.ts'],
   ['test/repository/search-bundle.test.ts'],
-  ['test/projects/{audit,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts'],
+  [
+    'test/projects/{audit,choose-membership,invitation-message,invite-body,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts',
+  ],
   ['test/projects/{invite,in-doubt,programs,change-programs,members}.test.ts'],
   ['test/projects/{stale-callers,what-binds}.test.ts', 'test/repository/rights.test.ts'],
 ];
