@@ -9,11 +9,12 @@ export interface Start {
   /** Milliseconds from spawn to exit. */
   readonly median: number;
   readonly spread: number;
-  /** Most memory the process held (resident set), in MB; 0 for the bare process, which says nothing. */
+  /** Most memory the process held (resident set), in MB; 0 for the bare process and the floor, which do not tell. */
   readonly memory: number;
 }
 
 const CHILD = fileURLToPath(new URL('./start-child.mjs', import.meta.url));
+const FLOOR = fileURLToPath(new URL('./start-floor.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../dist/index.js', import.meta.url));
 
 /** True after `npm run build`: what is measured is the built package. */
@@ -22,10 +23,10 @@ export function isBuilt(): boolean {
 }
 
 /**
- * Starts processes in turn: `node -e 0`, and one per query that imports the built package, opens the SQLite file, answers
- * once and ends.
+ * Starts processes in turn: `node -e 0`, the least that answers GraphQL over SQLite, and one per query that imports the
+ * built package, opens the SQLite file, answers once and ends.
  *
- * @returns the bare process first, then one per query.
+ * @returns the bare process first, then the floor, then one per query.
  */
 export function measureStarts(
   file: string,
@@ -36,6 +37,7 @@ export function measureStarts(
 ): Start[] {
   const commands = [
     ['-e', '0'],
+    [FLOOR, file, project, variables.patient],
     ...queries.map((query) => [CHILD, file, project, query.text, JSON.stringify(variables)]),
   ];
   const runs = commands.map((): { readonly time: number; readonly memory: number }[] => []);
