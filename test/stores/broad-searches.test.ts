@@ -202,6 +202,32 @@ describe('what a search works out', () => {
     expect(statements[0]!.text).toContain('FROM string x INDEXED BY string_by_value');
   });
 
+  test.each(['date', 'subject'])(
+    'all matches by %s are not sorted by the database, which looks at no clock',
+    async (key) => {
+      const all = vi.spyOn(Statements.prototype, 'all');
+      const sort = [{ parameter: key, descending: false }];
+      const { matches } = await store.search({ project: PROJECT, type: 'Observation', criteria: status, sort });
+      const statements = all.mock.calls.map(([{ text }]) => text);
+      all.mockRestore();
+      expect(matches.length).toBeGreaterThan(1_000);
+      expect(statements.filter((text) => text.includes('ORDER BY'))).toEqual([]);
+    },
+  );
+
+  test('what nearly all resources meet is counted by those that do not', async () => {
+    const high = { kind: 'quantity', prefix: 'gt', low: 5, high: 5 } as const;
+    const criteria = { kind: 'and', of: [status, { kind: 'match', parameter: 'value-quantity', test: high }] } as const;
+    const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria };
+    const get = vi.spyOn(Statements.prototype, 'get');
+    const { total } = await store.search({ ...query, limit: 0, total: true });
+    const [count] = get.mock.lastCall!;
+    get.mockRestore();
+    expect(count.text).toMatch(/x\.code < \?.* x\.code > \?/s);
+    expect(count.text).not.toContain('resource r0');
+    expect(total).toBe((await store.search(query)).matches.length);
+  });
+
   test('a position with a value that no resource has comes after those that equal its other values', async () => {
     const memory = new MemoryStore();
     const { matches } = await store.search({ project: PROJECT, type: 'Observation', criteria: { kind: 'all' } });

@@ -4,6 +4,7 @@ import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
 import { countStatement } from './count.js';
+import { ConjunctionCount } from './count-conjunction.js';
 import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { pageOfMatches } from '../sql/page.js';
@@ -74,7 +75,7 @@ export class Searches {
       limit !== 0 &&
       (limit === undefined || keys.length < limit) &&
       (offset === 0 || keys.length > 0);
-    return { keys, total: whole ? offset + keys.length : this.#count(query, among) };
+    return { keys, total: whole ? offset + keys.length : this.#count(search, among) };
   }
 
   #keys(search: PreparedSearch, among: readonly Condition[]): readonly number[] {
@@ -88,28 +89,19 @@ export class Searches {
     return new PreparedSearch(query, this.#scope(query), this.#statements);
   }
 
-  #count(query: SearchQuery, among: readonly Condition[]): number {
-    return (this.#statements.get(this.#countStatement(query, among)) ?? [0])[0] as number;
+  #count(search: PreparedSearch, among: readonly Condition[]): number {
+    return (this.#statements.get(this.#countStatement(search, among)) ?? [0])[0] as number;
   }
 
-  #countStatement(query: SearchQuery, among: readonly Condition[]): Sql {
-    const scope = this.#scope(query);
-    if (scope.collection === undefined) return sql`SELECT 0`;
-    if (among.length > 0) return this.#countAmong(query, scope, among);
+  #countStatement({ query, scope, conditions, probes }: PreparedSearch, among: readonly Condition[]): Sql {
+    const { collection } = scope;
+    if (collection === undefined) return sql`SELECT 0`;
     const repeats = (parameter: string): boolean => {
       const key = parameterKey(scope, parameter) as number;
-      return this.#statements.get(countOfShapes(scope.collection as number, key, 'several'))![0] !== 0;
+      return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
     };
-    const short = countStatement(query.criteria, scope, repeats);
-    if (short !== undefined) return short;
-    const plan = this.#plan(query, scope);
-    return countOf(plan) ?? sql`SELECT count(*) FROM resource r0 WHERE ${inPlan(plan, scope)}`;
-  }
-
-  #countAmong(query: SearchQuery, scope: RowScope, [first, ...others]: readonly Condition[]): Sql {
-    const tests = [...others.map(({ test }) => test), rowCondition(query.criteria, scope)];
-    const where = allOf([sql`r0.key IN (${first!.scan!})`, inTime(sql`r0.key`, scope), ...tests]);
-    return sql`SELECT count(*) FROM resource r0 WHERE ${where}`;
+    const short = among.length > 0 ? undefined : countStatement(query.criteria, scope, repeats);
+    return short ?? new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
   }
 
   /** The first match as `Type/id`; undefined for none. */
@@ -167,7 +159,7 @@ export class Searches {
       return { pages: [sql`SELECT 0 WHERE FALSE`], count: sql`SELECT 0` };
     }
     const pages = new PageFinder(search, this.#statements, this.#guard).statements();
-    return { pages, count: this.#countStatement(query, []) };
+    return { pages, count: this.#countStatement(search, []) };
   }
 
   /**
@@ -182,7 +174,7 @@ export class Searches {
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
       WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
     const last = sql`SELECT 1 FROM reference x WHERE x.parameter = ${key} AND x.target = j.value LIMIT 1 OFFSET ${BROAD - 1}`;
-    const isNarrow = pageOf(query).limit === undefined ? TRUE : sql`(${last}) IS NULL`;
+    const isNarrow = sql`(${last}) IS NULL`;
     return this.#perTarget(query, scope, { referring, isNarrow, name: sql`j.value`, list: targetKeys });
   }
 
@@ -229,12 +221,6 @@ export class Searches {
   #plan({ criteria }: SearchQuery, scope: RowScope): RowPlan {
     return planRows(criteria, scope, chooseScan(this.#statements));
   }
-}
-
-/** PERF: index rows belong to current resources, so a count covered by the index reads no resources. */
-function countOf({ scan, residual }: RowPlan): Sql | undefined {
-  if (scan === undefined || residual !== TRUE) return undefined;
-  return sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${scan}))`;
 }
 
 const NULL = sql`NULL`;

@@ -2,9 +2,11 @@ import { beyond, orderBy, orderTerms } from '../../sql/order.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { TUNING } from './tuning.js';
 
 /**
- * Takes what a scan finds, tests it, sorts: from one key of the order on.
+ * Takes what a scan finds, tests it, sorts: from one key of the order on. A longer page than {@link TUNING}.maxSorted is in
+ * no order and not cut.
  *
  * @param scan undefined: all of the type
  */
@@ -22,7 +24,8 @@ export function collection(
   const named = terms.map((term, index) => ({ ...term, value: new Sql(`k${index}`, []) }));
   const values = list(terms.map(({ value }, index) => sql`${value} AS ${named[index]!.value}`));
   const rows = sql`SELECT r0.content AS content, r0.id AS id, ${values} ${matching}`;
-  const sorted = sql`ORDER BY ${orderBy(named, ID, order.backwards)} LIMIT ${need === Infinity ? -1 : need}`;
+  const sorted =
+    need > TUNING.maxSorted ? sql`LIMIT -1` : sql`ORDER BY ${orderBy(named, ID, order.backwards)} LIMIT ${need}`;
   if (place === undefined) return sql`${rows} ${sorted}`;
   // PERF: an inner LIMIT keeps the database from recomputing the order values at each comparison.
   const where = beyond(named, ID, { position: place, before: order.backwards });

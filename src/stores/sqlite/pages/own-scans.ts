@@ -70,7 +70,8 @@ function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {
     WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, anyOf(codes), sql`x.extreme & 5 <> 0`, inTime(sql`x.resource`, scope)])}`;
 }
 
-function isOfCode(criteria: Criteria): criteria is MatchCriteria {
+/** A test by a code alone, whatever its system. */
+export function isOfCode(criteria: Criteria): criteria is MatchCriteria {
   if (criteria.kind !== 'match' || criteria.test.kind !== 'token') return false;
   const { code, system, noSystem, negated, below } = criteria.test;
   return code !== undefined && system === undefined && noSystem !== true && negated !== true && below !== true;

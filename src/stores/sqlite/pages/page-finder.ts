@@ -6,11 +6,12 @@ import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import { candidateScan } from './candidates.js';
 import { orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
+import { sortInTime } from './sort-in-time.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Finding, Walker } from './walk.js';
@@ -144,7 +145,7 @@ export class PageFinder {
     const index = orderIndexOf(this.#order.keys[level]!, this.#order.scope);
     if (scan === undefined || index === undefined || (rows !== undefined && rows < TUNING.minReduced)) {
       const tests = others.map(({ test }) => test);
-      return this.#statements.all(collection(this.#order, level, scan, tests, need, place)).map(foundRow);
+      return this.#sorted(collection(this.#order, level, scan, tests, need, place), level, need);
     }
     const tests = others.map((one) => this.#testAmong(rows, one));
     const search = { scan, tests, order: this.#order, level, index, need, place };
@@ -153,7 +154,20 @@ export class PageFinder {
       candidates === undefined
         ? collection(this.#order, level, scan, tests, need, place)
         : collection(this.#order, level, candidates, [], need, place);
-    return this.#statements.all(statement).map(foundRow);
+    return this.#sorted(statement, level, need);
+  }
+
+  /** The rows of a collection, in order. */
+  #sorted(statement: Sql, level: number, need: number): readonly FoundRow[] {
+    const rows = this.#statements.all(statement).map(foundRow);
+    if (need <= TUNING.maxSorted) return rows;
+    const { keys, backwards } = this.#order;
+    const compare = compareRows(
+      keys.slice(level).map(({ descending }) => descending),
+      backwards,
+    );
+    const sorted = sortInTime(rows, compare, this.#guard);
+    return sorted.length > need ? sorted.slice(0, need) : sorted;
   }
 
   /**
@@ -182,9 +196,7 @@ export class PageFinder {
   ): Finding | undefined {
     const key = this.#order.keys[level]!;
     const index = orderIndexOf(key, this.#order.scope);
-    return index === undefined || need === Infinity
-      ? undefined
-      : this.#walker.walk(level, index, conditions, need, place);
+    return index && this.#walker.walk(level, index, conditions, need, place);
   }
 }
 

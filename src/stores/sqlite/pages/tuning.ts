@@ -17,6 +17,8 @@ export const TUNING = {
   maxCandidates: 1_000,
   /** The longest scan whose rows are looked up in a list of another scan's, instead of tested. */
   maxListed: 50_000,
+  /** The longest page that the database sorts: it ends at no deadline while it does. */
+  maxSorted: 10_000,
   /** Rows of the first stretch beside those that are wanted. */
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */

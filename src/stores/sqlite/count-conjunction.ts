@@ -1,0 +1,123 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { Condition } from '../sql/pages/condition.js';
+import { inTime, isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
+import { allOf, negation, type Sql, sql, unionAll } from '../sql/sql.js';
+import { countStatement, type Repeats } from './count.js';
+import { isOfCode } from './pages/own-scans.js';
+import type { Probes } from './pages/probe.js';
+import { looksAtRow } from './pages/stretch.js';
+import { shapeScan } from './shapes.js';
+
+/**
+ * Counts what meets several conditions.
+ *
+ * - **from a scan**: what one condition finds is tested for the others. Where two are about as short, the one whose rows are
+ *   in the order of the keys: the tests then read their tables from front to back.
+ * - **without the others**: where nearly all resources meet a condition, what meets the rest is counted, less the few among
+ *   it that do not meet that one.
+ */
+export class ConjunctionCount {
+  readonly #scope: RowScope;
+  readonly #probes: Probes;
+  readonly #repeats: Repeats;
+
+  constructor(scope: RowScope, probes: Probes, repeats: Repeats) {
+    this.#scope = scope;
+    this.#probes = probes;
+    this.#repeats = repeats;
+  }
+
+  statement(conditions: readonly Condition[]): Sql {
+    const [first, ...others] = conditions;
+    if (first?.criteria !== undefined && others.length === 0) {
+      const short = countStatement(first.criteria, this.#scope, this.#repeats);
+      if (short !== undefined) return short;
+    }
+    const scans = conditions.filter(({ scan }) => scan !== undefined);
+    const opposites = others.length === 0 ? [] : conditions.map((one) => this.#opposite(one));
+    const shortest =
+      scans.length + opposites.length < 2 ? scans[0] : this.#shortest(scans, opposites.filter(isPresent));
+    const unmet = shortest === undefined ? -1 : opposites.indexOf(shortest);
+    if (unmet >= 0) {
+      const rest = conditions.toSpliced(unmet, 1);
+      return sql`SELECT (${this.statement(rest)}) - (${this.#from(shortest, rest)})`;
+    }
+    const start = this.#inKeyOrder(shortest, scans);
+    return this.#from(
+      start,
+      conditions.filter((one) => one !== start),
+    );
+  }
+
+  /** Looks into all scans, further and further until one of them ends. */
+  #shortest(scans: readonly Condition[], opposites: readonly Condition[]): Condition | undefined {
+    for (const look of LOOKS) {
+      const worth = scans.filter(({ direct, reads }) => direct === true || (reads ?? 0) <= look);
+      const shortest = this.#probes.shortestUnder(look, [...worth, ...opposites]);
+      if (shortest !== undefined) return shortest.condition;
+    }
+    return scans[0];
+  }
+
+  /** A scan in the order of the keys, if it is not much longer than the shortest. */
+  #inKeyOrder(shortest: Condition | undefined, scans: readonly Condition[]): Condition | undefined {
+    const rows = shortest && this.#probes.rowsOf(shortest);
+    if (rows === undefined) return shortest;
+    return this.#probes.shortestUnder(rows * ORDER_GAIN + 1, scans.filter(isInKeyOrder))?.condition ?? shortest;
+  }
+
+  #from(start: Condition | undefined, others: readonly Condition[]): Sql {
+    const tests = others.map(({ test }) => test);
+    if (start === undefined) {
+      return sql`SELECT count(*) FROM resource r0 WHERE ${allOf([isCurrent(this.#scope), inTime(sql`r0.key`, this.#scope), ...tests])}`;
+    }
+    const where = allOf([inTime(sql`r0.key`, this.#scope), ...tests]);
+    const row = looksAtRow(where) ? sql`s CROSS JOIN resource r0 ON r0.key = s.key` : sql`s AS r0`;
+    // SQLite leaves the DISTINCT to the index where that has the rows of a resource next to each other.
+    return sql`WITH s (key) AS (${start.scan!}) SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where})`;
+  }
+
+  /** What does not have a code, where no resource has several; undefined for other conditions. */
+  #opposite({ criteria, test }: Condition): Condition | undefined {
+    if (criteria === undefined || !isOfCode(criteria) || criteria.parameter.includes('$')) return undefined;
+    const { code, folded } = criteria.test as { readonly code: string; readonly folded?: string };
+    const key = parameterKey(this.#scope, criteria.parameter) as number | undefined;
+    if (key === undefined || folded !== undefined || this.#repeats(criteria.parameter)) return undefined;
+    const rows = (which: Sql): Sql => sql`SELECT x.resource FROM token x INDEXED BY token_by_value
+      WHERE ${allOf([ofParameter(X, key, this.#scope), sql`x.grp = 0`, which, inTime(sql`x.resource`, this.#scope)])}`;
+    const scan = unionAll([
+      rows(sql`x.code < ${code} AND x.extreme & 5 <> 0`),
+      rows(sql`x.code > ${code} AND x.extreme & 5 <> 0`),
+      rows(sql`x.code IS NULL`),
+      shapeScan(this.#scope.collection as number, key, 'none'),
+    ]);
+    return { scan, test: negation(test), direct: true };
+  }
+}
+
+/** How far scans are looked into, in rows. */
+const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_SAFE_INTEGER];
+
+function isPresent<Value>(value: Value | undefined): value is Value {
+  return value !== undefined;
+}
+
+/** How many times as long a scan in the order of the keys may be. */
+const ORDER_GAIN = 2;
+
+const X = sql`x`;
+
+/** The scan is of one value, whose rows an index has in the order of their resources. */
+function isInKeyOrder({ criteria }: Condition): boolean {
+  return criteria !== undefined && (isOfOneCode(criteria) || isOfOneTarget(criteria));
+}
+
+function isOfOneCode(criteria: Criteria): boolean {
+  return isOfCode(criteria) && criteria.test.kind === 'token' && criteria.test.folded === undefined;
+}
+
+function isOfOneTarget(criteria: Criteria): boolean {
+  if (criteria.kind !== 'match' || criteria.test.kind !== 'reference') return false;
+  const { id, types, url, negated } = criteria.test;
+  return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
+}
