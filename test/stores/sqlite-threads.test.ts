@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
@@ -41,9 +41,9 @@ afterEach(async () => {
 });
 
 /** A store whose calls never take too long. */
-function storeInLoop(): SqliteStore {
+function storeInLoop(options: SqliteStoreOptions = {}): SqliteStore {
   THREAD_TUNING.inlineMs = 1e9;
-  return newStore();
+  return newStore(options);
 }
 
 /** A store whose every search and commit goes to a thread. */
@@ -69,9 +69,10 @@ function patients(count: number): AnyResource[] {
   return Array.from({ length: count }, (_, number) => patient(number));
 }
 
-/** The thread never hears of its calls, as if it were inside a statement that does not end. */
-function deaf(worker: Worker): void {
-  worker.postMessage = () => undefined;
+/** Threads never hear of their calls, as if they were inside a statement that does not end. @returns what ends that */
+function deafen(): () => void {
+  const spy = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(() => undefined);
+  return () => spy.mockRestore();
 }
 
 function onceReady(worker: Worker, action: () => void): void {
@@ -205,7 +206,9 @@ describe('what leaves the event loop', () => {
   });
 
   test('a commit waits in a thread for another process that writes', async () => {
-    const store = storeInLoop();
+    const store = storeInLoop({ busyTimeout: 600_000 });
+    // The first one prepares the statements of all.
+    await store.commit([put(patient(0))]);
     const other = new Database(databaseOf(store));
     other.exec('BEGIN IMMEDIATE');
     const commit = store.commit([put(patient(1))]);
@@ -214,6 +217,19 @@ describe('what leaves the event loop', () => {
     other.exec('ROLLBACK');
     other.close();
     expect(await commit).toMatchObject([{ versionId: '1' }]);
+  });
+
+  test('making the rows of a project again waits for another process, and others go on', async () => {
+    const store = storeInLoop();
+    await store.commit(patients(10).map((resource) => put(resource)));
+    const other = new Database(databaseOf(store));
+    other.exec('BEGIN IMMEDIATE');
+    const reindexed = store.reindex({ project: PROJECT });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await store.search(PATIENTS)).total).toBe(10);
+    other.exec('ROLLBACK');
+    other.close();
+    expect(await reindexed).toBe(10);
   });
 
   test('others have their turn between calls that follow each other', async () => {
@@ -255,10 +271,10 @@ describe('calls end', () => {
   test('at their deadline, although the thread does not hear', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
-    onWorker = deaf;
+    const hear = deafen();
     const error = await errorOf(store.search(PATIENTS, { deadline: performance.now() + 20 }));
     expect(error).toMatchObject({ code: 'aborted', details: { deadline: true } });
-    onWorker = () => undefined;
+    hear();
     // The thread was given up: another one serves the next.
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
@@ -266,7 +282,7 @@ describe('calls end', () => {
   test('while they wait for a thread', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
-    onWorker = deaf;
+    const hear = deafen();
     const first = errorOf(store.search(PATIENTS));
     const controller = new AbortController();
     const second = errorOf(store.search(PATIENTS, { signal: controller.signal }));
@@ -274,6 +290,7 @@ describe('calls end', () => {
     expect(await third).toMatchObject({ code: 'aborted', details: { deadline: true } });
     controller.abort();
     expect(await second).toMatchObject({ code: 'aborted' });
+    hear();
     await store.close();
     expect(await first).toMatchObject({ code: 'unavailable' });
   });
@@ -312,10 +329,13 @@ describe('the death of a thread', () => {
   test('costs a search nothing but time', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
+    const hear = deafen();
     onWorker = (worker) => {
       onWorker = () => undefined;
-      deaf(worker);
-      onceReady(worker, () => void worker.terminate());
+      onceReady(worker, () => {
+        hear();
+        void worker.terminate();
+      });
     };
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
@@ -323,24 +343,22 @@ describe('the death of a thread', () => {
   test('again and again is unavailable', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
-    onWorker = (worker) => {
-      deaf(worker);
-      onceReady(worker, () => void worker.terminate());
-    };
+    const hear = deafen();
+    onWorker = (worker) => onceReady(worker, () => void worker.terminate());
     expect(await errorOf(store.search(PATIENTS))).toMatchObject({ code: 'unavailable', details: undefined });
     onWorker = () => undefined;
+    hear();
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
 
   test('leaves it unknown whether a commit was written', async () => {
     const store = threadedStore();
-    onWorker = (worker) => {
-      deaf(worker);
-      onceReady(worker, () => void worker.terminate());
-    };
+    const hear = deafen();
+    onWorker = (worker) => onceReady(worker, () => void worker.terminate());
     const error = await errorOf(store.commit([put(patient(1))]));
     expect(error).toMatchObject({ code: 'unavailable', details: { unknown: true } });
     onWorker = () => undefined;
+    hear();
     await store.commit([put(patient(2))]);
     expect((await store.search(PATIENTS)).total).toBe(1);
   });

@@ -9,13 +9,11 @@ import { isBusy } from './transaction.js';
 export class Reindexing {
   readonly #database: SqliteDatabase;
   readonly #work: IndexWork;
-  readonly #busyTimeout: number;
   readonly #background: BackgroundWork;
 
-  constructor(database: SqliteDatabase, work: IndexWork, busyTimeout: number) {
+  constructor(database: SqliteDatabase, work: IndexWork) {
     this.#database = database;
     this.#work = work;
-    this.#busyTimeout = busyTimeout;
     this.#background = new BackgroundWork('The index is not made again', () => this.#stepBeside());
   }
 
@@ -52,6 +50,7 @@ export class Reindexing {
     // The connection is the host's, or has been closed by it.
     if (!this.#database.open) return 'done';
     if (this.#database.inTransaction) return 'later';
+    const timeout = Number(this.#database.pragma('busy_timeout', { simple: true }));
     this.#database.pragma('busy_timeout = 0');
     try {
       return this.#work.step(forSomeTime()) === undefined ? 'done' : 'more';
@@ -59,7 +58,7 @@ export class Reindexing {
       if (isBusy(error)) return 'later';
       throw storeError(error);
     } finally {
-      this.#database.pragma(`busy_timeout = ${this.#busyTimeout}`);
+      this.#database.pragma(`busy_timeout = ${timeout}`);
     }
   }
 }

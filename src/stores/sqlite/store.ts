@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type {
   CallOptions,
   Change,
@@ -96,7 +96,7 @@ export class SqliteStore implements ResourceStore {
     const connection = (this.#connection = new Connection(model, this.#database, config));
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
-    this.#reindexing = new Reindexing(this.#database, work, busyTimeout);
+    this.#reindexing = new Reindexing(this.#database, work);
     try {
       assertOwnDatabase(this.#database);
       const hasLog = configureConnection(this.#database, config);
@@ -107,6 +107,8 @@ export class SqliteStore implements ResourceStore {
         const file = resolve(database.trim());
         this.#threads = new Threads({ ...config, file }, this.#turn);
         this.#database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
+        // Whoever waits for a lock waits in a thread.
+        this.#database.pragma('busy_timeout = 0');
       }
       if (config.reindex === 'background') this.#reindexing.begin();
     } catch (error) {
@@ -222,7 +224,8 @@ export class SqliteStore implements ResourceStore {
       const { maintenance } = this.#connection;
       const reindex = (threads: Threads) => threads.reindex(options);
       const inline = () => maintenance.reindex();
-      const done = this.#isSmall() ? this.#answer(options, inline) : await this.#inThread(options, reindex, inline);
+      const brief = this.#isSmall() ? this.#answer(options, () => unlessLocked(inline)) : TOO_LONG;
+      const done = brief instanceof TooLong ? await this.#inThread(options, reindex, inline) : brief;
       this.#connection.forget();
       for (const progress of done) {
         onProgress?.(progress);
@@ -230,15 +233,15 @@ export class SqliteStore implements ResourceStore {
       }
       return count;
     }
-    await this.#threads?.untilWritten();
-    if (project !== undefined && !pendingOnly) this.#answer(options, () => this.#reindexing.askAgain(project));
+    if (project !== undefined && !pendingOnly) {
+      await this.#whenUnlocked(options, () => this.#reindexing.askAgain(project));
+    }
     for (;;) {
-      const batch = this.#answer(options, () => this.#reindexing.step(project));
+      const batch = await this.#whenUnlocked(options, () => this.#reindexing.step(project));
       if (batch === undefined) return count;
       count += batch.resources;
       onProgress?.(batch.progress);
       await nextTurn();
-      await this.#threads?.untilWritten();
     }
   }
 
@@ -261,9 +264,7 @@ export class SqliteStore implements ResourceStore {
   /** Begins in the event loop, and ends there if that does not take long. */
   async #find<Result>(call: ThreadCall, options: CallOptions | undefined, find: () => Result): Promise<Result> {
     if (this.#turn.isSpent) await this.#turn.next();
-    const { inlineMs } = THREAD_TUNING;
-    const { guard } = this.#connection;
-    const found = inlineMs < 0 ? TOO_LONG : this.#answer(options, () => guard.briefly(inlineMs, find));
+    const found = this.#briefly(options, find);
     if (!(found instanceof TooLong)) return found;
     return this.#inThread(options, (threads) => threads.read(call, options) as Promise<Result>, find);
   }
@@ -288,12 +289,8 @@ export class SqliteStore implements ResourceStore {
     commit: () => Committed,
   ): Promise<Committed> {
     if (this.#turn.isSpent) await this.#turn.next();
-    const { largeCommit, inlineMs } = THREAD_TUNING;
-    const { guard } = this.#connection;
-    // Whoever waits for the lock of writers waits in a thread.
-    if (!threads.isWriting && writes.length < largeCommit && inlineMs >= 0) {
-      const briefly = (): Committed | TooLong => this.#unlessLocked(() => guard.briefly(inlineMs, commit));
-      const done = this.#answer(options, briefly);
+    if (!threads.isWriting && writes.length < THREAD_TUNING.largeCommit) {
+      const done = this.#briefly(options, commit);
       if (!(done instanceof TooLong)) {
         threads.noteCommit(writes.length);
         return done;
@@ -302,18 +299,24 @@ export class SqliteStore implements ResourceStore {
     return this.#inThread(options, () => threads.commit(writes, this.#clock().getTime(), options), commit);
   }
 
-  /** Does not wait where another process writes. */
-  #unlessLocked<Result>(commit: () => Result): Result | TooLong {
-    const { statements } = this.#connection;
-    statements.read('PRAGMA busy_timeout = 0').get();
-    try {
-      return commit();
-    } catch (error) {
-      if (isBusy(error)) return TOO_LONG;
-      throw error;
-    } finally {
-      statements.read(`PRAGMA busy_timeout = ${this.#busyTimeout}`).get();
+  /** Work that gives up where it takes long, or another process has the lock that it needs. */
+  #briefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
+    const { inlineMs } = THREAD_TUNING;
+    if (inlineMs < 0) return TOO_LONG;
+    return this.#answer(options, () => unlessLocked(() => this.#connection.guard.briefly(inlineMs, work)));
+  }
+
+  /** Runs a short write as soon as no other connection writes. Only where there are threads others go on meanwhile. */
+  async #whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
+    const end = performance.now() + this.#busyTimeout;
+    while (this.#threads !== undefined) {
+      await this.#threads.untilWritten();
+      const done = this.#answer(options, () => unlessLocked(write));
+      if (!(done instanceof TooLong)) return done;
+      if (performance.now() >= end) break;
+      await delay(LOCK_STEP_MS);
     }
+    return this.#answer(options, write);
   }
 
   /** Runs in a thread, or in the event loop where there are none. */
@@ -338,7 +341,10 @@ export class SqliteStore implements ResourceStore {
     if (this.#threads !== threads) return;
     this.#threads = undefined;
     void threads.close();
-    if (this.#database.open) this.#database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    if (this.#database.open) {
+      this.#database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      this.#database.pragma(`busy_timeout = ${this.#busyTimeout}`);
+    }
     const reason = cause instanceof Error ? ` (${cause.message})` : '';
     process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
   }
@@ -364,9 +370,22 @@ function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined):
   return pages;
 }
 
+/** @returns {@link TOO_LONG} where another connection has the lock */
+function unlessLocked<Result>(work: () => Result): Result | TooLong {
+  try {
+    return work();
+  } catch (error) {
+    if (isBusy(error)) return TOO_LONG;
+    throw error;
+  }
+}
+
 function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
   return total === undefined ? { matches } : { matches, total };
 }
+
+/** Time between attempts to get a lock, in milliseconds. */
+const LOCK_STEP_MS = 20;
 
 /** Where a thread carries the log to the database: it is late if the event loop does it. */
 const LATE_CHECKPOINT_PAGES = 4 * CHECKPOINT_PAGES;

@@ -63,7 +63,10 @@ export class Thread {
   async end(): Promise<void> {
     this.#worker.ref();
     this.#post('end');
-    if (!this.#hasEnded) await new Promise((resolve) => this.#worker.once('exit', resolve));
+    if (this.#hasEnded) return;
+    const timer = setTimeout(() => void this.#worker.terminate(), END_MS);
+    await new Promise((resolve) => this.#worker.once('exit', resolve));
+    clearTimeout(timer);
   }
 
   async #send(task: Task): Promise<void> {
@@ -137,6 +140,9 @@ export class Thread {
     this.#owner.onEnd(this, this.#release(), this.#started, this.#cause);
   }
 }
+
+/** How long a thread may take to close its connection, in milliseconds. */
+const END_MS = 5_000;
 
 /** The rejection of a call whose thread died. */
 export function threadDied(cause: unknown): FhirError {
