@@ -13,7 +13,7 @@ export const PHASES = [
   [
     'test/search/{criteria-cost,match,resources-inside,sort,values,parse-*,describe-criteria,simplify-criteria,test-value}.test.ts',
   ],
-  ['test/stores/memory-store.test.ts'],
+  ['test/stores/memory-store.test.ts', 'test/access/turns/*.test.ts'],
   [
     'test/access/{audited,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',
     'test/access/{programs-closed,restrict,secrets,trusted-code,version-races,write-answers}.test.ts',

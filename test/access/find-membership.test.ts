@@ -110,6 +110,30 @@ describe('signing in says what is wrong', () => {
     expect(`${fault.code}: ${fault.message}`).toBe(message);
   });
 
+  const NAMES = {
+    ProjectMembership: 'ProjectMembership, as id, ProjectMembership/id or Reference',
+    Project: 'Project, as id, Project/id or Reference',
+    User: 'User, as id, User/id or Reference',
+    client: 'ClientApplication or Bot, as id, Type/id or Reference',
+  };
+  test.each<[string, keyof typeof NAMES, unknown]>([
+    ['unauthenticated', 'ProjectMembership', undefined],
+    ['unauthenticated', 'ProjectMembership', null],
+    ['unauthenticated', 'ProjectMembership', ''],
+    ['invalid', 'ProjectMembership', 'm'],
+    ['unauthenticated', 'ProjectMembership', { membership: undefined }],
+    ['unauthenticated', 'ProjectMembership', { membership: null }],
+    ['unauthenticated', 'ProjectMembership', { membership: '' }],
+    ['invalid', 'ProjectMembership', { membership: 1 }],
+    ['unauthenticated', 'Project', { user: 'ann' }],
+    ['unauthenticated', 'User', { project: 'clinic', user: undefined }],
+    ['unauthenticated', 'client', { project: 'clinic', client: null }],
+    ['invalid', 'client', { project: 'clinic', client: 1 }],
+  ])('%s without a %s: %j', async (code, name, identity) => {
+    const fault = await faultOf(signIn(await clinic({}), identity as never));
+    expect(`${fault.code}: ${fault.message}`).toBe(`${code}: Sign-in needs the id of a ${NAMES[name]}`);
+  });
+
   test('and names the policy that is gone', async () => {
     const store = await clinic({
       'clinic|ProjectMembership|m': { ...ANN, ...POLICY },
