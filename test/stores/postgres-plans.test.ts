@@ -134,6 +134,20 @@ describe('a page costs its rows', () => {
       expect(names.some((name) => name.startsWith(index) || name.includes('_idx'))).toBe(true);
     });
 
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['what nearly all are not', { kind: 'not', of: status('amended') }],
+      ['what lacks a value', { kind: 'missing', parameter: 'value-quantity', missing: true }],
+      ['values since a date', SINCE],
+    ])('the number of %s is read from an index', async (_, criteria) => {
+      plans.length = 0;
+      await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Rows'] * node['Actual Loops'] > 0);
+      const ofResources = nodes.filter((node) => node['Relation Name']?.startsWith('resource') === true);
+      expect(ofResources.map((node) => node['Node Type'])).not.toContain('Index Scan');
+      expect(examined(plans)).toBeLessThan(2.5 * COUNT);
+    });
+
     test('of a deep cursor as of the first', async () => {
       await ask(ALL, [by('date')], { values: [Date.UTC(2020, 6, 1)], id: 'o' });
       expect(examined(plans)).toBeLessThan(900);

@@ -10,6 +10,7 @@ import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
 import { arrayText } from './array.js';
 import { conditionsOf } from '../sql/pages/condition.js';
+import { countExpression } from './count.js';
 import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
@@ -137,7 +138,10 @@ export function searchStatements(
 }
 
 function countStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
-  return sql`SELECT count(*) FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds(epoch)}`;
+  const scope = scopeOf(model, query);
+  const short = countExpression(query.criteria, scope);
+  if (short !== undefined) return sql`SELECT ${short} WHERE ${epochHolds(epoch)}`;
+  return sql`SELECT count(*) FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`;
 }
 
 /** The id of the first match. */

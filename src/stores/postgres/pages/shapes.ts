@@ -6,11 +6,13 @@ export type Occurrence = 'none' | 'some' | 'several';
 
 /** The keys of the current resources of a type that have no value, some, or several of a parameter: a range of an index per shape. */
 export function shapeScan(project: string, type: SqlValue, parameter: SqlValue, occurrence: Occurrence): Sql {
-  return sql`SELECT y.key FROM resource y WHERE y.project = ${projectKey(project)} AND y.type = ${type} AND y.content IS NOT NULL
-    AND y.shape = ANY (ARRAY(${shapesWith(project, type, parameter, occurrence)}))`;
+  return sql`SELECT y.key FROM (${shapesWith(project, type, parameter, occurrence)}) s CROSS JOIN LATERAL (
+    SELECT r.key FROM resource r WHERE r.project = ${projectKey(project)} AND r.type = ${type} AND r.content IS NOT NULL
+      AND r.shape = s.key OFFSET 0) y`;
 }
 
-function shapesWith(project: string, type: SqlValue, parameter: SqlValue, occurrence: Occurrence): Sql {
+/** The shapes that resources of a type have, or had, with no value, some, or several of a parameter. */
+export function shapesWith(project: string, type: SqlValue, parameter: SqlValue, occurrence: Occurrence): Sql {
   const several = sql`-(${parameter}::bigint) = ANY (s.parameters)`;
   const any = sql`s.parameters && ARRAY[${parameter}::bigint, -(${parameter}::bigint)]`;
   const condition = occurrence === 'several' ? several : occurrence === 'some' ? any : sql`NOT ${any}`;
