@@ -1,5 +1,6 @@
 export type { SqliteStoreOptions } from './stores/sqlite/config.js';
 export type { SqliteDatabase, SqliteStatement } from './stores/sqlite/driver.js';
+export type { NodeSqliteDatabase, NodeSqliteStatement } from './stores/sqlite/node-sqlite.js';
 export type { Verification } from './stores/sqlite/verify.js';
 export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';
 export type { SqlValue } from './stores/sql/sql.js';

@@ -25,6 +25,7 @@ import type { Committed } from '../sql/commit-results.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { CHECKPOINT_PAGES, configureConnection } from './configure.js';
 import { Connection } from './connection.js';
+import { asDriver, type NodeSqliteDatabase } from './node-sqlite.js';
 import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
@@ -69,15 +70,15 @@ export class SqliteStore implements ResourceStore {
   #closed = false;
 
   /**
-   * @param database a file name (made if need be; `:memory:` for a store that lives with this object) or an open
-   * better-sqlite3 database, which stays open when the store closes. The database holds nothing but the store.
+   * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
+   * database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds nothing but the store.
    * @throws FhirError `invalid` - the name is empty.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
    * @throws FhirError `corrupt` - the file is no SQLite database.
    * @throws FhirError `conflict` - the database belongs to another application.
    * Their messages end with the path, which is `details.path`.
    */
-  constructor(database: string | SqliteDatabase, options: SqliteStoreOptions = {}) {
+  constructor(database: string | SqliteDatabase | NodeSqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
     const { model, busyTimeout, readers, clock } = config;
     this.model = model;
@@ -89,7 +90,8 @@ export class SqliteStore implements ResourceStore {
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
     try {
       if (typeof database === 'string') assertDatabaseFile(database);
-      this.#database = typeof database === 'string' ? openDatabase(database, { timeout: busyTimeout }) : database;
+      this.#database =
+        typeof database === 'string' ? openDatabase(database, { timeout: busyTimeout }) : asDriver(database);
     } catch (error) {
       throw fault(error);
     }
