@@ -17,6 +17,7 @@ export default defineConfig({
     telemetry: 'src/telemetry.ts',
     client: 'src/client.ts',
     testing: 'src/testing.ts',
+    'test-service': 'src/test-service.ts',
     types: 'src/types.ts',
   },
   format: 'esm',

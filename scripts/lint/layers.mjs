@@ -26,6 +26,8 @@ export const LAYERS = {
   // Knows no store, no project and no repository: what it carries out, it carries out through interactions.
   graphql: ['client', ...BELOW_IMPORT],
   http: ['graphql', 'repository', 'projects', ...BELOW_PROJECTS],
+  // What hosts' own tests use; nothing else imports it.
+  'test-service': ['http', 'graphql', 'repository', 'projects', 'stores', ...BELOW_PROJECTS],
   testing: ['store', 'search', 'fhir'],
 };
 

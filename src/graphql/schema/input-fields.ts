@@ -59,6 +59,19 @@ export function inputFieldsOf(model: FhirModel, name: string): ReadonlyMap<strin
 /** Bounded by the number of types in the definitions. */
 const FIELDS = perModel(() => new Map<string, ReadonlyMap<string, InputField>>());
 
+/**
+ * The input type that Medplum's schema calls `PatientCreate`, also in variables of updates. Documents may use that name; the
+ * schema shows its own.
+ *
+ * @returns undefined for other names
+ */
+export function inputNamedByMedplum(model: FhirModel, name: string): string | undefined {
+  const type = name.endsWith('Create') ? name.slice(0, -'Create'.length) : '';
+  const kind = model.typeDefinition(type)?.kind;
+  if (kind !== 'complex' && !(kind === 'resource' && model.isResourceType(type))) return undefined;
+  return inputTypeName(model, type);
+}
+
 /** @returns the FHIR type that an input type is for; undefined for other names. */
 export function typeOfInput(model: FhirModel, name: string): string | undefined {
   for (const suffix of ['ResourceInput', 'Input']) {

@@ -28,7 +28,7 @@ import {
   RESOURCE,
   type FieldDescriptor,
 } from './fields.js';
-import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
+import { inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
 import {
   createField,
@@ -117,6 +117,8 @@ export class FhirSchema extends GraphQLSchema {
     if (name === RESOURCE) return this.#createResource(undefined);
     const inputs = inputFieldsOf(this.model, name);
     if (inputs !== undefined) return this.#createInput(name, inputs);
+    const own = inputNamedByMedplum(this.model, name);
+    if (own !== undefined) return this.getType(own);
     if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(this.model, name) !== undefined)
       return this.#createObject(name);
     const definition = this.model.typeDefinition(name);

@@ -237,3 +237,28 @@ describe('the input types', () => {
     });
   });
 });
+
+describe('the names of Medplum', () => {
+  test('are names of the same input types, also in updates and inside', async () => {
+    const clinic = await openClinic(new MemoryStore());
+    const created = await clinic.data('mutation ($res: PatientCreate!) { PatientCreate(res: $res) { id gender } }', {
+      res: { resourceType: 'Patient', gender: 'female' },
+    });
+    const { id } = (created as { PatientCreate: { id: string } }).PatientCreate;
+    const update = `mutation ($id: ID!, $res: PatientCreate!) { PatientUpdate(id: $id, res: $res) { gender name { family } } }`;
+    const res = { resourceType: 'Patient', id, gender: 'male', name: [{ family: 'Hill' }] };
+    expect(await clinic.data(update, { id, res })).toEqual({
+      PatientUpdate: { gender: 'male', name: [{ family: 'Hill' }] },
+    });
+    const nested = 'mutation ($name: [HumanNameCreate!]) { PatientCreate(res: { name: $name }) { name { family } } }';
+    expect(await clinic.data(nested, { name: [{ family: 'Brook' }] })).toEqual({
+      PatientCreate: { name: [{ family: 'Brook' }] },
+    });
+  });
+
+  test.each(['NothingCreate', 'Create', 'stringCreate', 'DomainResourceCreate'])('%s is no type', async (name) => {
+    const clinic = await openClinic(new MemoryStore());
+    const answer = await clinic.ask(`mutation ($res: ${name}!) { PatientCreate(res: $res) { id } }`, { res: {} });
+    expect(answer.errors?.[0]?.message).toContain(`Unknown type "${name}"`);
+  });
+});

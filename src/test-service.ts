@@ -1,0 +1,9 @@
+// A service in the test's own process, for hosts and their clients. Nothing here opens a socket.
+
+export {
+  createTestService,
+  type TestService,
+  type TestServiceConfig,
+  type TestServiceOptions,
+} from './test-service/create-test-service.js';
+export type { FhirHandler, FhirHandlerConfig } from './http/exchange/handler-config.js';
