@@ -40,7 +40,7 @@ describe('every way to a page gives the page', () => {
     walked: { looks: [Infinity] },
     'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
     'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
-    'collected by the values of one key': { looks: [1e9, Infinity], minReduced: 0, indirectFrom: 0 },
+    'collected by the values of one key': { looks: [1e9, Infinity], minReduced: 0, indirectFrom: 0, moreCandidates: 0 },
     'collected by the values of one key, short pages only': { looks: [1e9, Infinity], minReduced: 0, maxCandidates: 3 },
     'walked a little, then collected by the values of one key': {
       looks: [2, 20, Infinity],
@@ -48,6 +48,7 @@ describe('every way to a page gives the page', () => {
       maxChunk: 4,
       indirectFrom: 0,
       minReduced: 0,
+      moreCandidates: 0,
     },
     'walked a little, then collected': { looks: [2, 20, Infinity], firstChunk: 1, maxChunk: 4, indirectFrom: 20 },
   };
@@ -182,6 +183,24 @@ describe('what a search works out', () => {
     const keys = JSON.parse(page!.values.find((value) => String(value).startsWith('['))! as string) as number[];
     expect(keys.length).toBeGreaterThanOrEqual(10);
     expect(keys.length).toBeLessThan(100);
+  });
+
+  test('of more equal values than a page has, the first ids are found before the rest is read', async () => {
+    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
+    const sort = [{ parameter: 'status', descending: false }];
+    const statements = await statementsOf({ sort });
+    expect(statements.length).toBe(3);
+    const keys = JSON.parse(
+      statements[2]!.values.find((value) => String(value).startsWith('['))! as string,
+    ) as number[];
+    expect(keys.length).toBe(4 * 10 + 64);
+    const [first, all] = await Promise.all(
+      [{ sort, limit: 10 }, {}].map(async (page) => {
+        const query = { project: PROJECT, type: 'Observation', criteria: status, ...page };
+        return (await store.search(query)).matches.map(({ resource }) => resource.id);
+      }),
+    );
+    expect(first).toEqual(all!.slice(0, 10));
   });
 
   test('codes are found by one row per resource', async () => {

@@ -32,7 +32,7 @@ export function candidateScan(search: CandidateSearch, statements: Statements): 
   const falling = order.keys[level]!.descending !== backwards;
   const after = at === undefined ? TRUE : beyondValue(VALUE, at, falling);
   const beyond = at === undefined || backwards ? after : sql`(${after} OR w.value IS NULL)`;
-  const limit = 4 * need + MARGIN;
+  const limit = 4 * need + TUNING.moreCandidates;
   const rows = statements.all(sql`SELECT w.key, w.value FROM (${valuesOf(search)}) w WHERE ${beyond}
     ORDER BY w.value ${falling ? sql`DESC` : sql`ASC`} NULLS LAST LIMIT ${limit}`) as readonly Candidate[];
   const ties = at === undefined || index.unique ? [] : [withValues(search, sql`w.value = ${at}`)];
@@ -40,11 +40,28 @@ export function candidateScan(search: CandidateSearch, statements: Statements): 
   const last = [...new Map(rows).values()][need - 1];
   if (last === undefined || last === null) return undefined;
   if (rows.at(-1)![1] === last) {
-    const upTo = sql`w.value ${falling ? sql`>=` : sql`<=`} ${last}`;
-    return unionAll([withValues(search, allOf([after, upTo])), ...ties]);
+    const upTo = allOf([after, sql`w.value ${falling ? sql`>=` : sql`<=`} ${last}`]);
+    return unionAll([byId(search, upTo, falling, statements) ?? withValues(search, upTo), ...ties]);
   }
   const end = rows.findLastIndex(([, value]) => value === last);
   return unionAll([keysOf(rows.slice(0, end + 1)), ...ties]);
+}
+
+/**
+ * The first rows by the key and the id, for more rows of one value than a page has. Undefined where another key comes between
+ * the two, or rows repeat too often.
+ */
+function byId(search: CandidateSearch, upTo: Sql, falling: boolean, statements: Statements): Sql | undefined {
+  const { order, level, need } = search;
+  const [next] = order.keys.slice(level + 1);
+  if (next?.parameter !== '_id') return undefined;
+  const limit = 4 * need + TUNING.moreCandidates;
+  const isFalling = next.descending !== order.backwards;
+  const rows =
+    statements.all(sql`SELECT w.key, w.value FROM (${valuesOf(search)}) w CROSS JOIN resource m ON m.key = w.key
+    WHERE ${upTo} ORDER BY w.value ${falling ? sql`DESC` : sql`ASC`}, m.id ${isFalling ? sql`DESC` : sql`ASC`}
+    LIMIT ${limit}`) as readonly Candidate[];
+  return rows.length < limit || new Map(rows).size >= need ? keysOf(rows) : undefined;
 }
 
 type Candidate = readonly [key: number, value: SqlValue];
@@ -52,9 +69,6 @@ type Candidate = readonly [key: number, value: SqlValue];
 function keysOf(rows: readonly Candidate[]): Sql {
   return sql`SELECT value FROM json_each(${JSON.stringify(rows.map(([key]) => key))})`;
 }
-
-/** Rows beyond those of the page and their repetitions, so that its last value is rarely the last that is read. */
-const MARGIN = 64;
 
 const VALUE = { value: sql`w.value` };
 

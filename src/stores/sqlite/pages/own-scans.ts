@@ -12,6 +12,7 @@ import type { Statements } from '../statements.js';
  * Gives a condition a scan of SQLite's own where that is shorter, or the only one:
  *
  * - Codes are found by one row per resource. A code is indexed with and without its system.
+ * - Composites are looked at late: of the rows of one component each is tested for the others.
  * - `_lastUpdated` is a range of the index by instant of change.
  * - A test that no range of an index answers (`contains`, `ne`) reads all values of its parameter. A value in the order of
  *   the index takes a tenth of the time of a test under a resource's key.
@@ -19,6 +20,9 @@ import type { Statements } from '../statements.js';
 export function withOwnScan(condition: Condition, scope: RowScope, statements: Statements): Condition {
   const { criteria } = condition;
   if (criteria === undefined || scope.collection === undefined) return condition;
+  if (criteria.kind === 'composite' && condition.scan !== undefined) {
+    return new OwnScan(condition, criteria, condition.scan, () => 0);
+  }
   if (condition.scan !== undefined) {
     const codes = codeScan(criteria, scope);
     return codes === undefined ? condition : new OwnScan(condition, criteria, codes, undefined);

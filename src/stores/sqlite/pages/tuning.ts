@@ -15,6 +15,8 @@ export const TUNING = {
   minReduced: 1_000,
   /** The longest page that this is worth for. */
   maxCandidates: 1_000,
+  /** Rows beyond those of a page and their repetitions, so that its last value is rarely the last that is read. */
+  moreCandidates: 64,
   /** The longest scan whose rows are looked up in a list of another scan's, instead of tested. */
   maxListed: 50_000,
   /** The longest page that the database sorts: it ends at no deadline while it does. */
