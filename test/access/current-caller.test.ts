@@ -140,11 +140,16 @@ describe('a store for as long as its caller is an administrator', () => {
       cause,
     });
     expect(spy).toHaveBeenCalledTimes(50);
-    abort.abort();
     const { signal } = abort;
+    spy.mockImplementationOnce(() => {
+      abort.abort();
+      return Promise.reject(cause);
+    });
     expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
     expect(spy).toHaveBeenCalledTimes(51);
     expect(spy).toHaveBeenLastCalledWith(expect.anything(), { signal });
+    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
+    expect(spy).toHaveBeenCalledTimes(51);
   });
 
   test.each([

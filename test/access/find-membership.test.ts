@@ -149,6 +149,15 @@ describe('signing in', () => {
     expect(await signIn(store, ANN_HERE)).toMatchObject({ membership: 'm' });
   });
 
+  test('ends by its signal, and by its time', async () => {
+    const store = await clinic();
+    const { signal } = new AbortController();
+    expect(await signIn(store, M, { signal })).toMatchObject({ membership: 'm' });
+    expect((await faultOf(signIn(store, M, { signal: AbortSignal.abort() }))).code).toBe('aborted');
+    const limits = { timeout: 0 };
+    expect((await faultOf(signIn(store, M, { limits }))).message).toBe('Limit "timeout" must be a number above 0');
+  });
+
   test.each(['bot', 'Bot/bot'])('as a Bot, by %s', async (client) => {
     expect(await signIn(await clinic(), { project: 'clinic', client })).toMatchObject({
       membership: 'bots',

@@ -155,7 +155,7 @@ describe.each(STORES)('ids on a %s store', (_, open) => {
     ];
     for (const call of calls) {
       expect(await outcomeOf(call)).toMatchObject({
-        code: expect.stringMatching(/^(invalid|not-found|membership-missing)$/) as string,
+        code: expect.stringMatching(/^(invalid|not-found|membership-missing|unauthenticated)$/) as string,
       });
     }
     expect((await repository.search('Patient', {})).entry).toHaveLength(1);
