@@ -12,6 +12,7 @@ export type {
 export { toFetch } from './http/to-fetch.js';
 export { type NodeRequest, type NodeResponse, toNodeListener } from './http/to-node-listener.js';
 export { parseJson } from './fhir/json/parse-json.js';
+export { stringifyJson } from './fhir/json/stringify-json.js';
 export { documentFromRequest } from './graphql/documents/document-from-request.js';
 export type { PersistedDocument } from './graphql/documents/documents.js';
 export { getOperationType } from './graphql/get-operation-type.js';

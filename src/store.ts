@@ -12,6 +12,8 @@ export type {
 } from './fhir/model/definition-types.js';
 export type { FhirModel } from './fhir/model/fhir-model.js';
 export { R4 } from './fhir/r4.js';
+export { parseJson } from './fhir/json/parse-json.js';
+export { stringifyJson } from './fhir/json/stringify-json.js';
 export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
 export { parametersOf, type TypeParameter } from './search/criteria/parameters-of.js';
 export { collationKey, fold } from './search/index/fold.js';
@@ -40,7 +42,7 @@ export {
   storeClosed,
   type PageEdge,
 } from './store/guards.js';
-export { jsonText, MAX_RESOURCE_BYTES } from './store/json-text.js';
+export { jsonText, MAX_RESOURCE_BYTES, parseJsonText } from './store/json-text.js';
 export { nextInstant, withVersion } from './store/versioned.js';
 export { cutPage } from './stores/cut-page.js';
 export type {

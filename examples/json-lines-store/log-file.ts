@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { type AnyResource, FhirError } from 'fhirgraph';
+import { parseJson, stringifyJson } from 'fhirgraph/store';
 
 /** One version of one resource, as it stands in the log. */
 export interface LoggedVersion {
@@ -37,7 +38,7 @@ export class LogFile {
    * @throws FhirError `unavailable` - it could not be written; nothing of it is kept
    */
   append(commit: readonly LoggedVersion[]): void {
-    const bytes = Buffer.from(`${JSON.stringify(commit)}\n`);
+    const bytes = Buffer.from(`${stringifyJson(commit)}\n`);
     try {
       for (let written = 0; written < bytes.length;) written += writeSync(this.#file, bytes, written);
       fsyncSync(this.#file);
@@ -57,7 +58,7 @@ const LINE_END = 0x0a;
 
 function parseCommit(line: string): readonly LoggedVersion[] {
   try {
-    return JSON.parse(line) as readonly LoggedVersion[];
+    return parseJson(line) as readonly LoggedVersion[];
   } catch (cause) {
     throw new FhirError('corrupt', 'A line of the log is no JSON', { cause });
   }

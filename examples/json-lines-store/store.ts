@@ -23,6 +23,7 @@ import {
   jsonText,
   nextInstant,
   pageOf,
+  parseJsonText,
   R4,
   type SearchSubject,
   storeClosed,
@@ -157,7 +158,7 @@ export class JsonLinesStore implements ResourceStore {
     }
     // What JSON keeps of it is what will be read again after a restart.
     const text = jsonText(withVersion(write.resource, version.versionId, instantOf(version)));
-    const logged = { ...version, resource: JSON.parse(text) as LoggedVersion['resource'] & object, unique };
+    const logged = { ...version, resource: parseJsonText(text), unique };
     add(logged);
     return { kind: 'put', created: current === null, ...storedOf(logged) };
   }

@@ -1,4 +1,6 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { placeElement, takeElement, textOfDecimals } from '../fhir/json/written-decimal.js';
+import { setDecimalText } from '../fhir/json/decimal-texts.js';
 import type { FhirSchema } from './schema/schema.js';
 import { coerceVariables, GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
 import type { CoercedVariables } from './graphql-js.js';
@@ -22,16 +24,37 @@ export function coerceRequestVariables(
   }
   const others = definitions.filter((definition) => !own.has(definition));
   const coerced = coerceVariables(schema, others, inputs);
-  if (coerced.errors !== undefined || own.size === 0) return coerced;
+  if (coerced.errors !== undefined) return coerced;
   const values: { [name: string]: unknown } = { ...coerced.values };
+  for (const definition of others) keepDecimalText(values, definition, inputs);
   const errors: GraphQLError[] = [];
   for (const [definition, place] of own) {
     const name = definition.variable.name.value;
     const { value, faults } = readVariable(schema.model, definition, place, inputs);
     for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
-    if (value !== undefined) values[name] = value;
+    if (value !== undefined) placeElement(values, name, value);
   }
   return errors.length === 0 ? { values } : { errors };
+}
+
+/** graphql-js makes numbers of decimals; how they are written gives the precision of searches. */
+function keepDecimalText(
+  values: { [name: string]: unknown },
+  definition: VariableDefinitionNode,
+  inputs: Variables,
+): void {
+  const name = definition.variable.name.value;
+  const text = textOfDecimals(givenValue(definition, inputs));
+  if (text === undefined) return;
+  // A single value for a list.
+  setDecimalText(values, name, typeof text === 'string' && Array.isArray(values[name]) ? [text] : text);
+}
+
+/** The value or default of a variable, with how its decimals are written. */
+function givenValue({ variable, defaultValue }: VariableDefinitionNode, inputs: Variables): unknown {
+  const name = variable.name.value;
+  const given = Object.hasOwn(inputs, name) ? takeElement(inputs, name) : undefined;
+  return given === undefined && defaultValue !== undefined ? evaluateJson(argumentOf(defaultValue), {}) : given;
 }
 
 /** The input position of a variable that our own code reads. */
@@ -49,14 +72,13 @@ function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace
 
 function readVariable(
   model: FhirModel,
-  { variable, type, defaultValue }: VariableDefinitionNode,
+  definition: VariableDefinitionNode,
   place: InputPlace,
   inputs: Variables,
 ): { readonly value?: unknown; readonly faults: readonly string[] } {
+  const { variable, type } = definition;
   const name = `Variable "$${variable.name.value}"`;
-  const given = Object.hasOwn(inputs, variable.name.value) ? inputs[variable.name.value] : undefined;
-  const value =
-    given ?? (given === null || defaultValue === undefined ? given : evaluateJson(argumentOf(defaultValue), {}));
+  const value = givenValue(definition, inputs);
   if (value === undefined || value === null) {
     return type.kind === Kind.NON_NULL_TYPE
       ? { faults: [`${name} must be given and not be null.`] }

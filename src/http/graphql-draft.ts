@@ -1,4 +1,5 @@
 import { ERROR_CODES } from '../fhir/error.js';
+import { stringifyResult } from '../fhir/json/stringify-json.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
 import { acceptedTypes } from './accepted-types.js';
@@ -30,7 +31,7 @@ export function toDraftResponse(result: FhirGraphqlResult, accept: string | null
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     ...(status === 405 ? { allow: 'POST' } : {}),
   };
-  return { status, headers, body: JSON.stringify(result) };
+  return { status, headers, body: stringifyResult(result) };
 }
 
 function statusOf({ data, errors }: FhirGraphqlResult): number {

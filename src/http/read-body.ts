@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { parseWithDecimals } from '../fhir/json/note-decimals.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from './http-types.js';
 import { HttpRequestError } from './http-request-error.js';
 
@@ -14,7 +15,8 @@ export function bodyText({ body }: HttpRequest): string | undefined {
 }
 
 /**
- * The JSON of a body.
+ * The JSON of a body. Of text and bytes it remembers how decimals are written, as `parseJson` does; a body that a body
+ * parser has parsed has only the numbers.
  *
  * @throws FhirError `invalid` - the body is missing or not JSON
  */
@@ -25,7 +27,7 @@ export function readJsonBody(request: HttpRequest): unknown {
     throw new FhirError('invalid', 'The request has no body');
   }
   try {
-    return JSON.parse(text) as unknown;
+    return parseWithDecimals(text);
   } catch (cause) {
     // The parser's message quotes the body.
     throw new FhirError('invalid', 'The body is no JSON', { cause });

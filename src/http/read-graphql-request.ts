@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { parseWithDecimals } from '../fhir/json/note-decimals.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { PersistedDocument } from '../graphql/documents/documents.js';
 import { documentFromRequest } from '../graphql/documents/document-from-request.js';
@@ -70,7 +71,7 @@ function fromQuery(search: URLSearchParams): Parameters {
     const text = parameters[name];
     if (typeof text !== 'string') continue;
     try {
-      parameters[name] = text === '' ? undefined : JSON.parse(text);
+      parameters[name] = text === '' ? undefined : parseWithDecimals(text);
     } catch (cause) {
       throw new FhirError('invalid', `Parameter "${name}" is no JSON`, { cause });
     }

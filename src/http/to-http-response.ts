@@ -1,4 +1,5 @@
 import { ERROR_CODES, maskError } from '../fhir/error.js';
+import { stringifyJson, stringifyResult } from '../fhir/json/stringify-json.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
@@ -22,7 +23,7 @@ const FHIR_JSON = 'application/fhir+json';
 
 /**
  * Creates the HTTP response for the result or error of a call: a GraphQL result, a resource or Bundle, another result
- * as JSON, an error.
+ * as JSON, an error. Decimals are written as they were written when they came in (`1.00`); see `stringifyJson`.
  *
  * | given | status | body |
  * |---|---|---|
@@ -43,10 +44,13 @@ export function toHttpResponse(result: unknown, options: ResponseOptions = {}): 
   if (result === undefined || result === null)
     return { status: options.status ?? 204, headers: { ...options.headers }, body: '' };
   if (isResource(result)) {
-    return send(options.status ?? 200, FHIR_JSON, result, { ...versionHeaders(result), ...options.headers });
+    return send(options.status ?? 200, FHIR_JSON, stringifyJson(result), {
+      ...versionHeaders(result),
+      ...options.headers,
+    });
   }
   if (isGraphqlResult(result)) return graphqlResponse(result, options);
-  return send(options.status ?? 200, 'application/json', result, options.headers);
+  return send(options.status ?? 200, 'application/json', stringifyJson(result), options.headers);
 }
 
 function errorResponse(error: Error, { request, headers }: ResponseOptions): HttpResponse {
@@ -61,9 +65,9 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
     const { code, details, message, outcome } = known;
     const extensions = { code, ...(details === undefined ? {} : { details }), resource: outcome };
     const body = { errors: [{ message, extensions }] };
-    return send(known.status, GRAPHQL_RESPONSE, body, { ...more, ...headers });
+    return send(known.status, GRAPHQL_RESPONSE, JSON.stringify(body), { ...more, ...headers });
   }
-  return send(known.status, FHIR_JSON, known.outcome, { ...more, ...headers });
+  return send(known.status, FHIR_JSON, JSON.stringify(known.outcome), { ...more, ...headers });
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
@@ -81,13 +85,13 @@ function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }
   // A mutation by GET: https://graphql.github.io/graphql-over-http/draft/#sec-GET.
   if (code === 'forbidden' && failed?.extensions.details?.['readonly'] === true) {
     const type = wantsGraphql ? GRAPHQL_RESPONSE : 'application/json';
-    return send(status ?? 405, type, result, { allow: 'POST', ...headers });
+    return send(status ?? 405, type, stringifyResult(result), { allow: 'POST', ...headers });
   }
   const own = code === undefined ? 200 : ERROR_CODES[code].status;
   // Older clients treat any other status as a network failure and never read the errors.
   const sent = wantsGraphql || own === 401 || own === 429 || own >= 500 ? own : 200;
   const more = own === 401 ? CHALLENGE : own === 429 ? retryHeaders(failed?.extensions.details) : {};
-  return send(status ?? sent, wantsGraphql ? GRAPHQL_RESPONSE : 'application/json', result, {
+  return send(status ?? sent, wantsGraphql ? GRAPHQL_RESPONSE : 'application/json', stringifyResult(result), {
     ...more,
     ...headers,
   });
@@ -116,6 +120,6 @@ function isGraphqlResult(value: unknown): value is FhirGraphqlResult {
 
 const RESULT_MEMBERS: ReadonlySet<string> = new Set(['data', 'errors', 'extensions']);
 
-function send(status: number, type: string, body: unknown, headers: ResponseOptions['headers']): HttpResponse {
-  return { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body: JSON.stringify(body) };
+function send(status: number, type: string, body: string, headers: ResponseOptions['headers']): HttpResponse {
+  return { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body };
 }

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirHandler } from './exchange/handler-config.js';
 import { toHttpResponse } from './to-http-response.js';
@@ -87,7 +88,7 @@ function headersOf({ headers }: NodeRequest): Headers {
 function bodyOf(incoming: NodeRequest): BodyInit {
   const { body } = incoming;
   if (body === undefined) return streamOf(incoming);
-  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : stringifyJson(body);
 }
 
 /** The body as it arrives. Leaving it unread must not destroy the connection, over which the answer goes. */

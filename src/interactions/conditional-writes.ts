@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import type { StoredResource } from '../store/store.js';
@@ -34,7 +35,8 @@ export async function updateMatch(
     if (match !== undefined && id !== undefined && id !== match.resource.id) {
       throw new FhirError('invalid', `The ${type} that matches the condition has another id than the resource`);
     }
-    if (match !== undefined) return { interaction: 'update', resource: { ...resource, id: match.resource.id } };
+    if (match !== undefined)
+      return { interaction: 'update', resource: keepDecimalTexts(resource, { ...resource, id: match.resource.id }) };
     if (condition.ifMatch !== undefined) {
       throw new FhirError(
         'precondition-failed',

@@ -1,5 +1,6 @@
 import { keyText } from '../fhir/reference.js';
 import { FhirError } from '../fhir/error.js';
+import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
 import type { Expectation, ReadResult } from '../store/store.js';
@@ -187,7 +188,7 @@ class Planner {
     generatedId?: true,
   ): void {
     const { resourceType, ...elements } = resource;
-    const kept = { resourceType, ...elements, id: key.id };
+    const kept = keepDecimalTexts(resource, { resourceType, ...elements, id: key.id });
     const write = { kind: 'put', key, resource: kept, expect, keepSecrets: true, generatedId } as const;
     this.writes.push({ write, from, role });
     this.state.set(keyText(key), kept);

@@ -3,6 +3,7 @@ import type { AuditFacts, AuditTarget, RestInteraction } from '../audit/audit.js
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';
+import { copyForHost } from '../fhir/json/copy-json.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
@@ -60,8 +61,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
       facts.targets = [target];
       return underLimits(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
     });
-  const copy = (resource: AnyResource): AnyResource =>
-    structuredClone(extendedMeta ? resource : withoutOwnMeta(resource));
+  const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
     context,
     baseUrl,
@@ -82,7 +82,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
         return { status: outcome.status, resource: copy(outcome.resource) };
       }),
     write: async (request, session) => (await carryOutWrites([request], session))[0],
-    bundle: (made) => structuredClone(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
+    bundle: (made) => copyForHost(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
   };
 }
 

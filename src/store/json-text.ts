@@ -1,4 +1,6 @@
 import { FhirError } from '../fhir/error.js';
+import { noteDecimals } from '../fhir/json/note-decimals.js';
+import { textWithDecimals } from '../fhir/json/stringify-json.js';
 import { type AnyResource } from '../fhir/resource.js';
 import { DEFAULT_RESOURCE_BYTES } from '../fhir/validate-resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
@@ -21,16 +23,37 @@ export function resourceBytes(option: number | undefined): number {
 const MAX_STAMP_BYTES = 1_024;
 
 /**
- * The JSON text a store keeps.
+ * The JSON text a store keeps; {@link parseJsonText} reads it.
+ *
+ * Decimals are in it as they were written (`1.00`). Where JavaScript would write one differently, the text begins with
+ * a space: the mark that its reader has to look for them. It is JSON all the same.
  *
  * @throws FhirError `too-costly` - larger than {@link MAX_RESOURCE_BYTES}.
  * @throws FhirError `unprocessable` - nested too deeply for JSON, circular, or containing values that JSON cannot
  * represent (a bigint).
  */
 export function jsonText(resource: AnyResource): string {
-  const text = stringify(resource);
+  const plain = stringify(resource);
+  const written = textWithDecimals(resource);
+  const text = written === undefined ? plain : `${DECIMALS_MARK}${written}`;
   if (isLongerThan(text, MAX_RESOURCE_BYTES + MAX_STAMP_BYTES)) throw tooLarge(resource);
   return text;
+}
+
+/** Any version written by JavaScript begins with a brace. */
+const DECIMALS_MARK = ' ';
+
+/**
+ * The resource in a text from {@link jsonText}. Its decimals are numbers; how they were written is kept beside them and
+ * survives copying with spread, but neither `structuredClone` nor messages between threads, so parse the text in the
+ * thread that uses the resource.
+ *
+ * @throws SyntaxError - not JSON
+ */
+export function parseJsonText(text: string): AnyResource {
+  const value = JSON.parse(text) as AnyResource;
+  if (text.startsWith(DECIMALS_MARK)) noteDecimals(text, value);
+  return value;
 }
 
 function stringify(resource: AnyResource): string {

@@ -3,6 +3,7 @@ import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
 import { createRandom } from './random.js';
 import { conditionSuite } from './suites/conditions.js';
 import { criteriaSuite } from './suites/criteria.js';
+import { decimalSuite } from './suites/decimals.js';
 import { eventSuite } from './suites/events.js';
 import { insideSuite } from './suites/inside.js';
 import { linkSuite } from './suites/links.js';
@@ -72,6 +73,7 @@ const SUITES: readonly ConformanceSuite[] = [
   readingSuite,
   writingSuite,
   conditionSuite,
+  decimalSuite,
   valueSuite,
   criteriaSuite,
   orderSuite,

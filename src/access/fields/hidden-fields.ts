@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { copyElement, deleteElement } from '../../fhir/json/decimal-texts.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { pathsRead } from './field-paths.js';
 
@@ -20,8 +21,8 @@ export function withoutFields(resource: AnyResource, hidden: readonly string[]):
 export function withElementsOf(before: AnyResource, after: AnyResource, names: Iterable<string>): AnyResource {
   const copy: { [name: string]: unknown } = { ...elementsOf(after) };
   for (const element of names) {
-    for (const name of jsonNames(element, copy)) Reflect.deleteProperty(copy, name);
-    for (const name of jsonNames(element, elementsOf(before))) copy[name] = elementsOf(before)[name];
+    for (const name of jsonNames(element, copy)) deleteElement(copy, name);
+    for (const name of jsonNames(element, elementsOf(before))) copyElement(copy, name, elementsOf(before));
   }
   return copy as unknown as AnyResource;
 }
@@ -68,14 +69,14 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
   let changed = false;
   for (const name of names) {
     if (rest.length === 0) {
-      Reflect.deleteProperty(copy, name);
+      deleteElement(copy, name);
       changed = true;
       continue;
     }
     const value = source[name];
     const inner = withoutInside(value, rest, name.startsWith('_'));
     if (inner === value) continue;
-    if (inner === undefined) Reflect.deleteProperty(copy, name);
+    if (inner === undefined) deleteElement(copy, name);
     else copy[name] = inner;
     changed = true;
   }

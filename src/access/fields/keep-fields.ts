@@ -1,8 +1,9 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { sameJson } from '../../fhir/json/same-json.js';
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { formsOf, guardedElements, resourcesInside } from './guarded-elements.js';
+import { withDecimalsOf } from './keep-decimals.js';
 import { INLINE_HEADS } from './mask-resource.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
@@ -84,6 +85,7 @@ export function keepFields(
     return set === undefined ? { after: asked, kept } : refusal(asked, set);
   }
   const restored = new Set(kept);
+  const repeated: string[] = [];
   for (const path of readonly) {
     const head = headOf(path);
     if (kept.has(head)) continue;
@@ -96,9 +98,11 @@ export function keepFields(
       if (isAbsent && hasOtherForm(model, asked, head)) return refusal(asked, path);
       if (isAbsent) restored.add(head);
       else if (!sameJson(at(asked, path), at(shown, path))) return refusal(asked, path);
+      else repeated.push(path);
     }
   }
-  return { after: restored.size === 0 ? asked : withElementsOf(before, asked, restored), kept: restored };
+  const after = withDecimalsOf(shown, asked, repeated);
+  return { after: restored.size === 0 ? after : withElementsOf(before, after, restored), kept: restored };
 }
 
 function has(resource: AnyResource, name: string): boolean {

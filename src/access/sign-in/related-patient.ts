@@ -1,6 +1,6 @@
-import { sameJson } from '../../fhir/json/same-json.js';
 import { parseDate } from '../../fhir/date.js';
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import type { MemberCaller } from '../caller.js';

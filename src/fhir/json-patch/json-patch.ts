@@ -1,7 +1,7 @@
 import { quote } from '../messages/quote.js';
-import { sameJson } from '../json/same-json.js';
-import { applyPatch } from 'rfc6902';
 import { FhirError } from '../error.js';
+import { sameJson } from '../json/same-json.js';
+import { withDecimalTexts, withWrittenDecimals, WrittenDecimal } from '../json/written-decimal.js';
 import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
 import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
 import { formatPointer, parentOf, valueAt } from './json-pointer.js';
@@ -18,14 +18,15 @@ const MAX_COPIED = 5 * 1024 * 1024;
 /**
  * Applies a JSON Patch to a copy of a resource: all operations or none.
  *
- * Paths resolve own members of objects and items of arrays only, never inherited members.
+ * Paths resolve own members of objects and items of arrays only, never inherited members. Values keep how their
+ * decimals are written, wherever they are put, and so do all others; a `test` compares numbers.
  *
  * @throws FhirError `invalid` - not a JSON Patch, or it changes `resourceType` or `id`
  * @throws FhirError `unprocessable` - a path does not exist, or a `test` fails
  * @throws FhirError `too-costly` - too many operations, or too much copied
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
-  const patched = structuredClone(resource);
+  const patched = withWrittenDecimals(resource) as AnyResource;
   let copied = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
     if (operation.op === 'copy') copied += JSON.stringify(valueAt(patched, operation.from) ?? null).length;
@@ -35,7 +36,7 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
   if (patched.resourceType !== resource.resourceType || patched.id !== resource.id) {
     throw new FhirError('invalid', 'A patch cannot change resourceType or id');
   }
-  return patched;
+  return withDecimalTexts(patched) as AnyResource;
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;
@@ -56,7 +57,6 @@ function stepsOf(document: AnyResource, operation: ReadOperation, index: number)
   ];
 }
 
-/** rfc6902 assumes that paths exist, so they are checked first. */
 function applyStep(document: AnyResource, step: Step, index: number): void {
   const { op, path } = step;
   const there = op === 'add' ? canHold(parentOf(document, path), path.at(-1)) : valueAt(document, path) !== undefined;
@@ -65,22 +65,38 @@ function applyStep(document: AnyResource, step: Step, index: number): void {
     throw new FhirError('invalid', `Operation ${index} of the patch nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
   }
   if (step.op === 'test') {
-    // rfc6902 compares lists by their minimal difference, in quadratic time.
-    if (sameJson(valueAt(document, path), step.value)) return;
+    if (isSame(valueAt(document, path), step.value)) return;
     throw new FhirError('unprocessable', `Operation ${index} of the patch, a test of ${shown(path)}, does not hold`);
   }
-  const [error] = applyPatch(document, [{ ...step, path: formatPointer(path) }]);
-  if (error !== null) throw nowhere(index, op, path);
+  change(parentOf(document, path) as Container, path.at(-1)!, step);
+}
+
+type Container = unknown[] | { [name: string]: unknown };
+
+function change(parent: Container, name: string, step: Exclude<Step, { op: 'test' }>): void {
+  if (!Array.isArray(parent)) {
+    if (step.op === 'remove') Reflect.deleteProperty(parent, name);
+    else parent[name] = withWrittenDecimals(step.value);
+    return;
+  }
+  const index = name === '-' ? parent.length : Number(name);
+  if (step.op === 'remove') parent.splice(index, 1);
+  else parent.splice(index, step.op === 'add' ? 0 : 1, withWrittenDecimals(step.value));
 }
 
 function canHold(parent: unknown, name: string | undefined): boolean {
   if (name === undefined) return false;
-  if (!Array.isArray(parent)) return isJsonObject(parent);
+  if (!Array.isArray(parent)) return isJsonObject(parent) && !(parent instanceof WrittenDecimal);
   return name === '-' || (/^(?:0|[1-9]\d{0,8})$/.test(name) && Number(name) <= parent.length);
 }
 
+/** As elements of an object, since decimals by themselves have no place for their text. */
+function isSame(value: unknown, other: unknown): boolean {
+  return sameJson(withDecimalTexts({ value }), withDecimalTexts({ value: withWrittenDecimals(other) }));
+}
+
 function fits(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
+  if (typeof value !== 'object' || value === null || value instanceof WrittenDecimal) return true;
   return levels > 0 && Object.values(value).every((inner) => fits(inner, levels - 1));
 }
 

@@ -1,4 +1,5 @@
 import { FhirError } from '../error.js';
+import { takeElement } from '../json/written-decimal.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import { parsePointer } from './json-pointer.js';
 
@@ -39,7 +40,7 @@ function readOperation(value: unknown, index: number): ReadOperation {
       if (member(value, 'value') === undefined) {
         throw new FhirError('invalid', `Operation ${index} of the patch (${op}) needs a value`);
       }
-      return { op, path, value: value['value'] };
+      return { op, path, value: takeElement(value, 'value') };
     case 'remove':
       return { op, path };
     case 'move':

@@ -1,8 +1,10 @@
 import { FhirError } from '../error.js';
 import { findJsonFault } from './json-fault.js';
+import { parseWithDecimals } from './note-decimals.js';
 
 /**
- * `JSON.parse` for external input: it skips a byte order mark and locates syntax errors.
+ * `JSON.parse` for external input: it skips a byte order mark, locates syntax errors, and remembers how decimals are
+ * written. `1.00` becomes the number 1, is stored as `1.00`, and `stringifyJson` and `toHttpResponse` write it so.
  *
  * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`. The message never
  * quotes the text, which may be clinical data.
@@ -10,7 +12,7 @@ import { findJsonFault } from './json-fault.js';
 export function parseJson(text: string): unknown {
   const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   try {
-    return JSON.parse(json) as unknown;
+    return parseWithDecimals(json);
   } catch (cause) {
     const offset = findJsonFault(json);
     if (offset === undefined) throw new FhirError('invalid', 'Not valid JSON', { cause });

@@ -1,3 +1,6 @@
+import { decimalTextsOf } from '../json/decimal-texts.js';
+import { isPlainObject } from '../json/plain-object.js';
+import { stringifyJson } from '../json/stringify-json.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
 import { byteLength } from '../../platform/byte-length.js';
 
@@ -43,8 +46,10 @@ class SafetyWalk {
   }
 
   object(value: object, depth: number): void {
-    if (!isPlain(value)) return this.#refuse('only plain JSON objects can be stored, not instances of a class');
+    if (!isPlainObject(value)) return this.#refuse('only plain JSON objects can be stored, not instances of a class');
     this.#count(1);
+    const texts = decimalTextsOf(value);
+    if (texts !== undefined) for (const text of Object.values(texts).flat()) this.#count(text?.length ?? 0);
     for (const key in value) {
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
@@ -111,15 +116,5 @@ class SafetyWalk {
 
 /** PERF: the text is built only for resources close to the limit. */
 function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
-  return units * MAX_BYTES_PER_UNIT > maxBytes && byteLength(JSON.stringify(resource)) > maxBytes;
-}
-
-/** Objects of another realm (a worker's, a test runner's) are plain too: their prototype has no prototype. */
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null || isForeignRoot(prototype as object);
-}
-
-function isForeignRoot(prototype: object): boolean {
-  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty');
+  return units * MAX_BYTES_PER_UNIT > maxBytes && byteLength(stringifyJson(resource)) > maxBytes;
 }

@@ -1,4 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
+import { hideDecimalTexts, setDecimalText } from '../../fhir/json/decimal-texts.js';
+import { plainElement, textOfDecimals } from '../../fhir/json/written-decimal.js';
 import type { Dialect } from '../dialect.js';
 import { putUnderKey } from '../plan/collect-fields.js';
 import type { Output } from './run.js';
@@ -64,9 +66,12 @@ export class CollectedFields {
     const out: Output = {};
     for (const [name, entry] of this.#entries) {
       const value = valueOf(entry);
-      if (this.dialect === 'standard' || !isAbsent(value)) putUnderKey(out, name, value);
+      if (this.dialect === 'hl7' && isAbsent(value)) continue;
+      putUnderKey(out, name, plainElement(value));
+      const text = textOfDecimals(value);
+      if (text !== undefined) setDecimalText(out, name, text);
     }
-    return out;
+    return hideDecimalTexts(out);
   }
 
   #assertOneMore(name: string, before: FieldSource, { type }: FieldSource): void {

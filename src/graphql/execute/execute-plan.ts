@@ -1,4 +1,5 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
+import { markPlain } from '../../fhir/json/stringify-json.js';
 import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
@@ -57,6 +58,7 @@ export const ROOT = 'data';
 function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
+  if (shaped !== null && !run.hasDecimalText) markPlain(shaped);
   const faults = run.written ? run.faults.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : run.faults;
   const errors = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
   // HL7's dialect has no partial answers: any failure fails the request.

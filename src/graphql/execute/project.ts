@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { decimalTextsOf, hideDecimalTexts, setDecimalText } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
@@ -90,7 +91,7 @@ function compileField(field: PlannedField, type: string): Writer {
         out[key] = null;
       };
     case 'primitive':
-      return field.array ? primitives(field) : primitive(field);
+      return field.type === 'decimal' ? decimals(field) : field.array ? primitives(field) : primitive(field);
     case 'object':
       if (field.canonical) return compileCanonical(field);
       return field.array ? compileObjects(field) : compileObject(field);
@@ -117,6 +118,20 @@ function primitive(field: PrimitiveField): Writer {
     const leaf = value === undefined ? null : complete(value);
     if (leaf !== undefined) out[key] = leaf;
     else writeOther(field, type, value, out, run);
+  };
+}
+
+/** Decimals take along how they are written. Lists lose items at their end only, so positions stay the same. */
+function decimals(field: PrimitiveField): Writer {
+  const { key, name } = field;
+  const write = field.array ? primitives(field) : primitive(field);
+  return (source, out, container, run) => {
+    write(source, out, container, run);
+    const text = decimalTextsOf(source)?.[name];
+    if (text === undefined) return;
+    setDecimalText(out, key, text);
+    hideDecimalTexts(out);
+    run.hasDecimalText = true;
   };
 }
 

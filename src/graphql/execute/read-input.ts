@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { fromElements, plainValue, takeElement } from '../../fhir/json/written-decimal.js';
 import { isJsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
@@ -15,7 +16,7 @@ const MAX_FAULTS = 20;
 
 /**
  * Converts a client's input value to FHIR JSON: single values become lists where lists are declared, and nulls are
- * removed, except for list items, where they are placeholders.
+ * removed, except for list items, where they are placeholders. Decimals keep how they are written.
  */
 export function readInput(
   model: FhirModel,
@@ -40,15 +41,20 @@ class Reader {
 
   #one(type: string, value: unknown, path: string, depth: number): unknown {
     if (INPUT_SCALARS.has(type)) {
-      const read = readScalar(type, value);
-      return read === undefined ? this.#refuse(path, `expected ${expectedOf(type)}`) : read;
+      const plain = plainValue(value);
+      const read = readScalar(type, plain);
+      if (read === undefined) return this.#refuse(path, `expected ${expectedOf(type)}`);
+      // Integers are written in one way only.
+      return read === plain && type !== 'Int' ? value : read;
     }
     if (depth === MAX_RESOURCE_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
-    if (!isJsonObject(value)) return this.#refuse(path, `expected an object of type "${type}"`);
+    if (!isJsonObject(plainValue(value)) || !isJsonObject(value))
+      return this.#refuse(path, `expected an object of type "${type}"`);
     const fields = inputFieldsOf(this.model, type)!;
     const read: [name: string, value: unknown][] = [];
-    for (const [name, inner] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       if (this.faults.length >= MAX_FAULTS) break;
+      const inner = takeElement(value, name);
       const field = fields.get(name);
       if (field === undefined) {
         const hint = didYouMean(name, fields.keys());
@@ -64,7 +70,7 @@ class Reader {
         this.#refuse(path, `field "${field.name}" of type "${type}" must be given`);
       }
     }
-    return Object.fromEntries(read);
+    return fromElements(read);
   }
 
   #refuse(path: string, reason: string): undefined {

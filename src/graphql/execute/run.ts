@@ -101,6 +101,8 @@ export class Run implements StepMeter {
   fhirpathSteps = 0;
   /** True once a mutation has changed something. */
   written = false;
+  /** True once a decimal of the answer has a text of its own. */
+  hasDecimalText = false;
   #pending = new Map<Edge, Hole[]>();
   readonly #expressions = new Set<string>();
 

@@ -1,3 +1,4 @@
+import { takeElement, WrittenDecimal } from '../../fhir/json/written-decimal.js';
 import type { Dialect } from '../dialect.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { PlannedField, Selection } from '../plan/plan.js';
@@ -39,7 +40,7 @@ class Shaper {
   }
 
   #value(value: unknown): unknown {
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || value instanceof WrittenDecimal) return value;
     return Array.isArray(value) ? value.map((item) => this.#value(item)) : this.object(value as Output);
   }
 
@@ -77,7 +78,7 @@ class Shaper {
   }
 
   #field(out: Output, field: PlannedField, scope: Scope): void {
-    const value = out[field.key];
+    const value = takeElement(out, field.key);
     const items = itemsOf(value);
     const name = nameOf(field, scope);
     const list = (isList(field) || scope.collected) && field.shaping?.singleton !== true;

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { fromElements, takeElement, WrittenDecimal, writtenDecimal } from '../../fhir/json/written-decimal.js';
 import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
 
 /** An argument's value before the variables are known. */
@@ -67,7 +68,8 @@ function severalValues(name: string): FhirError {
 }
 
 /**
- * The value of an argument as JSON, including nulls: resources and patches.
+ * The value of an argument as JSON, including nulls: resources and patches. Decimals are {@link WrittenDecimal}s where
+ * they stand by themselves or in a list; objects hold the texts of theirs.
  *
  * @returns undefined for an argument that is not given, or a variable without value
  */
@@ -75,16 +77,18 @@ export function evaluateJson(argument: Argument | undefined, variables: Variable
   switch (argument?.kind) {
     case undefined:
       return undefined;
-    case 'literal':
-      return argument.value;
+    case 'literal': {
+      const { value, text } = argument;
+      return typeof value === 'number' && text !== undefined ? writtenDecimal(value, text) : value;
+    }
     case 'variable':
-      return valueOf(argument.name, variables);
+      return writtenVariable(argument.name, variables);
     case 'list':
       return argument.items.map((item) => evaluateJson(item, variables) ?? null);
     case 'object': {
       const fields = argument.fields.map(([name, value]) => [name, evaluateJson(value, variables)] as const);
       // Unlike assignment, this creates a plain property named __proto__.
-      return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+      return fromElements(fields.filter(([, value]) => value !== undefined));
     }
   }
 }
@@ -93,14 +97,23 @@ export function evaluateJson(argument: Argument | undefined, variables: Variable
 export function evaluateTexts(argument: Argument | undefined, variables: Variables): string[] | undefined {
   if (argument?.kind === 'list') return argument.items.flatMap((item) => evaluateTexts(item, variables) ?? []);
   if (argument?.kind === 'literal' && argument.text !== undefined) return [argument.text];
-  const value = evaluate(argument, variables);
-  if (value === undefined) return undefined;
-  return (Array.isArray(value) ? value : [value]).filter((item) => item != null).map(String);
+  const value =
+    argument?.kind === 'variable' ? writtenVariable(argument.name, variables) : evaluate(argument, variables);
+  if (value === undefined || value === null) return undefined;
+  return (Array.isArray(value) ? value : [value]).filter((item) => item != null).map(textOf);
+}
+
+function textOf(value: unknown): string {
+  return value instanceof WrittenDecimal ? value.text : String(value);
 }
 
 /** Variables without a value must not be looked up on the prototype. */
 function valueOf(name: string, variables: Variables): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
+}
+
+function writtenVariable(name: string, variables: Variables): unknown {
+  return Object.hasOwn(variables, name) ? takeElement(variables, name) : undefined;
 }
 
 export function argumentOf(node: ValueNode): Argument {

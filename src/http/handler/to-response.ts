@@ -1,3 +1,4 @@
+import { stringifyJson } from '../../fhir/json/stringify-json.js';
 import type { HttpResponse } from '../http-types.js';
 import type { Answer } from '../exchange/answer.js';
 import type { Format } from './negotiate.js';
@@ -10,7 +11,7 @@ const COMMON = {
 } as const;
 
 export function toResponse({ status, headers, json, type, text }: Answer, format: Format, isHead: boolean): Response {
-  const body = json === undefined ? text : JSON.stringify(json, undefined, format.pretty ? 2 : undefined);
+  const body = json === undefined ? text : stringifyJson(json, format.pretty ? 2 : 0);
   const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
   return new Response(isHead || body === undefined || body === '' ? null : body, {
     status,

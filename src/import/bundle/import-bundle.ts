@@ -1,4 +1,6 @@
 import { underLimits } from '../../access/turns/under-limits.js';
+import { copyForHost } from '../../fhir/json/copy-json.js';
+import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { observed } from '../../telemetry/observed.js';
 import { runBatch } from './batch.js';
 import { readBundle } from '../entries/bundle-entries.js';
@@ -23,7 +25,7 @@ import { runTransaction } from './transaction.js';
  *   `ifNoneMatch: *`, and conditional references, which must match exactly one resource of the Bundle or the project.
  * - GET entries read, vread and search, and see what the Bundle wrote.
  *
- * @param bundle parsed JSON; it is not changed. See `parseJson` for text.
+ * @param bundle parsed JSON; it is not changed. Parse a text with `parseJson`, which keeps how decimals are written.
  * @throws FhirError `invalid` - no Bundle, or not of type transaction or batch
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError of the first faulty entry of a transaction, with one issue per faulty entry
@@ -31,10 +33,15 @@ import { runTransaction } from './transaction.js';
  * @throws FhirError `aborted`, `unavailable` - of a batch, part may have been imported
  *
  * @example
- * const { created } = await importBundle(JSON.parse(text), { store, caller: systemCaller('clinic') });
+ * const { created } = await importBundle(parseJson(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return observed(context.store, 'import', {}, () => underLimits(context, (bounded) => runBundle(bundle, bounded)));
+  return observed(context.store, 'import', {}, () =>
+    underLimits(context, async (bounded) => {
+      const result = await runBundle(bundle, bounded);
+      return hasDecimalText(result.bundle) ? { ...result, bundle: copyForHost(result.bundle) } : result;
+    }),
+  );
 }
 
 /** {@link importBundle} within a larger operation. */

@@ -2,6 +2,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
+import { copyFromHost } from '../../fhir/json/copy-json.js';
+import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { checkResource } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
@@ -70,13 +72,19 @@ function readEntry(model: FhirModel, value: unknown, index: number, baseUrl: str
     index,
     request: parsed,
     fullUrl: optionalText(value, 'fullUrl'),
-    resource: writes ? checkResource(model, value['resource']) : undefined,
+    resource: writes ? resourceFromHost(model, value['resource']) : undefined,
     ifNoneExist: parsed.method === 'POST' ? optionalText(request, 'ifNoneExist') : undefined,
     ifMatch: version(optionalText(request, 'ifMatch'), 'ifMatch'),
     ifNoneMatch: version(optionalText(request, 'ifNoneMatch'), 'ifNoneMatch'),
   };
   agreeWithRequest(entry);
   return entry;
+}
+
+/** A resource that the host has read before hides the texts of its decimals, and copies would lose them. */
+function resourceFromHost(model: FhirModel, value: unknown): AnyResource {
+  const resource = checkResource(model, value);
+  return hasDecimalText(resource) ? copyFromHost(resource) : resource;
 }
 
 function optionalText(object: JsonObject, name: string): string | undefined {

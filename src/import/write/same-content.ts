@@ -1,9 +1,12 @@
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJsonText } from '../../fhir/json/same-json.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
-/** True if two resources are equal apart from version, time, author and project in `meta`. Key order is ignored. */
+/**
+ * True if two resources are equal apart from version, time, author and project in `meta`. Key order is ignored,
+ * but not how decimals are written: importing `1.00` over `1` makes a version.
+ */
 export function sameContent(a: AnyResource, b: AnyResource): boolean {
-  return sameJson(withoutStamps(a), withoutStamps(b));
+  return sameJsonText(withoutStamps(a), withoutStamps(b));
 }
 
 /** Written into `meta` by the store and the guard. */

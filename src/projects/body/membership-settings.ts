@@ -1,4 +1,5 @@
 import type { Identifier } from '@medplum/fhirtypes';
+import { withoutNulls } from '../../fhir/json/decimal-texts.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';
 
@@ -76,8 +77,7 @@ export function withSettings<Membership extends object>(
   membership: Membership,
   settings: MembershipSettings,
 ): Membership {
-  const changed = Object.entries({ ...membership, ...settings }).filter(([, value]) => value !== null);
-  return Object.fromEntries(changed) as Membership;
+  return withoutNulls({ ...membership, ...settings });
 }
 
 /** Every policy that the settings name, with the path of the field that names it. */

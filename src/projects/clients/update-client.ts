@@ -1,10 +1,11 @@
-import { sameJson } from '../../fhir/json/same-json.js';
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
 import { isSwitchedOff } from '../../access/sign-in/member-people.js';
 import { FhirError } from '../../fhir/error.js';
+import { withoutNulls } from '../../fhir/json/decimal-texts.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { nameToId, referenceTo } from '../../fhir/reference.js';
 import { notFound } from '../../fhir/not-found.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
@@ -157,8 +158,7 @@ function changedClient(session: ProjectSession, type: ClientType, stored: AnyRes
     ...readClientSettings(session.store.model, reader, type, body, true),
   };
   keepSecrets(reader, type, stored, settings);
-  const changed = Object.entries({ ...stored, ...settings }).filter(([, value]) => value !== null);
-  const client = Object.fromEntries(changed) as unknown as AnyResource & { resourceType: ClientType };
+  const client = withoutNulls({ ...stored, ...settings }) as unknown as AnyResource & { resourceType: ClientType };
   if (reader.issues.length === 0) checkClient(session.store.model, reader, client);
   reader.assertGood(`The ${type} cannot be changed`);
   assertMayMakeSystemBot(session.caller, stored, client);

@@ -1,8 +1,8 @@
-import { sameJson } from '../../fhir/json/same-json.js';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { MemberCaller } from '../../access/caller.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { type ProjectSession } from './project-session.js';

@@ -6,6 +6,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { type GuardedStore } from '../../access/contract.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
+import { copyForHost } from '../../fhir/json/copy-json.js';
 import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
 import { nameToId } from '../../fhir/reference.js';
@@ -113,7 +114,7 @@ export async function readMembership(
 
 /** A private copy of a stored resource for the caller, under the name of its type. */
 export function copyStored<Kept extends Resource>(resource: AnyResource, choice: MetaChoice): Stored<Kept> {
-  return structuredClone(withChosenMeta(resource, choice)) as unknown as Stored<Kept>;
+  return copyForHost(withChosenMeta(resource, choice)) as unknown as Stored<Kept>;
 }
 
 /** A private copy of a written resource for the caller. */

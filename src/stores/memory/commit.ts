@@ -5,7 +5,7 @@ import { createSubject } from '../../search/evaluate/search-subject.js';
 import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
-import { jsonText } from '../../store/json-text.js';
+import { jsonText, parseJsonText } from '../../store/json-text.js';
 import type { Change, DeleteWrite, Expectation, PutWrite, ResourceKey, Write, WriteResult } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
@@ -145,7 +145,7 @@ export function storedVersion({ versionId, updated, resource }: HeldVersion): {
 /** A copy through JSON, which keeps exactly what a store on disk would. */
 function frozenCopy(resource: AnyResource, versionId: string, updated: number): AnyResource {
   const text = jsonText(withVersion(resource, versionId, new Date(updated).toISOString()));
-  return deepFreeze(JSON.parse(text) as AnyResource);
+  return deepFreeze(parseJsonText(text));
 }
 
 function assertExpected(

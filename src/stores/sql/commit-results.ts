@@ -1,5 +1,6 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import { expectationFailed } from '../../store/conflicts.js';
+import { parseJsonText } from '../../store/json-text.js';
 import type { Change, Expectation, ResourceKey, WriteResult } from '../../store/store.js';
 
 /** The effects of a commit. */
@@ -47,7 +48,7 @@ export function putResult(created: boolean, { versionId, lastUpdated, text }: Wr
     versionId,
     lastUpdated,
     get resource() {
-      return (resource ??= JSON.parse(text!) as AnyResource);
+      return (resource ??= parseJsonText(text!));
     },
   };
 }

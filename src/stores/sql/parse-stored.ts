@@ -1,12 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { parseJsonText } from '../../store/json-text.js';
 import type { StoredResource } from '../../store/store.js';
 
 /** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
 export function parseStored(text: string): StoredResource {
   let resource: AnyResource;
   try {
-    resource = JSON.parse(text) as AnyResource;
+    resource = parseJsonText(text);
   } catch (cause) {
     throw new FhirError('corrupt', 'The database holds a resource that is no JSON', { cause });
   }

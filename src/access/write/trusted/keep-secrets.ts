@@ -1,3 +1,4 @@
+import { copyObject } from '../../../fhir/json/decimal-texts.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../../fhir/resource.js';
 import { secretFields } from '../../fields/administrative-types.js';
 
@@ -18,8 +19,9 @@ export function keepSecrets(stored: AnyResource, asked: AnyResource): AnyResourc
 function withPath(stored: JsonObject, asked: JsonObject, [name, ...rest]: readonly string[]): JsonObject {
   const [before, after] = [stored[name!], asked[name!]];
   if (before === undefined) return asked;
-  if (rest.length === 0) return after === undefined ? { ...asked, [name!]: before } : asked;
-  if (isJsonObject(before) && isJsonObject(after)) return { ...asked, [name!]: withPath(before, after, rest) };
+  if (rest.length === 0) return after === undefined ? { ...copyObject(asked), [name!]: before } : asked;
+  if (isJsonObject(before) && isJsonObject(after))
+    return { ...copyObject(asked), [name!]: withPath(before, after, rest) };
   if (!Array.isArray(before) || !Array.isArray(after)) return asked;
   const items = after.map((item: unknown) => {
     const stored = isJsonObject(item)
@@ -27,5 +29,5 @@ function withPath(stored: JsonObject, asked: JsonObject, [name, ...rest]: readon
       : undefined;
     return isJsonObject(stored) && isJsonObject(item) ? withPath(stored, item, rest) : item;
   });
-  return { ...asked, [name!]: items };
+  return { ...copyObject(asked), [name!]: items };
 }

@@ -1,5 +1,6 @@
-import { sameJson } from '../../../fhir/json/same-json.js';
 import { FhirError } from '../../../fhir/error.js';
+import { copyElement } from '../../../fhir/json/decimal-texts.js';
+import { sameJson } from '../../../fhir/json/same-json.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
 
@@ -20,7 +21,7 @@ export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResou
   const kept: { [name: string]: unknown } = { ...wanted };
   for (const name of [...OPERATORS_FIELDS, OPERATORS_SECRET].flatMap(formsOf)) {
     if (Object.hasOwn(wanted, name) && !sameJson(wanted[name], before[name])) return refusal(name);
-    if (Object.hasOwn(before, name)) kept[name] = before[name];
+    if (Object.hasOwn(before, name)) copyElement(kept, name, before);
   }
   return kept as unknown as AnyResource;
 }

@@ -1,6 +1,6 @@
 import type { AnyResource } from '../../../fhir/resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
-import { jsonText } from '../../../store/json-text.js';
+import { jsonText, parseJsonText } from '../../../store/json-text.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { Change, Write, WriteResult } from '../../../store/store.js';
 import { changeOf, type Committed } from '../../sql/commit-results.js';
@@ -25,7 +25,7 @@ export function textWrite(write: Write, index: number): TextWrite {
 export function readWrite(write: TextWrite): Write {
   if (write.kind !== 'put') return write;
   const { kind, key, text, expect, unique } = write;
-  return { kind, key, resource: JSON.parse(text) as AnyResource, expect, unique };
+  return { kind, key, resource: parseJsonText(text), expect, unique };
 }
 
 export function writtenRow(result: WriteResult): WrittenRow {
@@ -64,7 +64,7 @@ function putResult(text: string, created: boolean, versionId: string, lastUpdate
     versionId,
     lastUpdated,
     get resource() {
-      return (resource ??= withVersion(JSON.parse(text) as AnyResource, versionId, lastUpdated));
+      return (resource ??= withVersion(parseJsonText(text), versionId, lastUpdated));
     },
   };
 }

@@ -1,0 +1,99 @@
+import type { AccessPolicy, Observation } from '@medplum/fhirtypes';
+import { describe, expect, test } from 'vitest';
+import { withoutFields } from '../../src/access/fields/hidden-fields.js';
+import { DECIMAL_TEXTS } from '../../src/fhir/json/decimal-texts.js';
+import { parseJson } from '../../src/fhir/json/parse-json.js';
+import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
+import { systemCaller } from '../../src/access/caller.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { codeOf, member, system } from '../repository/harness.js';
+
+const TEXT =
+  '{"resourceType":"Observation","id":"o","status":"final","code":{"text":"x"},"valueQuantity":{"value":1.00,"unit":"kg"},"component":[{"code":{"text":"y"},"valueQuantity":{"value":2.50,"unit":"g"}}]}';
+
+type Rule = NonNullable<AccessPolicy['resource']>[number];
+
+async function open(rule: Omit<Rule, 'resourceType'>): Promise<{ store: ResourceStore; mine: Repository }> {
+  const store = new MemoryStore();
+  await system(store);
+  await importNdjson([Buffer.from(TEXT)], { store, caller: systemCaller('clinic') });
+  return { store, mine: await member(store, { rules: [{ resourceType: 'Observation', ...rule }] }) };
+}
+
+async function stored(store: ResourceStore): Promise<string> {
+  const { meta: _, ...rest } = await createRepository({ store, caller: systemCaller('clinic') }).read(
+    'Observation',
+    'o',
+  );
+  return stringifyJson(rest);
+}
+
+describe('how hidden decimals are written', () => {
+  test('is hidden with them', () => {
+    const resource = parseJson(
+      '{"resourceType":"ChargeItem","id":"c","factorOverride":1.00,"quantity":{"value":2.50,"unit":"x"}}',
+    ) as AnyResource;
+    const shown = withoutFields(resource, ['factorOverride', 'quantity.value']);
+    expect(stringifyJson(shown)).toBe('{"resourceType":"ChargeItem","id":"c","quantity":{"unit":"x"}}');
+    expect(DECIMAL_TEXTS in shown).toBe(false);
+    expect(DECIMAL_TEXTS in (shown as unknown as { quantity: object }).quantity).toBe(false);
+    // What is beside them keeps its own.
+    const other = withoutFields(resource, ['quantity.unit']);
+    expect(stringifyJson(other)).toContain('"factorOverride":1.00,"quantity":{"value":2.50}');
+  });
+
+  test('stays in the store when a member changes something else', async () => {
+    const { store, mine } = await open({ hiddenFields: ['valueQuantity', 'component.valueQuantity.value'] });
+    const shown = await mine.read('Observation', 'o');
+    expect(stringifyJson(shown)).not.toMatch(/1\.00|2\.50/);
+    await mine.update({ ...shown, status: 'amended' });
+    await mine.patch('Observation', 'o', [{ op: 'replace', path: '/code/text', value: 'z' }]);
+    expect(await stored(store)).toBe(TEXT.replace('final', 'amended').replace('"x"', '"z"'));
+  });
+});
+
+describe('a decimal that a member may not change', () => {
+  test.each([
+    ['as it was written', '1.00', '2.50'],
+    ['as a number', '1', '2.5'],
+    ['in yet another way', '1.0', '25e-1'],
+  ])('may be sent back %s, and stays as it is', async (_, value, inner) => {
+    const { store, mine } = await open({ readonlyFields: ['valueQuantity', 'component.valueQuantity.value'] });
+    const sent = TEXT.replace('1.00', value).replace('2.50', inner).replace('final', 'amended').replace('"g"', '"mg"');
+    await mine.update(parseJson(sent) as Observation);
+    expect(await stored(store)).toBe(TEXT.replace('final', 'amended').replace('"g"', '"mg"'));
+  });
+
+  test('may be sent back in an object that was read', async () => {
+    const { store, mine } = await open({ readonlyFields: ['component.valueQuantity.unit'] });
+    const read = await mine.read('Observation', 'o');
+    read.status = 'amended';
+    await mine.update(read);
+    expect(await stored(store)).toBe(TEXT.replace('final', 'amended'));
+  });
+
+  test('cannot get another value', async () => {
+    const { store, mine } = await open({ readonlyFields: ['valueQuantity'] });
+    expect(await codeOf(mine.update(parseJson(TEXT.replace('1.00', '1.01')) as Observation))).toBe('forbidden');
+    expect(await stored(store)).toBe(TEXT);
+  });
+
+  test('inside a resource that holds something guarded may be sent back as a number', async () => {
+    const store = new MemoryStore();
+    await system(store);
+    const text =
+      '{"resourceType":"Observation","id":"o","status":"final","code":{"text":"x"},"contained":[{"resourceType":"Media","id":"m","status":"completed","duration":1.00,"note":[{"text":"secret"}]}]}';
+    await importNdjson([Buffer.from(text)], { store, caller: systemCaller('clinic') });
+    const mine = await member(store, {
+      rules: [{ resourceType: 'Observation' }, { resourceType: 'Media', hiddenFields: ['note'] }],
+    });
+    const shown = JSON.parse(JSON.stringify(await mine.read('Observation', 'o'))) as Observation;
+    await mine.update({ ...shown, status: 'amended' });
+    expect(await stored(store)).toBe(text.replace('final', 'amended'));
+  });
+});
