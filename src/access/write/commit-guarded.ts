@@ -1,4 +1,5 @@
 import { type AnyResource, elementsOf } from '../../fhir/resource.js';
+import { Pace } from '../../platform/pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { ResourceStore, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
@@ -25,8 +26,11 @@ export async function commitGuarded(
   const strictness = await strictnessFor(store, caller, writes, options);
   // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : strictness;
-  for (const [index, write] of writes.entries())
+  const pace = new Pace();
+  for (const [index, write] of writes.entries()) {
+    if (pace.isSpent) await pace.next();
     if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);
+  }
   await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));
   // An administrator demoted since sign-in must not write policies.
   const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { Pace } from '../../platform/pace.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
@@ -51,7 +52,9 @@ async function decideInOrder<State>(
 ): Promise<readonly ReadyWrite[]> {
   const ready: ReadyWrite[] = [];
   let state = first;
+  const pace = new Pace();
   for (const [from, write] of writes.entries()) {
+    if (pace.isSpent) await pace.next();
     try {
       const decided = await decide(state, write, from);
       ready.push(...decided.ready);

@@ -47,6 +47,6 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
 /** {@link importBundle} within a larger operation. */
 export async function runBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
   const session = openSession(context);
-  const content = readBundle(context.store.model, bundle, session.baseUrl);
+  const content = await readBundle(context.store.model, bundle, session.baseUrl);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

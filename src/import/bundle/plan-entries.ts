@@ -1,4 +1,5 @@
 import { keyText } from '../../fhir/reference.js';
+import { Pace } from '../../platform/pace.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import type { WriteResult } from '../../store/store.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
@@ -50,9 +51,13 @@ export async function planEntries(
     if (kind === 'reference' && link.includes('?')) maybeConditional = true;
     return within(link, kind);
   };
-  const linked = identified.map((one) =>
-    one.action === 'put' ? { ...one, resource: rewriteLinks(session.store.model, one.resource, lookup) } : one,
-  );
+  const linked: Identified[] = [];
+  const pace = new Pace();
+  for (const one of identified) {
+    if (pace.isSpent) await pace.next();
+    const { model } = session.store;
+    linked.push(one.action === 'put' ? { ...one, resource: rewriteLinks(model, one.resource, lookup) } : one);
+  }
   // PERF: most Bundles have no conditional reference, and need no second walk to find them.
   const found = maybeConditional ? await resolveConditionalReferences(linked, session, faults) : linked;
   const resolved = found.filter(({ entry }) => !faults.has(entry.index));

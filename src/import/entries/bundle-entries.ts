@@ -5,6 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import { copyFromHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { Pace } from '../../platform/pace.js';
 import { checkResource } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';
@@ -39,7 +40,11 @@ export interface BundleContent {
  *
  * @throws FhirError `invalid` - not a Bundle, or one that is no list of requests (`collection`, `searchset` …)
  */
-export function readBundle(model: FhirModel, bundle: unknown, baseUrl: string | undefined): BundleContent {
+export async function readBundle(
+  model: FhirModel,
+  bundle: unknown,
+  baseUrl: string | undefined,
+): Promise<BundleContent> {
   if (!isJsonObject(bundle) || bundle['resourceType'] !== 'Bundle') {
     throw new FhirError('invalid', 'Expected a Bundle: a JSON object with "resourceType": "Bundle"');
   }
@@ -55,9 +60,11 @@ export function readBundle(model: FhirModel, bundle: unknown, baseUrl: string | 
 
   const faults = new EntryFaults();
   const entries: BundleEntry[] = [];
-  entry.forEach((value: unknown, index) => {
+  const pace = new Pace();
+  for (const [index, value] of entry.entries()) {
+    if (pace.isSpent) await pace.next();
     faults.guard(index, () => entries.push(readEntry(model, value, index, baseUrl)));
-  });
+  }
   refuseSharedFullUrls(entries, faults);
   return { type, size: entry.length, entries: entries.filter(({ index }) => !faults.has(index)), faults };
 }

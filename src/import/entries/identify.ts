@@ -8,6 +8,7 @@ import { findMatches, parseCondition, severalMatches } from '../../interactions/
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from '../session.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { Pace } from '../../platform/pace.js';
 
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
@@ -74,7 +75,9 @@ export async function identify(
 ): Promise<readonly Identified[]> {
   const identified: Identified[] = [];
   const deleted = new Set<string>();
+  const pace = new Pace();
   for (const entry of entries) {
+    if (pace.isSpent) await pace.next();
     const { method } = entry.request;
     await faults.guardAsync(entry.index, async () => {
       if (method === 'DELETE') {

@@ -1,0 +1,43 @@
+import { afterEach, expect, test } from 'vitest';
+import { importBundle, MemoryStore, systemCaller } from '../../src/index.js';
+import { PACE } from '../../src/platform/pace.js';
+
+const DEFAULT = PACE.turnMs;
+afterEach(() => void (PACE.turnMs = DEFAULT));
+
+function transaction(size: number): object {
+  const entry = Array.from({ length: size }, (_, index) => ({
+    resource: { resourceType: 'Patient', id: `p${index}` },
+    request: { method: 'PUT', url: `Patient/p${index}` },
+  }));
+  return { resourceType: 'Bundle', type: 'transaction', entry };
+}
+
+/** Turns of the event loop that others have during some work. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    if (isDone) return;
+    turns += 1;
+    setImmediate(count);
+  };
+  setImmediate(count);
+  await work;
+  isDone = true;
+  return turns;
+}
+
+test.each([
+  // The first turn is counted when it is over. The entries are read, identified and linked, then validated and decided: each time every 16th.
+  ['a turn after 16 entries of each step', 0, 5 * (320 / 16) - 1],
+  ['no turn where all of it is short', 1e9, 0],
+])('a transaction of 320 entries gives others %s', async (_, turnMs, turns) => {
+  PACE.turnMs = turnMs;
+  const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
+  const imported = importBundle(transaction(320), context);
+  const counted = await turnsDuring(imported);
+  expect((await imported).created).toBe(320);
+  expect(counted).toBeGreaterThanOrEqual(turns);
+  if (turns === 0) expect(counted).toBeLessThan(5);
+});
