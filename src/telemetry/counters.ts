@@ -11,6 +11,15 @@ export interface Count {
   readonly value: number;
   /** The number of additions or recorded values. */
   readonly times: number;
+  /** Of a histogram with advised buckets: how many values are not above each bound, from the lowest bound to the highest. */
+  readonly buckets?: readonly Bucket[];
+}
+
+/** A bucket of a histogram, cumulative. */
+export interface Bucket {
+  /** The upper bound, inclusive. */
+  readonly bound: number;
+  readonly times: number;
 }
 
 /** A meter that keeps its counts for the host to fetch. */
@@ -29,23 +38,54 @@ export interface Counters extends Meter {
  * counters.snapshot(); // [{ name: 'fhirgraph.store.calls', attributes: { … }, value: 12, … }]
  */
 export function createCounters(): Counters {
-  const counts = new Map<string, { -readonly [Name in keyof Count]: Count[Name] }>();
-  const count = (name: string, options: InstrumentOptions, value: number, attributes: Attributes): void => {
+  const counts = new Map<string, Counting>();
+  const countOf = (
+    name: string,
+    options: InstrumentOptions,
+    attributes: Attributes,
+    bounds?: readonly number[],
+  ): Counting => {
     const key = `${name} ${JSON.stringify(Object.entries(attributes).sort())}`;
-    const known = counts.get(key);
-    if (known === undefined) {
+    let counting = counts.get(key);
+    if (counting === undefined) {
       const { unit = '', description = '' } = options;
-      counts.set(key, { name, unit, description, attributes: { ...attributes }, value, times: 1 });
-    } else {
-      known.value += value;
-      known.times += 1;
+      const buckets = bounds?.map((bound) => ({ bound, times: 0 }));
+      counting = {
+        name,
+        unit,
+        description,
+        attributes: { ...attributes },
+        value: 0,
+        times: 0,
+        ...(buckets && { buckets }),
+      };
+      counts.set(key, counting);
     }
+    return counting;
   };
   return {
-    createCounter: (name, options) => ({ add: (value, attributes = {}) => count(name, options, value, attributes) }),
-    createHistogram: (name, options) => ({
-      record: (value, attributes = {}) => count(name, options, value, attributes),
+    createCounter: (name, options) => ({
+      add: (value, attributes = {}) => add(countOf(name, options, attributes), value),
     }),
-    snapshot: () => [...counts.values()].map((one) => ({ ...one, attributes: { ...one.attributes } })),
+    createHistogram: (name, options) => ({
+      record: (value, attributes = {}) => {
+        const counting = countOf(name, options, attributes, options.advice?.explicitBucketBoundaries);
+        add(counting, value);
+        for (const bucket of counting.buckets ?? []) if (value <= bucket.bound) bucket.times += 1;
+      },
+    }),
+    snapshot: () => [...counts.values()].map((one) => structuredClone(one)),
   };
+}
+
+/** A {@link Count} that is still counting. */
+interface Counting extends Omit<Count, 'value' | 'times' | 'buckets'> {
+  value: number;
+  times: number;
+  readonly buckets?: { readonly bound: number; times: number }[];
+}
+
+function add(counting: Counting, value: number): void {
+  counting.value += value;
+  counting.times += 1;
 }

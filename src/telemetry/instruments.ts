@@ -26,6 +26,8 @@ export function createInstruments(meter: Meter): Instruments {
       duration: meter.createHistogram('fhirgraph.interaction.duration', {
         description: 'How long interactions took',
         unit: 's',
+        // The default buckets of collectors are for milliseconds: all of ours would fall into the first.
+        advice: { explicitBucketBoundaries: [...SECONDS] },
       }),
       storeCalls: meter.createCounter('fhirgraph.store.calls', {
         description: 'Calls to the store that ended',
@@ -44,5 +46,8 @@ export function createInstruments(meter: Meter): Instruments {
   }
   return instruments;
 }
+
+/** From the read of a cached resource to a limit of time. */
+const SECONDS = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const KNOWN = new WeakMap<Meter, Instruments>();

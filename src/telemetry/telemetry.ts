@@ -45,6 +45,8 @@ export interface InstrumentOptions {
   readonly description?: string;
   /** In UCUM: `s`, `{call}`. */
   readonly unit?: string;
+  /** Of histograms: the upper bounds of buckets that suit the values, which the host's collector may override. */
+  readonly advice?: { readonly explicitBucketBoundaries?: number[] };
 }
 
 export interface Counter {
