@@ -8,7 +8,7 @@ import { createSchema, type Context, type Resource, type Reverse } from '../vari
 /** What a host would build without this library: graphql-js with DataLoader over the same tables. */
 export function dataloaderOverPostgres(pool: Pool, project: string): Variant {
   const schema = createSchema();
-  const key = createHash('sha256').update(project).digest('hex').slice(0, 32);
+  const contextOf = postgresContexts(pool, project);
   return {
     name: 'graphql-js + DataLoader',
     prepare(query, variables) {
@@ -16,17 +16,23 @@ export function dataloaderOverPostgres(pool: Pool, project: string): Variant {
       const errors = validate(schema, document);
       if (errors.length > 0) throw new AggregateError(errors, `Query ${query.name} does not fit the bench's schema`);
       return async () => {
-        const contextValue: Context = {
-          list: (type, count, gender) => list(pool, key, type, count, gender),
-          byId: new DataLoader((references: readonly string[]) => byId(pool, key, references)),
-          reverse: new DataLoader((keys: readonly Reverse[]) => reverse(pool, { name: project, key }, keys), {
-            cacheKeyFn: ({ type, parameter, target, count }) => `${type} ${parameter} ${target} ${count}`,
-          }),
-        };
+        const contextValue = contextOf();
         return JSON.stringify(await execute({ schema, document, contextValue, variableValues: { ...variables } }));
       };
     },
   };
+}
+
+/** @returns what makes the loaders of one request */
+export function postgresContexts(pool: Pool, project: string): () => Context {
+  const key = createHash('sha256').update(project).digest('hex').slice(0, 32);
+  return () => ({
+    list: (type, count, gender) => list(pool, key, type, count, gender),
+    byId: new DataLoader((references: readonly string[]) => byId(pool, key, references)),
+    reverse: new DataLoader((keys: readonly Reverse[]) => reverse(pool, key, keys), {
+      cacheKeyFn: ({ type, parameter, target, count }) => `${type} ${parameter} ${target} ${count}`,
+    }),
+  });
 }
 
 async function list(
@@ -56,11 +62,7 @@ async function byId(pool: Pool, project: string, references: readonly string[]):
   return references.map((reference) => found.get(reference) ?? null);
 }
 
-async function reverse(
-  pool: Pool,
-  { name, key: project }: { readonly name: string; readonly key: string },
-  keys: readonly Reverse[],
-): Promise<Resource[][]> {
+async function reverse(pool: Pool, project: string, keys: readonly Reverse[]): Promise<Resource[][]> {
   const answers: Resource[][] = keys.map(() => []);
   const kinds = Map.groupBy(keys.keys(), (index) => {
     const { parent, type, parameter, count } = keys[index]!;
@@ -74,7 +76,7 @@ async function reverse(
          SELECT resource.content, resource.id FROM reference JOIN resource ON resource.project = $1 AND resource.key = reference.resource
          WHERE reference.target = wanted.key AND reference.parameter = $2
          ORDER BY resource.id LIMIT $5) AS page ORDER BY target, page.id`,
-      [project, parameterKey(type, parameter), ids, ids.map((id) => resourceKey(name, parent, id)), count],
+      [project, parameterKey(type, parameter), ids, ids.map((id) => resourceKey(project, parent, id)), count],
     );
     const byTarget = Map.groupBy(rows, ({ target }) => target);
     for (const index of indexes) {
@@ -86,8 +88,8 @@ async function reverse(
 }
 
 /** As the store numbers resources and parameters. */
-function resourceKey(project: string, type: string, id: string): string {
-  const text = JSON.stringify([project, type, id]);
+function resourceKey(shard: string, type: string, id: string): string {
+  const text = JSON.stringify([shard, type, id]);
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 

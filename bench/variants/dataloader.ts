@@ -11,7 +11,7 @@ import { createSchema, type Context, type Resource, type Reverse } from './datal
  */
 export function graphqlWithDataLoader(database: Database.Database, project: string): Variant {
   const schema: GraphQLSchema = createSchema();
-  const queries = new Queries(database, project);
+  const contextOf = sqliteContexts(database, project);
   return {
     name: 'graphql-js + DataLoader',
     prepare(query, variables) {
@@ -19,17 +19,23 @@ export function graphqlWithDataLoader(database: Database.Database, project: stri
       const errors = validate(schema, document);
       if (errors.length > 0) throw new AggregateError(errors, `Query ${query.name} does not fit the bench's schema`);
       return async () => {
-        const contextValue: Context = {
-          list: (type, count, gender) => queries.list(type, count, gender),
-          byId: new DataLoader((references: readonly string[]) => Promise.resolve(queries.byId(references))),
-          reverse: new DataLoader((keys: readonly Reverse[]) => Promise.resolve(queries.reverse(keys)), {
-            cacheKeyFn: ({ type, parameter, target, count }) => `${type} ${parameter} ${target} ${count}`,
-          }),
-        };
+        const contextValue = contextOf();
         return JSON.stringify(await execute({ schema, document, contextValue, variableValues: { ...variables } }));
       };
     },
   };
+}
+
+/** @returns what makes the loaders of one request */
+export function sqliteContexts(database: Database.Database, project: string): () => Context {
+  const queries = new Queries(database, project);
+  return () => ({
+    list: (type, count, gender) => queries.list(type, count, gender),
+    byId: new DataLoader((references: readonly string[]) => Promise.resolve(queries.byId(references))),
+    reverse: new DataLoader((keys: readonly Reverse[]) => Promise.resolve(queries.reverse(keys)), {
+      cacheKeyFn: ({ type, parameter, target, count }) => `${type} ${parameter} ${target} ${count}`,
+    }),
+  });
 }
 
 /** The statements behind the loaders: one per type of a batch of references, one per kind of reverse search and level. */

@@ -1,0 +1,75 @@
+import { Agent, request } from 'node:http';
+import type { Kind, MixedRequest } from './mix.js';
+
+export interface Target {
+  readonly port: number;
+  readonly path: string;
+  readonly token: string;
+}
+
+/** An answered request. */
+export interface Sample {
+  readonly kind: Kind;
+  /** Milliseconds from sending to the last byte. */
+  readonly time: number;
+  readonly ok: boolean;
+}
+
+/** Clients that each send their next request when the last one was answered, over connections that stay open. */
+export async function runClients(
+  target: Target,
+  next: (position: number) => MixedRequest,
+  { clients, seconds }: { readonly clients: number; readonly seconds: number },
+): Promise<{ readonly samples: readonly Sample[]; readonly seconds: number }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const samples: Sample[] = [];
+  const start = performance.now();
+  const end = start + seconds * 1000;
+  let position = 0;
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (performance.now() < end) {
+        const { kind, body } = next(position++);
+        const began = performance.now();
+        const answer = await post(target, agent, body);
+        samples.push({ kind, time: performance.now() - began, ok: isAnswer(answer) });
+      }
+    }),
+  );
+  agent.destroy();
+  return { samples, seconds: (performance.now() - start) / 1000 };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export function post({ port, path, token }: Target, agent: Agent | undefined, body: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      authorization: `Bearer ${token}`,
+      'content-length': Buffer.byteLength(body),
+    };
+    const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Errors stand at the end of an answer, or alone. */
+function isAnswer({ status, text }: Answer): boolean {
+  return status === 200 && !text.includes('"errors":[');
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

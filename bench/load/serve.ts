@@ -1,0 +1,100 @@
+// A server of the bench in a process of its own. It talks to its parent over IPC: it says where it listens, and then
+// answers `begin` and `stall` with the longest time that its event loop stood still, and the CPU time that it took.
+import Database from 'better-sqlite3';
+import { createRepository, importNdjson, invite, type ResourceStore, serverCaller, systemCaller } from 'fhirgraph';
+import { PostgresStore } from 'fhirgraph/postgres';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import pg from 'pg';
+import { nodeHttpHost } from '../../examples/hosts/node-http.js';
+import { createService } from '../../examples/hosts/service.js';
+import { createTokens } from '../../examples/hosts/tokens.js';
+import { postgresContexts } from '../latency/dataloader-postgres.js';
+import { sqliteContexts } from '../variants/dataloader.js';
+import { yogaHost } from './yoga-host.js';
+
+export interface ServeOptions {
+  readonly variant: 'fhirgraph' | 'yoga';
+  readonly project: string;
+  readonly file?: string;
+  readonly postgres?: pg.PoolConfig;
+}
+
+/** What the parent sends. */
+export type Order = 'begin' | 'stall' | { readonly importLines: string } | 'stop';
+
+interface Host {
+  readonly server: Server;
+  readonly path: string;
+  readonly token: string;
+  readonly store?: ResourceStore;
+}
+
+const POOL = { max: 10 };
+const options = JSON.parse(process.argv[2] ?? '{}') as ServeOptions;
+const host = await (options.variant === 'yoga' ? openYoga(options) : openFhirgraph(options));
+await new Promise<void>((resolve) => host.server.listen(0, '127.0.0.1', resolve));
+const delays = monitorEventLoopDelay({ resolution: 2 });
+delays.enable();
+let importing = false;
+let used = process.cpuUsage();
+process.on('message', (order: Order) => {
+  if (order === 'begin') {
+    delays.reset();
+    used = process.cpuUsage();
+  }
+  if (order === 'stall') {
+    const { user, system } = process.cpuUsage(used);
+    process.send!({ stall: delays.max / 1e6, cpu: (user + system) / 1000 });
+  }
+  if (order === 'stop') process.exit(0);
+  if (typeof order === 'object') void importAgain(order.importLines);
+});
+process.send!({ port: (host.server.address() as AddressInfo).port, path: host.path, token: host.token });
+
+async function openFhirgraph({ project, file, postgres }: ServeOptions): Promise<Host> {
+  const store = file === undefined ? new PostgresStore(new pg.Pool({ ...postgres, ...POOL })) : new SqliteStore(file);
+  const tokens = await createTokens();
+  const trusted = { store, caller: serverCaller(project) };
+  await createRepository(trusted).update({ resourceType: 'Project', id: project, name: 'Bench' });
+  const person = {
+    resourceType: 'Practitioner',
+    firstName: 'Ada',
+    lastName: 'Stone',
+    email: 'ada@example.org',
+  } as const;
+  const { user } = await invite(project, person, trusted);
+  const token = await tokens.sign({ sub: `User/${user.id}`, project: `Project/${project}` }, '1h');
+  const baseUrl = 'http://127.0.0.1/fhir/R4';
+  return { server: nodeHttpHost(createService({ store, tokens, baseUrl })), path: '/fhir/R4/$graphql', token, store };
+}
+
+async function openYoga({ project, file, postgres }: ServeOptions): Promise<Host> {
+  if (file !== undefined) {
+    const database = new Database(file);
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.exec('CREATE TABLE IF NOT EXISTS bench_written (id TEXT PRIMARY KEY, text TEXT)');
+    const insert = database.prepare('INSERT INTO bench_written VALUES (?, ?)');
+    return {
+      ...(await yogaHost(sqliteContexts(database, project), (id, text) => insert.run(id, text))),
+      path: '/graphql',
+    };
+  }
+  const pool = new pg.Pool({ ...postgres, ...POOL });
+  await pool.query('CREATE TABLE IF NOT EXISTS bench_written (id text PRIMARY KEY, content text)');
+  const insert = (id: string, text: string): unknown =>
+    pool.query('INSERT INTO bench_written VALUES ($1, $2)', [id, text]);
+  return { ...(await yogaHost(postgresContexts(pool, project), insert)), path: '/graphql' };
+}
+
+/** Imports the same lines over and over, each time into another project. */
+async function importAgain(lines: string): Promise<void> {
+  if (importing || host.store === undefined) return;
+  importing = true;
+  for (let round = 0; ; round += 1) {
+    await importNdjson(lines, { store: host.store, caller: systemCaller(`import-${round}`) });
+  }
+}
