@@ -16,8 +16,8 @@ describe('every way to a page gives the page', () => {
   const WAYS = {
     'as the data say': {},
     collected: { looks: [1e9, Infinity] },
-    walked: { looks: [Infinity] },
-    'walked in short stretches': { looks: [Infinity], stretch: 3, growth: 2 },
+    walked: { looks: [Infinity], broadTarget: 2 },
+    'walked in short stretches': { looks: [Infinity], stretch: 3, growth: 2, broadTarget: 1 },
     'walked without collecting what is outside of a range': { looks: [Infinity], stretch: 5, growth: 2, maxOutside: 0 },
     'walked a little, then collected': { looks: [2, 20, Infinity], stretch: 4, growth: 2, indirectFrom: 20 },
   };

@@ -6,15 +6,16 @@ import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { planRows } from '../sql/plan.js';
-import { allOf, FALSE, type Sql, sql } from '../sql/sql.js';
-import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope } from '../sql/rows.js';
+import { allOf, exists, FALSE, type Sql, sql } from '../sql/sql.js';
+import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope, valuesOf } from '../sql/rows.js';
 import { arrayText } from './array.js';
-import { conditionsOf } from '../sql/pages/condition.js';
+import { type Condition, conditionsOf } from '../sql/pages/condition.js';
 import { countExpression } from './count.js';
 import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
 import { PageFinder } from './pages/page-finder.js';
+import { TUNING } from './pages/tuning.js';
 
 const X = sql`x`;
 
@@ -33,7 +34,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
   // PERF: the length of an uncut page is the total.
   const isWhole = edge === undefined && limit === undefined && offset === 0;
   const [texts, counted] = await Promise.all([
-    limit === 0 ? [] : pageTexts(model, query, index),
+    limit === 0 ? [] : pageTexts(model, query, [], index),
     query.total === true && !isWhole ? index.run(countStatement(model, query, index.epoch)) : undefined,
   ]);
   const matches = texts.map(parseStored);
@@ -42,15 +43,16 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
   return { matches, total: counted === undefined ? matches.length : Number(counted[0]![0]) };
 }
 
-/** The texts of a page: by one statement where few match or their order is that of an index by id. */
+/** The texts of a page among what meets some conditions: by one statement where few match or their order is that of an index by id. */
 async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
+  among: readonly Condition[],
   { epoch, run, snapshot }: SearchIndex,
 ): Promise<readonly string[]> {
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
-  const conditions = conditionsOf(query.criteria, scope);
+  const conditions = [...among, ...conditionsOf(query.criteria, scope)];
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
@@ -77,9 +79,10 @@ export async function searchByReference(
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
-  { epoch, run }: SearchIndex,
+  index: SearchIndex,
   options?: CallOptions,
 ): Promise<readonly SearchPage[]> {
+  const { epoch, run } = index;
   const keys = targets.map(({ type, id }) => referenceTo(type, id));
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
@@ -89,9 +92,13 @@ export async function searchByReference(
     rows.reduce((sum, [, content]) => (content === null ? sum : sum + 1), 0),
     options,
   );
-  const texts = new Map<string, { readonly contents: string[]; total: number }>();
-  for (const [position, content, total] of rows) {
+  const texts = new Map<string, TargetPage>();
+  for (const [position, content, total, isBroad] of rows) {
     const target = wanted[Number(position) - 1]!;
+    if (isBroad === true) {
+      texts.set(target, await ofBroadTarget(model, query, parameter, byName.get(target)!, index));
+      continue;
+    }
     const page = texts.get(target) ?? { contents: [], total: 0 };
     texts.set(target, page);
     if (content !== null) page.contents.push(content as string);
@@ -104,6 +111,38 @@ export async function searchByReference(
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });
+}
+
+interface TargetPage {
+  readonly contents: string[];
+  total: number;
+}
+
+/** A target that so many refer to that its page is worth a search of its own. */
+async function ofBroadTarget(
+  model: FhirModel,
+  query: SearchQuery,
+  parameter: string,
+  target: ReferenceTarget,
+  index: SearchIndex,
+): Promise<TargetPage> {
+  const scope = scopeOf(model, query);
+  const key = parameterKey(scope, parameter)!;
+  const isTarget = sql`x.target = ${resourceKey(query.project, target.type, target.id)}`;
+  const ofRow = valuesOf('reference', X, sql`r0.key`, key, scope);
+  const refers: Condition = {
+    test: exists(ofRow.from, allOf([ofRow.where, isTarget, sql`x.grp = 0`])),
+    scan: sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)} AND ${isTarget} AND x.grp = 0`,
+    direct: true,
+  };
+  const matching = allOf([sql`r0.key IN (${refers.scan!})`, isFound(scope), rowCondition(query.criteria, scope)]);
+  const [contents, counted] = await Promise.all([
+    query.limit === 0 ? [] : pageTexts(model, query, [refers], index),
+    query.total === true
+      ? index.run(sql`SELECT count(*) FROM resource r0 WHERE ${matching} AND ${epochHolds(index.epoch)}`)
+      : undefined,
+  ]);
+  return { contents: [...contents], total: Number(counted?.[0]![0] ?? 0) };
 }
 
 /** One row more than the call may return shows that there are too many. A target without matches has a row, too. */
@@ -151,8 +190,9 @@ export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch:
 
 /**
  * The one statement behind {@link searchByReference}: a page per target, searched separately, so that the limit applies
- * to each and no further rows are read. Rows are the target's position from 1 up, the content and the total; both are
- * null if not requested or absent. In the order of each page.
+ * to each and no further rows are read. Rows are the target's position from 1 up, the content, the total, and whether so
+ * many refer to the target that its page is left out. Content and total are null if not requested or absent. In the order
+ * of each page.
  */
 export function byReferenceStatement(
   model: FhirModel,
@@ -167,7 +207,8 @@ export function byReferenceStatement(
   const condition = rowCondition(query.criteria, scope);
   if (key === undefined || condition === FALSE) return undefined;
   const { project, baseUrl } = query;
-  const found = allOf([isFound(scope), condition]);
+  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
+  const found = allOf([isFound(scope), condition, sql`NOT b.broad`]);
   const byReference = sql`${ofParameter(X, key, scope)} AND x.target = j.target AND x.grp = 0`;
   const referring =
     baseUrl === undefined
@@ -183,13 +224,15 @@ export function byReferenceStatement(
     baseUrl === undefined
       ? sql`unnest(${resources}::uuid[]) WITH ORDINALITY AS j(target, position)`
       : sql`unnest(${resources}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
-  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
+  const last = sql`SELECT 1 FROM reference x WHERE ${byReference} LIMIT 1 OFFSET ${TUNING.broadTarget - 1}`;
+  const isBroad = limit === undefined || baseUrl !== undefined ? FALSE : sql`(${last}) IS NOT NULL`;
+  const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
   if (query.total !== true || !isPart) {
-    return sql`SELECT j.position, p.content, NULL FROM ${from} CROSS JOIN LATERAL (${page}) AS p
+    return sql`SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
       WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
   }
-  return sql`SELECT j.position, p.content, t.total
-    FROM ${from} CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
+  return sql`SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
+    CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
     WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
 }
 

@@ -13,6 +13,8 @@ export const TUNING = {
   stretch: 800,
   /** How much longer a stretch is than the one before. */
   growth: 10,
+  /** Minimum number of references to a target for searching its page separately. */
+  broadTarget: 1_000,
   /** Values outside of a range that are collected beside a walk through it. */
   maxOutside: 1_000,
 };
