@@ -6,4 +6,11 @@ export {
   type TestServiceConfig,
   type TestServiceOptions,
 } from './test-service/create-test-service.js';
-export type { FhirHandler, FhirHandlerConfig } from './http/exchange/handler-config.js';
+export type {
+  ErrorHandler,
+  FhirHandler,
+  FhirHandlerConfig,
+  FhirHandlerOptions,
+  GraphqlOverHttpDraft,
+  RouteGroup,
+} from './http/exchange/handler-config.js';

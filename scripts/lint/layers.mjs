@@ -57,7 +57,14 @@ export const ROOMS = {
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
   projects: ['session/', 'body/', 'people/', 'mail/', 'clients/', 'invite/', 'members/', 'project/'],
   http: [
-    ...['http-types.ts', 'http-request-error.ts', 'accepted-types.ts', 'version-headers.ts', 'read-body.ts'],
+    ...[
+      'http-types.ts',
+      'http-request-error.ts',
+      'accepted-types.ts',
+      'version-headers.ts',
+      'read-body.ts',
+      'read-bounded-body.ts',
+    ],
     ...['read-graphql-request.ts', 'to-http-response.ts', 'graphql-draft.ts'],
     ...['exchange/', 'rest/', 'admin/', 'handler/'],
   ],

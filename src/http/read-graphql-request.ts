@@ -6,6 +6,7 @@ import { documentFromRequest } from '../graphql/documents/document-from-request.
 import { getOperationType } from '../graphql/get-operation-type.js';
 import { HttpRequestError } from './http-request-error.js';
 import type { HttpRequest } from './http-types.js';
+import { MAX_BODY_BYTES, readBoundedBody } from './read-bounded-body.js';
 import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
 
 /** A parsed GraphQL request, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
@@ -29,10 +30,12 @@ const TEXT_TYPE = 'application/graphql';
  * https://graphql.github.io/graphql-over-http/draft/. The wire names of persisted documents are those of
  * `documentFromRequest`.
  *
- * Limit the body size in the framework's body parser; 5 MB are plenty.
+ * Limit the body size in the framework's body parser; 5 MB are plenty. Of the web's `Request` at most 16 MiB are read, and
+ * the result is a promise.
  *
  * @throws FhirError `invalid` - the URL, the body or a parameter is malformed, or there is no query
- * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies
+ * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies; 413 for a `Request`
+ * with a longer body
  *
  * @example
  * app.post('/fhir/R4/$graphql', async (req, res) => {
@@ -42,7 +45,24 @@ const TEXT_TYPE = 'application/graphql';
  *   res.status(status).set(headers).send(body);
  * });
  */
-export function readGraphqlRequest(request: HttpRequest): GraphqlRequest {
+export function readGraphqlRequest(request: Request): Promise<GraphqlRequest>;
+export function readGraphqlRequest(request: HttpRequest): GraphqlRequest;
+export function readGraphqlRequest(request: HttpRequest | Request): GraphqlRequest | Promise<GraphqlRequest> {
+  return isWebRequest(request) ? readWebRequest(request) : readHttpRequest(request);
+}
+
+/** A `Request` of this or another realm, whose body is a stream. */
+function isWebRequest(request: HttpRequest | Request): request is Request {
+  return typeof (request as Partial<Request>).arrayBuffer === 'function';
+}
+
+async function readWebRequest(request: Request): Promise<GraphqlRequest> {
+  const { method, url, headers } = request;
+  const body = method === 'POST' ? await readBoundedBody(request, MAX_BODY_BYTES) : undefined;
+  return readHttpRequest({ method, url, headers, body });
+}
+
+function readHttpRequest(request: HttpRequest): GraphqlRequest {
   const method = (request.method ?? 'POST').toUpperCase();
   if (method !== 'POST' && method !== 'GET') {
     throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });

@@ -2,7 +2,7 @@ import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
-import { openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
+import { failAsFhirError, openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
 import { readResource } from './read-resource.js';
 import type { Repository } from './repository.js';
 import type { RepositoryContext } from './repository-context.js';
@@ -62,7 +62,7 @@ export function repositoryOf(open: OpenRepository): Repository {
         facts.targets = bundleTargets(context.store.model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
-      }),
+      }).catch(failAsFhirError),
   };
 }
 

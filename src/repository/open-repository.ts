@@ -4,6 +4,7 @@ import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';
 import { copyForHost } from '../fhir/json/copy-json.js';
+import { maskError } from '../fhir/error.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
@@ -60,7 +61,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
     audited(context, interaction, (facts) => {
       facts.targets = [target];
       return underLimits(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
-    });
+    }).catch(failAsFhirError);
   const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
     context,
@@ -84,6 +85,11 @@ export function openRepository(context: RepositoryContext): OpenRepository {
     write: async (request, session) => (await carryOutWrites([request], session))[0],
     bundle: (made) => copyForHost(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
   };
+}
+
+/** A fault of the store or of this library is `internal`, with the fault as its cause. */
+export function failAsFhirError(error: unknown): never {
+  throw maskError(error);
 }
 
 /** The type of a resource that may be anything, for audit records. */

@@ -170,3 +170,33 @@ describe('a request is refused', () => {
     expect(refusal({ method: 'GET', url, headers: {} })).toEqual([400, message, undefined]);
   });
 });
+
+describe("the web's Request", () => {
+  const URL_OF_SERVICE = 'https://clinic.example/fhir/R4/$graphql';
+  const headers = { 'content-type': 'application/json' };
+
+  test('is read with its body', async () => {
+    const body = JSON.stringify({ query: '{ PatientList { id } }', variables: { a: 1 } });
+    expect(await readGraphqlRequest(new Request(URL_OF_SERVICE, { method: 'POST', headers, body }))).toEqual({
+      query: '{ PatientList { id } }',
+      variables: { a: 1 },
+      operationName: undefined,
+      focus: undefined,
+      readonly: false,
+    });
+    const search = new URLSearchParams({ query: '{ PatientList { id } }' });
+    expect(await readGraphqlRequest(new Request(`${URL_OF_SERVICE}?${search}`))).toMatchObject({ readonly: true });
+  });
+
+  test('rejects with the errors of other requests, and where its body is too long', async () => {
+    const codeOf = (init: RequestInit): Promise<number> =>
+      readGraphqlRequest(new Request(URL_OF_SERVICE, init)).then(
+        () => 200,
+        (error: FhirError) => error.status,
+      );
+    expect(await codeOf({ method: 'PUT', headers, body: '{}' })).toBe(405);
+    expect(await codeOf({ method: 'POST', body: '{}' })).toBe(415);
+    expect(await codeOf({ method: 'POST', headers, body: '{' })).toBe(400);
+    expect(await codeOf({ method: 'POST', headers, body: ' '.repeat(16 * 1024 * 1024 + 1) })).toBe(413);
+  });
+});

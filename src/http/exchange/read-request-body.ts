@@ -3,7 +3,7 @@ import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/reso
 import type { HttpRequest } from '../http-types.js';
 import { readJsonBody, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
-import { readBoundedBody } from './read-bounded-body.js';
+import { readBoundedBody } from '../read-bounded-body.js';
 
 const JSON_TYPES = ['application/fhir+json', 'application/json'];
 

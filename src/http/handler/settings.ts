@@ -2,11 +2,9 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
+import { MAX_BODY_BYTES } from '../read-bounded-body.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';
-
-/** 16 MiB: no store takes a longer resource by default. */
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /**
  * Checks the configuration of a handler once, so that a mistake is an error when the process starts.

@@ -1,5 +1,8 @@
-import { FhirError } from '../../fhir/error.js';
-import { HttpRequestError } from '../http-request-error.js';
+import { FhirError } from '../fhir/error.js';
+import { HttpRequestError } from './http-request-error.js';
+
+/** The longest body by default: 16 MiB, as no store takes a longer resource by default. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads the body of a request, at most so many bytes of it.
