@@ -9,7 +9,8 @@ import { type AnyResource, elementsOf } from '../fhir/resource.js';
  */
 export function withVersion(resource: AnyResource, versionId: string, lastUpdated: string): AnyResource {
   // PERF: a copy without a rest takes a tenth of the time, and most resources are in this order already.
-  if (isInOrder(resource)) return { ...resource, meta: { ...resource.meta, versionId, lastUpdated } };
+  if (isInOrder(resource))
+    return keepDecimalTexts(resource, { ...resource, meta: { ...resource.meta, versionId, lastUpdated } });
   const { resourceType, id, meta, ...rest } = elementsOf(resource) as AnyResource & { [name: string]: unknown };
   return keepDecimalTexts(resource, { resourceType, id, meta: { ...meta, versionId, lastUpdated }, ...rest });
 }

@@ -394,3 +394,26 @@ test('the definitions of a thread equal those of its store', () => {
 function databaseOf(store: SqliteStore): string {
   return files.get(store)!;
 }
+
+test('a commit by a thread stores the texts that one in the event loop does: first versions, next ones, and after deletions', async () => {
+  const textsBy = async (open: (options: SqliteStoreOptions) => SqliteStore): Promise<unknown> => {
+    let now = Date.UTC(2020, 0, 1);
+    const store = open({ clock: () => new Date((now += 1_000)) });
+    const patient = (id: string, more: object = {}): AnyResource => ({ resourceType: 'Patient', id, ...more });
+    const stale = { versionId: '7', lastUpdated: '2020-01-01T00:00:01.000Z', tag: [{ code: 't' }] };
+    await store.commit([put(patient('a', { meta: stale })), put(patient('b', { active: true }))]);
+    await store.commit([put(patient('a')), { kind: 'delete', key: { project: PROJECT, type: 'Patient', id: 'b' } }]);
+    // What was only referred to has a row before its first version.
+    const reference = { resourceType: 'Observation', id: 'o', subject: { reference: 'Patient/c' } };
+    await store.commit([put(reference)]);
+    await store.commit([put(patient('b')), put(patient('c', { meta: stale }))]);
+    expect((await store.verify()).problems).toEqual([]);
+    const database = new Database(files.get(store)!, { readonly: true });
+    const texts = database.prepare('SELECT text FROM version ORDER BY key').pluck().all();
+    database.close();
+    return texts;
+  };
+  const inLoop = await textsBy(storeInLoop);
+  expect(await textsBy(threadedStore)).toEqual(inLoop);
+  expect(inLoop).toMatchObject({ length: 7 });
+});

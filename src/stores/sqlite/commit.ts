@@ -4,15 +4,7 @@ import { indexEntries } from '../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
-import type {
-  Change,
-  DeleteWrite,
-  PutWrite,
-  ResourceKey,
-  NoMatchAssertion,
-  Write,
-  WriteResult,
-} from '../../store/store.js';
+import type { Change, DeleteWrite, PutWrite, ResourceKey, NoMatchAssertion, WriteResult } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
@@ -21,6 +13,7 @@ import type { Guard } from './guard.js';
 import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
+import type { PreparedWrite } from './prepared-write.js';
 import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -62,7 +55,7 @@ export class Commits {
     this.#clock = clock;
   }
 
-  commit(writes: readonly Write[]): Committed {
+  commit(writes: readonly PreparedWrite[]): Committed {
     // Extraction needs no lock, so it comes before.
     const marked = writes.map((write, index) => {
       if (write.kind !== 'put') return NO_ENTRIES;
@@ -107,7 +100,7 @@ export class Commits {
     this.#shapes.clear();
   }
 
-  #apply(write: Write, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
+  #apply(write: PreparedWrite, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
     this.#guard.check();
     switch (write.kind) {
       case 'put':
@@ -119,10 +112,15 @@ export class Commits {
     }
   }
 
-  #put(write: PutWrite, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
+  #put(
+    write: PreparedWrite & { readonly kind: 'put' },
+    index: number,
+    marked: MarkedEntries,
+    changes: Change[],
+  ): WriteResult {
     const { key, resource, expect, unique } = write;
     const mayBeFirst = expect === undefined || expect.version === null;
-    const first = mayBeFirst ? this.#versions.addFirst(key, resource, marked) : undefined;
+    const first = mayBeFirst ? this.#versions.addFirst(key, resource, marked, write.firstText) : undefined;
     const { version, isNew } =
       first === undefined ? this.#addNext(write, index, marked) : { version: first, isNew: true };
     this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, marked);

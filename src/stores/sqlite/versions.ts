@@ -68,9 +68,15 @@ export class Versions {
    *
    * PERF: most resources of an import are new, and this takes one statement less than to look first.
    *
+   * @param prepared its text, where that is known: see {@link PreparedWrite}
    * @returns undefined if the id has a row already
    */
-  addFirst(key: ResourceKey, resource: AnyResource, marked: MarkedEntries): NewVersion | undefined {
+  addFirst(
+    key: ResourceKey,
+    resource: AnyResource,
+    marked: MarkedEntries,
+    prepared: string | undefined,
+  ): NewVersion | undefined {
     const { collections, resources } = this.#dictionaries;
     const collection = collections.intern(key.project, key.type);
     if (resources.isKnown(collection, key.id)) return undefined;
@@ -79,7 +85,9 @@ export class Versions {
     const owner = resources.makeIfNew(collection, key.id, state);
     if (owner === undefined) return undefined;
     this.#shapes.move(null, shape);
-    return this.#write(owner, collection, 1, this.#now, resource);
+    // A text of another instant is not this version's.
+    const text = resource.meta?.lastUpdated === this.#instant ? prepared : undefined;
+    return this.#write(owner, collection, 1, this.#now, resource, text);
   }
 
   /** Writes the version after `state`. @param resource null: a deletion. @param marked what it can be found by */
@@ -102,10 +110,11 @@ export class Versions {
     version: number,
     updated: number,
     resource: AnyResource | null,
+    prepared?: string,
   ): NewVersion {
     const versionId = String(version);
     const lastUpdated = updated === this.#now ? this.#instant : new Date(updated).toISOString();
-    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
+    const text = prepared ?? (resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated)));
     const sum = checksum({ resource: owner, version, updated, text });
     this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
     return { owner, collection, versionId, lastUpdated, text };

@@ -2,7 +2,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { loadFhirPath } from '../../../fhirpath/library.js';
-import type { Write } from '../../../store/store.js';
 import { configureConnection } from '../configure.js';
 import { Connection } from '../connection.js';
 import { openDatabase } from '../driver.js';
@@ -11,6 +10,7 @@ import { Guard, setGuard } from '../guard.js';
 import type { Answer, Request, ThreadCall, ThreadData, WrittenRow } from './protocol.js';
 import { setPatience } from '../transaction.js';
 import { sendError } from './sent-error.js';
+import type { PreparedWrite } from '../prepared-write.js';
 import { readWrite, writtenRow } from './text-writes.js';
 
 const { base, file, definitions, needsFhirPath, writes, busyTimeout, cancelled } = workerData as ThreadData;
@@ -18,7 +18,7 @@ const port = parentPort!;
 const cancelledCall = new Int32Array(cancelled);
 let running = 0;
 let now = 0;
-let received: Write[] = [];
+let received: PreparedWrite[] = [];
 
 void start();
 

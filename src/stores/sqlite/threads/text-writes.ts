@@ -4,15 +4,22 @@ import { jsonText, parseJsonText } from '../../../store/json-text.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { Change, Write, WriteResult } from '../../../store/store.js';
 import { changeOf, type Committed } from '../../sql/commit-results.js';
+import type { PreparedWrite } from '../prepared-write.js';
 import type { TextWrite, WrittenRow } from './protocol.js';
 
-/** A write for a thread. PERF: a text is copied far faster than the object. @param index its position */
-export function textWrite(write: Write, index: number): TextWrite {
+/**
+ * A write for a thread. PERF: a text is copied far faster than the object. It is the text that is stored where the
+ * version is the first of its resource, so that a thread that imports makes none itself.
+ *
+ * @param index its position
+ * @param instant of the commit, ISO 8601
+ */
+export function textWrite(write: Write, index: number, instant: string): TextWrite {
   switch (write.kind) {
     case 'put': {
       assertPutMatchesKey(write, index);
       const { key, resource, expect, unique } = write;
-      return { kind: 'put', key, text: jsonText(resource), expect, unique };
+      return { kind: 'put', key, text: jsonText(withVersion(resource, '1', instant)), expect, unique };
     }
     case 'delete':
       return { kind: 'delete', key: write.key, expect: write.expect };
@@ -22,10 +29,11 @@ export function textWrite(write: Write, index: number): TextWrite {
 }
 
 /** The write, in the thread. */
-export function readWrite(write: TextWrite): Write {
+export function readWrite(write: TextWrite): PreparedWrite {
   if (write.kind !== 'put') return write;
   const { kind, key, text, expect, unique } = write;
-  return { kind, key, resource: parseJsonText(text), expect, unique };
+  const resource = parseJsonText(text);
+  return { kind, key, resource, expect, unique, firstText: text };
 }
 
 export function writtenRow(result: WriteResult): WrittenRow {

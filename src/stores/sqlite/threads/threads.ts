@@ -47,7 +47,8 @@ export class Threads {
   /** @param now milliseconds since 1970 @throws NoThreads */
   async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
     const sent: TextWrite[] = [];
-    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, sent));
+    const instant = new Date(now).toISOString();
+    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, instant, sent));
     return committedOf(sent, rows);
   }
 
@@ -77,13 +78,13 @@ export class Threads {
     await Promise.all([this.#readers.close(), this.#writer.close()]);
   }
 
-  async *#partsOf(writes: readonly Write[], sent: TextWrite[]): AsyncGenerator<readonly TextWrite[]> {
+  async *#partsOf(writes: readonly Write[], instant: string, sent: TextWrite[]): AsyncGenerator<readonly TextWrite[]> {
     const size = THREAD_TUNING.slice;
     // A thread that died before it began is sent everything again.
     sent.length = 0;
     for (let start = 0; start < writes.length; start += size) {
       if (this.#turn.isSpent) await this.#turn.next();
-      const part = writes.slice(start, start + size).map((write, index) => textWrite(write, start + index));
+      const part = writes.slice(start, start + size).map((write, index) => textWrite(write, start + index, instant));
       sent.push(...part);
       yield part;
     }

@@ -1,0 +1,9 @@
+import type { Write } from '../../store/store.js';
+
+/** A write, of which some work may have been done before the transaction. */
+export type PreparedWrite =
+  | Exclude<Write, { readonly kind: 'put' }>
+  | (Extract<Write, { readonly kind: 'put' }> & {
+      /** The text that is stored if this is the first version of its resource, of the instant that is in it. */
+      readonly firstText?: string;
+    });
