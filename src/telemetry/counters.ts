@@ -12,7 +12,7 @@ export interface Count {
   /** The number of additions or recorded values. */
   readonly times: number;
   /** Of a histogram with advised buckets: how many values are not above each bound, from the lowest bound to the highest. */
-  readonly buckets?: readonly Bucket[];
+  readonly buckets?: readonly Bucket[] | undefined;
 }
 
 /** A bucket of a histogram, cumulative. */
