@@ -5,6 +5,7 @@ import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
 import { acceptedTypes } from './accepted-types.js';
 import { HttpRequestError } from './http-request-error.js';
 import type { HttpResponse } from './http-types.js';
+import { retryHeaders } from './retry-headers.js';
 
 // GraphQL over HTTP as its draft of 2026-08-06 says: https://graphql.github.io/graphql-over-http/draft/.
 
@@ -30,6 +31,7 @@ export function toDraftResponse(result: FhirGraphqlResult, accept: string | null
     'content-type': `${type}; charset=utf-8`,
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     ...(status === 405 ? { allow: 'POST' } : {}),
+    ...(status === 429 ? retryHeaders(result.errors?.[0]?.extensions.details) : {}),
   };
   return { status, headers, body: stringifyResult(result) };
 }

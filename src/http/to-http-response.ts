@@ -5,6 +5,7 @@ import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
 import { acceptedTypes } from './accepted-types.js';
 import { HttpRequestError } from './http-request-error.js';
+import { retryHeaders } from './retry-headers.js';
 import { headerOf, type HttpRequest, type HttpResponse } from './http-types.js';
 import { versionHeaders } from './version-headers.js';
 
@@ -71,12 +72,6 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
-
-/** See https://httpwg.org/specs/rfc9110.html#field.retry-after. */
-function retryHeaders(details: { readonly retryAfter?: unknown } | undefined): { readonly [name: string]: string } {
-  const { retryAfter } = details ?? {};
-  return typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {};
-}
 
 function graphqlResponse(result: FhirGraphqlResult, { request, headers, status }: ResponseOptions): HttpResponse {
   const wantsGraphql = request !== undefined && prefersGraphql(headerOf(request, 'accept') ?? '');
