@@ -234,6 +234,18 @@ describe('what a search works out', () => {
     },
   );
 
+  test('a scan without a row is the answer', async () => {
+    Object.assign(TUNING, { looks: [1, Infinity], indirectFrom: 0, readPerScanned: 1e9, walkedPerScanned: 0 });
+    const text = { kind: 'string', comparator: 'contains', text: 'zzz' } as const;
+    const criteria: Criteria = { kind: 'match', parameter: 'value-string', test: text };
+    const all = vi.spyOn(Statements.prototype, 'all');
+    const { matches } = await store.search({ project: PROJECT, type: 'Observation', criteria, limit: 10 });
+    const texts = all.mock.calls.map(([statement]) => statement.text);
+    all.mockRestore();
+    expect(matches).toEqual([]);
+    expect(texts.filter((one) => !one.includes('FROM version'))).toEqual([]);
+  });
+
   test('what nearly all resources meet is counted by those that do not', async () => {
     const high = { kind: 'quantity', prefix: 'gt', low: 5, high: 5 } as const;
     const criteria = { kind: 'and', of: [status, { kind: 'match', parameter: 'value-quantity', test: high }] } as const;

@@ -6,7 +6,7 @@ import type { OrderIndex } from './order-index.js';
 import { beyondValue, looksAtRow } from './stretch.js';
 import { TUNING } from './tuning.js';
 
-/** A scan, what its rows have to pass, and which of them are wanted in the order of an index. */
+/** The first rows of a scan, in the order of an index, among those that pass the tests. */
 export interface CandidateSearch {
   readonly scan: Sql;
   readonly tests: readonly Sql[];

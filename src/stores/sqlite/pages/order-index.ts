@@ -21,11 +21,11 @@ export interface OrderIndex {
   readonly where: Sql;
   /** Key of the resource. */
   readonly key: Sql;
-  /** What the key orders by. */
+  /** The sort value. */
   readonly value: Sql;
-  /** The value is no column: SQLite takes no range of rows by it. */
+  /** The value is an expression: SQLite cannot compare it as part of a row value. */
   readonly isExpression?: boolean;
-  /** The columns after the value by which no two rows are equal. */
+  /** The columns after the value, which make rows unique. */
   readonly rest: readonly Sql[];
   /** The value of the resource `r0`; null if it has none. */
   readonly valueOf: Sql;

@@ -5,7 +5,7 @@ import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, unionAll } from '../../sql/sql.js';
-import { countOfShapes } from '../shapes.js';
+import { countOfCollection, countOfShapes } from '../shapes.js';
 import type { Statements } from '../statements.js';
 
 /**
@@ -21,7 +21,9 @@ export function withOwnScan(condition: Condition, scope: RowScope, statements: S
   const { criteria } = condition;
   if (criteria === undefined || scope.collection === undefined) return condition;
   if (criteria.kind === 'composite' && condition.scan !== undefined) {
-    return new OwnScan(condition, criteria, condition.scan, () => 0);
+    // How many rows a component has is not counted anywhere.
+    const all = countOfCollection(scope.collection as number);
+    return new OwnScan(condition, criteria, condition.scan, () => (statements.get(all)![0] as number) / 4);
   }
   if (condition.scan !== undefined) {
     const codes = codeScan(criteria, scope);

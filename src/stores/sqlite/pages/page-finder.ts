@@ -22,14 +22,13 @@ import { boundsOf } from './walk-bounds.js';
  *
  * There are two ways, and which one is short depends on the data:
  *
- * - **collect**: take what the narrowest condition finds, test the rest, sort. It costs what that condition finds.
- * - **walk**: read the index of the first sort key in its order and test each row until the page is full. It costs the rows
- *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
+ * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of its rows.
+ * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
+ *   number of rows up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
  *
- * Neither is guessed: both are tried in turn, each a little further than the other before, until one ends. So a page costs
- * a few times what the shorter way would have cost alone. Every statement looks at a few thousand rows at most, but for
- * those that collect.
+ * Both are tried in turn, each a little further than the other before, until one ends. So a page costs at most a few times
+ * as much as the shorter way alone. Every statement reads a few thousand rows at most, except those that count and collect.
  */
 export class PageFinder {
   readonly #search: PreparedSearch;
@@ -118,6 +117,7 @@ export class PageFinder {
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
+        if (shortest?.rows === 0) return [];
         this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
         return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
       }

@@ -8,7 +8,7 @@ import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import type { Bounds } from './walk-bounds.js';
 
-/** A part of an index that lies before us. */
+/** A range of an index that is still to be read. */
 export interface Stretch {
   readonly start: Sql;
   readonly end: Sql;

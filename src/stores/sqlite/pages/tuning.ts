@@ -1,9 +1,9 @@
 /**
- * When a page is found by walking an index in order, and when by sorting what a condition finds. Numbers of rows; only
- * tests change them, to see both ways give the same.
+ * Decides between walking an index in order and sorting the matches of a condition. All are numbers of rows. Only tests
+ * change them, to compare the results of both ways.
  */
 export const TUNING = {
-  /** How far scans are looked into before each stretch of the walk. */
+  /** How many rows of each scan are counted before each part of the walk. */
   looks: [400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are considered too. */
   indirectFrom: 6_400,
@@ -13,7 +13,7 @@ export const TUNING = {
   readPerScanned: 8,
   /** The shortest scan whose rows are reduced to those of the page before they are sorted. */
   minReduced: 1_000,
-  /** The longest page that this is worth for. */
+  /** The longest page for which this pays. */
   maxCandidates: 1_000,
   /** Rows beyond those of a page and their repetitions, so that its last value is rarely the last that is read. */
   moreCandidates: 64,

@@ -11,7 +11,7 @@ import { TUNING } from './tuning.js';
 import { presenceOf } from '../../sql/pages/presence.js';
 import { isBefore, narrower, rangeOf } from '../../sql/pages/value-range.js';
 
-/** The part of an order in which matches are, and the few that are outside of it. */
+/** The range of an order that holds the matches, and the few matches outside of it. */
 export interface Bounds {
   readonly low: SqlValue | undefined;
   readonly high: SqlValue | undefined;
@@ -79,7 +79,7 @@ interface Outside {
   readonly key: SortKey;
 }
 
-/** Rows to be collected, and how many they are, up to one more than may be. */
+/** Rows to collect, and their number, counted up to one more than the limit. */
 interface CountedScan {
   readonly scan: Sql;
   readonly count: number;
@@ -87,7 +87,7 @@ interface CountedScan {
 
 const KEPT: { readonly condition?: Condition } = {};
 
-/** Undefined: there are too many. */
+/** Undefined if there are too many. */
 function few(scans: readonly (CountedScan | undefined)[], test: Sql): { readonly condition?: Condition } | undefined {
   const filled = scans.filter((one) => one !== undefined && one.count > 0) as readonly CountedScan[];
   if (filled.some(({ count }) => count > TUNING.maxOutside)) return undefined;

@@ -9,14 +9,14 @@ import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchO
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';
 
-/** Matches, and between them how many rows were looked at since the last word. */
+/** Yields the number of rows read since the last step, and returns the matches. */
 export type Finding = Generator<number, readonly FoundRow[]>;
 
-/** How what a walk leaves to others is found. */
+/** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {
-  /** From a key of the order on, in whichever way is shorter. */
+  /** Finds rows in the order of the keys from a level on, in the shorter way. */
   find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding;
-  /** What the start finds and the conditions leave, sorted. */
+  /** Sorts the rows of a scan that meet the conditions. */
   collect(
     level: number,
     conditions: readonly Condition[],
@@ -38,7 +38,7 @@ export class Walker {
     this.#ways = ways;
   }
 
-  /** What lies before the range, the range, what lies after it, what has no value: in this order, or the other way round. */
+  /** Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order. */
   *walk(
     level: number,
     index: OrderIndex,
@@ -73,7 +73,7 @@ export class Walker {
     need: number,
     place: PagePosition | undefined,
   ): Finding {
-    // Its test says more than its scan.
+    // The test is narrower than the scan.
     const conditionsOutside = [...conditions, { test: outside.test }];
     yield TUNING.firstChunk;
     return this.#ways.collect(level, conditionsOutside, outside, need, place);
@@ -132,7 +132,7 @@ export class Walker {
       pending = pending.filter(isOpen);
       if (found.length >= need) break;
       if (value === lastValue) {
-        // All of the last stretch had this value, and there are more.
+        // The whole stretch has this value, and more rows follow.
         pending = [];
         const condition = this.#isValue(index, value!);
         found.push(...(yield* this.#group(level, value!, condition, conditions, need - found.length, undefined)));
@@ -155,7 +155,7 @@ export class Walker {
     };
   }
 
-  /** The matches among the next rows of an index, and where these end; undefined: with the range. */
+  /** The matches among the next rows of an index, and the last of these rows; undefined at the end of the range. */
   #chunk(
     level: number,
     index: OrderIndex,
