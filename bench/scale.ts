@@ -21,7 +21,8 @@ const USAGE = `npm run bench:scale -- [options]
   --sizes LIST    numbers of resources to stop and look at (default 10000,100000,1000000)
   --runs N        runs per query and size (default 200)
   --projects N    projects of the last part (default 10000)
-  --broad         only the broad questions`;
+  --broad         only the broad questions
+  --postgres URL  only the broad questions, over an empty PostgreSQL database`;
 
 const { values: options } = parseArgs({
   options: {
@@ -29,9 +30,11 @@ const { values: options } = parseArgs({
     runs: { type: 'string', default: '200' },
     projects: { type: 'string', default: '10000' },
     broad: { type: 'boolean', default: false },
+    postgres: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
+const isWhole = !options.broad && options.postgres === undefined;
 const sizes = options.sizes.split(',').map(Number);
 const runs = Number(options.runs);
 const projects = Number(options.projects);
@@ -45,9 +48,9 @@ const MAX_BROAD_RUNS = 40;
 
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-scale-'));
 try {
-  if (!options.broad) await growOneProject();
-  await askBroadQuestions(folder, sizes, Math.min(runs, MAX_BROAD_RUNS));
-  if (!options.broad) await growProjects();
+  if (isWhole) await growOneProject();
+  await askBroadQuestions(options.postgres ?? join(folder, 'broad.db'), sizes, Math.min(runs, MAX_BROAD_RUNS));
+  if (isWhole) await growProjects();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -2,15 +2,15 @@ import '../../scripts/assert-node.mjs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, executeFhirGraphql, signIn, systemCaller } from 'fhirgraph';
-import { SqliteStore } from 'fhirgraph/sqlite';
 import { BROAD_QUESTIONS } from './broad-questions.js';
+import { openStore } from './open-store.js';
 import { quantilesOf } from './time-queries.js';
 
-// Asks one broad question of a file, in a process of its own: FILE QUESTION RUNS. Prints microseconds as JSON.
+// Asks one broad question of a file or database, in a process of its own: FILE QUESTION RUNS. Prints microseconds as JSON.
 
 const [file, number, runs] = process.argv.slice(2) as [string, string, string];
 const { text, underPolicy, pages = 0 } = BROAD_QUESTIONS[Number(number)]!;
-const store = new SqliteStore(file);
+const { store, close } = openStore(file);
 const caller: Caller =
   underPolicy === true ? await signIn(store, { project: 'broad', user: 'User/limited' }) : systemCaller('broad');
 
@@ -28,7 +28,7 @@ for (let run = 0; run < Number(runs); run++) {
 }
 stalls.disable();
 console.log(JSON.stringify({ ...quantilesOf(times), stall: stalls.max / 1000 }));
-await store.close();
+await close();
 
 async function ask(): Promise<{ readonly next?: string }> {
   const { data, errors } = await executeFhirGraphql(text, { store, caller, variables: { cursor } });

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { importNdjson, systemCaller } from 'fhirgraph';
 import type { Write } from 'fhirgraph/store';
-import { SqliteStore } from 'fhirgraph/sqlite';
 import { duration, table } from '../table.js';
 import { BROAD_QUESTIONS } from './broad-questions.js';
+import { openStore } from './open-store.js';
 import { skewedLines } from './skewed-lines.js';
 import type { Quantiles } from './time-queries.js';
 
@@ -19,9 +18,12 @@ interface Asked extends Quantiles {
   readonly stall: number;
 }
 
-/** Asks broad questions while one file of skewed data grows, each in a process of its own. Prints a table. */
-export async function askBroadQuestions(folder: string, sizes: readonly number[], runs: number): Promise<void> {
-  const file = join(folder, 'broad.db');
+/**
+ * Asks broad questions while one store of skewed data grows, each in a process of its own. Prints a table.
+ *
+ * @param file of SQLite, or the URL of an empty PostgreSQL database
+ */
+export async function askBroadQuestions(file: string, sizes: readonly number[], runs: number): Promise<void> {
   const columns: (Asked | undefined)[][] = [];
   let count = 0;
   for (const size of sizes) {
@@ -50,11 +52,11 @@ function cell(asked: Asked | undefined): string {
 }
 
 export async function growBroad(file: string, from: number, to: number): Promise<void> {
-  const store = new SqliteStore(file, { synchronous: 'normal' });
+  const { store, close } = openStore(file);
   if (from === 0) await store.commit(limitedMember());
   const { failed } = await importNdjson(Readable.from(skewedLines(from, to)), { store, caller: systemCaller('broad') });
   if (failed > 0) throw new Error(`${failed} lines were refused`);
-  await store.close();
+  await close();
 }
 
 /** Undefined where it failed or took too long. */
