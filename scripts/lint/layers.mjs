@@ -62,6 +62,7 @@ export const ROOMS = {
       'http-request-error.ts',
       'accepted-types.ts',
       'version-headers.ts',
+      'retry-headers.ts',
       'read-body.ts',
       'read-bounded-body.ts',
     ],
