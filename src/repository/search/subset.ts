@@ -1,3 +1,4 @@
+import { keepDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
@@ -44,7 +45,7 @@ function summaryOf(model: FhirModel, type: string, elements: JsonObject): JsonOb
     const base = baseName(model, type, name);
     return ALWAYS.has(base) || names.includes(base) || isRequired(model, type, base);
   });
-  return Object.fromEntries(
+  const reduced = Object.fromEntries(
     Object.entries(kept).map(([name, value]) => {
       const element = model.typeDefinition(type)?.elements.get(name);
       if (element === undefined || model.typeDefinition(element.type)?.path === undefined) return [name, value];
@@ -52,10 +53,11 @@ function summaryOf(model: FhirModel, type: string, elements: JsonObject): JsonOb
       return [name, Array.isArray(value) ? value.map(inside) : inside(value)];
     }),
   );
+  return keepDecimalTexts(kept, reduced);
 }
 
 function keep(elements: JsonObject, isWanted: (name: string) => boolean): JsonObject {
-  return Object.fromEntries(Object.entries(elements).filter(([name]) => isWanted(name)));
+  return keepDecimalTexts(elements, Object.fromEntries(Object.entries(elements).filter(([name]) => isWanted(name))));
 }
 
 /** `value` for `valueQuantity` and `_valueString`. */

@@ -351,3 +351,19 @@ describe('what is shown', () => {
     expect(found.link![0]!.url).toContain('_include=Patient%3Aorganization&_elements=gender');
   });
 });
+
+test('decimals come back as they were written, also from reduced resources', async () => {
+  const json = { 'content-type': 'application/fhir+json' };
+  const text =
+    '{"resourceType":"ChargeItem","id":"c","status":"billable","factorOverride":1.00,"quantity":{"value":2.50}}';
+  expect((await call('PUT', 'ChargeItem/c', { body: text, headers: json })).text).toContain('"factorOverride":1.00');
+  for (const path of [
+    'ChargeItem/c',
+    'ChargeItem/c?_elements=factorOverride',
+    'ChargeItem?_elements=factorOverride',
+    'ChargeItem?_summary=data',
+  ]) {
+    expect([path, (await call('GET', path)).text]).toEqual([path, expect.stringContaining('"factorOverride":1.00')]);
+  }
+  expect((await call('GET', 'ChargeItem/c?_elements=quantity')).text).toContain('{"value":2.50}');
+});
