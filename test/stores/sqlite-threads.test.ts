@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
+import { indexNeedsFhirPath, prepareModel } from '../../src/search/index/prepare-model.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { SqliteStoreOptions } from '../../src/stores/sqlite/config.js';
@@ -15,6 +16,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { modelWith } from './models.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const DEFAULTS = { ...THREAD_TUNING };
@@ -416,4 +418,15 @@ test('a commit by a thread stores the texts that one in the event loop does: fir
   const inLoop = await textsBy(storeInLoop);
   expect(await textsBy(threadedStore)).toEqual(inLoop);
   expect(inLoop).toMatchObject({ length: 7 });
+});
+
+test('a thread indexes by search parameters that need FHIRPath', async () => {
+  const expression = "iif(Patient.active, 'on', 'off')";
+  const model = await prepareModel(modelWith('Patient', { switch: { type: 'token', expression } }));
+  expect(indexNeedsFhirPath(model)).toBe(true);
+  const store = threadedStore({ model });
+  await store.commit(patients(5).map((resource) => put(resource)));
+  const criteria = { kind: 'match', parameter: 'switch', test: { kind: 'token', code: 'on' } } as const;
+  expect(await store.search({ ...PATIENTS, criteria, limit: 0 })).toMatchObject({ total: 3 });
+  expect((await store.verify()).problems).toEqual([]);
 });
