@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { audited } from '../../src/access/audited.js';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { AuditRecord } from '../../src/audit/audit.js';
@@ -22,5 +22,16 @@ test('the record of an interaction names its caller, and what is no caller as un
     const audit = (record: AuditRecord): void => void records.push(record);
     expect(await audited({ store, caller, audit }, 'read', () => Promise.resolve('done'))).toBe('done');
     expect(records.map((record) => record.who)).toStrictEqual([who]);
+  }
+});
+
+test('an interaction without an audit hook runs without a word', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  try {
+    const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
+    expect(await audited(context, 'read', () => Promise.resolve('done'))).toBe('done');
+    expect(warned).not.toHaveBeenCalled();
+  } finally {
+    warned.mockRestore();
   }
 });

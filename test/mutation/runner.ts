@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type RunnerTestCase, TestRunner } from 'vitest';
 
 type Test = RunnerTestCase;
@@ -74,7 +74,9 @@ noteHanging();
 /** The process before this one was ended over a mutant that hung. */
 function noteHanging(): void {
   if (!existsSync(`${file}.now`)) return;
-  const trial = JSON.parse(readFileSync(`${file}.now`, 'utf8')) as readonly [string, string] | null;
+  const text = readFileSync(`${file}.now`, 'utf8');
+  // Empty if the process was ended while it wrote: the mutant is tried again.
+  const trial = text === '' ? null : (JSON.parse(text) as readonly [string, string] | null);
   if (trial !== null) state.killed[trial[0]] = `hangs: ${trial[1]}`;
   writeFileSync(`${file}.now`, 'null');
 }
@@ -89,7 +91,9 @@ async function runAlone(test: Test, mutant: string): Promise<void> {
 let kept = Date.now();
 function keep(): void {
   state.atLoad = [...new Set([...state.atLoad, ...Object.keys(coverage.static)])];
-  writeFileSync(file, JSON.stringify(state));
+  // The process may be ended at any time, and what it has learned must stay readable.
+  writeFileSync(`${file}.new`, JSON.stringify(state));
+  renameSync(`${file}.new`, file);
   kept = Date.now();
 }
 

@@ -135,7 +135,7 @@ function fieldsOf(
     const at = `${path}.${list}[${index}]`;
     if (field === 'id') throw located(at, 'the id is how a resource is named: it can be neither hidden nor written');
     if (rule['resourceType'] === '*' || hasFieldNamed(model, type, field)) return pathsOf(model, type, field, at);
-    const names = model.typeDefinition(type)?.elements.keys() ?? [];
+    const names = model.typeDefinition(type)!.elements.keys();
     throw located(at, `${type} does not have the field ${quote(field)}.${didYouMean(field, names)}`);
   });
 }
