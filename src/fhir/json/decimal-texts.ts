@@ -99,6 +99,19 @@ export function withoutNulls<Value extends object>(object: Value): Value {
   return copy as Value;
 }
 
+/**
+ * Adds the text of a number to a new object of which there are no copies yet.
+ *
+ * PERF: it changes the texts in place, since an object can have thousands of decimals; frozen ones are copied.
+ */
+export function addDecimalText(object: object, name: string, text: DecimalText): void {
+  const before = decimalTextsOf(object);
+  if (before === undefined || Object.isFrozen(before)) {
+    const texts: DecimalTexts = Object.assign(Object.create(null), before, { [name]: text });
+    (object as Holder)[DECIMAL_TEXTS] = texts;
+  } else (before as { [name: string]: DecimalText })[name] = text;
+}
+
 /** Removes an element together with its text. */
 export function deleteElement(object: { [name: string]: unknown }, name: string): void {
   Reflect.deleteProperty(object, name);

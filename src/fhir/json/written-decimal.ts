@@ -1,6 +1,6 @@
 import type { JsonObject } from '../resource.js';
 import { isPlainObject } from './plain-object.js';
-import { type DecimalText, decimalText, decimalTextsOf, setDecimalText } from './decimal-texts.js';
+import { type DecimalText, decimalText, decimalTextsOf, setDecimalText, addDecimalText } from './decimal-texts.js';
 
 /** A number together with its text, for values on their way from one object to another. */
 export class WrittenDecimal {
@@ -61,7 +61,7 @@ export function fromElements(entries: readonly (readonly [name: string, value: u
   const object = Object.fromEntries(entries.map(([name, value]) => [name, plainElement(value)]));
   for (const [name, value] of entries) {
     const text = textOfDecimals(value);
-    if (text !== undefined) setDecimalText(object, name, text);
+    if (text !== undefined) addDecimalText(object, name, text);
   }
   return object;
 }

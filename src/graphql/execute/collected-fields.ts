@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { hideDecimalTexts, setDecimalText } from '../../fhir/json/decimal-texts.js';
+import { addDecimalText, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { plainElement, textOfDecimals } from '../../fhir/json/written-decimal.js';
 import type { Dialect } from '../dialect.js';
 import { putUnderKey } from '../plan/collect-fields.js';
@@ -69,7 +69,7 @@ export class CollectedFields {
       if (this.dialect === 'hl7' && isAbsent(value)) continue;
       putUnderKey(out, name, plainElement(value));
       const text = textOfDecimals(value);
-      if (text !== undefined) setDecimalText(out, name, text);
+      if (text !== undefined) addDecimalText(out, name, text);
     }
     return hideDecimalTexts(out);
   }

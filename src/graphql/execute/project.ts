@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { decimalTextsOf, hideDecimalTexts, setDecimalText } from '../../fhir/json/decimal-texts.js';
+import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
@@ -129,7 +129,7 @@ function decimals(field: PrimitiveField): Writer {
     write(source, out, container, run);
     const text = decimalTextsOf(source)?.[name];
     if (text === undefined) return;
-    setDecimalText(out, key, text);
+    addDecimalText(out, key, text);
     hideDecimalTexts(out);
     run.hasDecimalText = true;
   };
