@@ -410,7 +410,7 @@ test('a commit by a thread stores the texts that one in the event loop does: fir
     await store.commit([put(reference)]);
     await store.commit([put(patient('b')), put(patient('c', { meta: stale }))]);
     expect((await store.verify()).problems).toEqual([]);
-    const database = new Database(files.get(store)!, { readonly: true });
+    const database = new Database(files.get(store), { readonly: true });
     const texts = database.prepare('SELECT text FROM version ORDER BY key').pluck().all();
     database.close();
     return texts;
