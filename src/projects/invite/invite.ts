@@ -8,7 +8,7 @@ import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
-import { commitPlanned } from '../session/commit-planned.js';
+import { commitPlanned, planSteadily } from '../session/commit-planned.js';
 import type { Stored } from '../../fhir/stored.js';
 import { projectOperation } from '../session/project-operation.js';
 
@@ -73,7 +73,10 @@ async function carryOut(
   request: InviteRequest,
   context: InviteContext,
 ): Promise<InvitePreview> {
-  if (request.dryRun) return asInviterSees(session, previewOf(await planInvite(session, request), session));
+  if (request.dryRun) {
+    const plan = await planSteadily(() => planInvite(session, request), session.options);
+    return asInviterSees(session, previewOf(plan, session));
+  }
   const { plan, results } = await commitPlanned(
     session.guard,
     (hint) => planInvite(session, request, hint),

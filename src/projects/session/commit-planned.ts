@@ -10,7 +10,8 @@ export interface PlannedWrites {
 }
 
 /**
- * Plans and commits; plans again if the underlying data has changed. An error of the planning itself ends it.
+ * Plans and commits; plans again if the underlying data has changed. An error of the planning itself ends it: see
+ * {@link planSteadily}.
  *
  * @param plan receives the resource that the last attempt conflicted with, `Type/id`, if the store names one
  * @throws FhirError `unavailable` - every attempt lost to a concurrent write
@@ -22,7 +23,7 @@ export async function commitPlanned<Plan extends PlannedWrites>(
 ): Promise<{ readonly plan: Plan; readonly results: readonly WriteResult[] }> {
   let holder: string | undefined;
   return withRetries({ attempts: ATTEMPTS.members, signal: options.signal }, async () => {
-    const planned = await plan(holder);
+    const planned = await planSteadily(() => plan(holder), options);
     try {
       const results = planned.writes.length === 0 ? [] : await guard.commit(planned.writes, options);
       return { plan: planned, results };
@@ -34,6 +35,25 @@ export async function commitPlanned<Plan extends PlannedWrites>(
           cause: error,
         }),
       );
+    }
+  });
+}
+
+/**
+ * Plans, and plans again if that ends in a conflict: only a conflict that is found twice in a row is one.
+ *
+ * A plan reads several times, and a write in between can make parts of two states look like a conflict. A profile, for
+ * example, seems to belong to nobody if it was created with its membership after the memberships were read.
+ */
+export async function planSteadily<Plan>(plan: () => Promise<Plan>, { signal }: CallOptions): Promise<Plan> {
+  let last: string | undefined;
+  return withRetries({ attempts: ATTEMPTS.members, signal }, async () => {
+    try {
+      return await plan();
+    } catch (error) {
+      if (!(error instanceof FhirError) || error.code !== 'conflict' || error.message === last) throw error;
+      last = error.message;
+      return new Overtaken(error);
     }
   });
 }

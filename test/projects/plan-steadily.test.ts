@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import { planSteadily } from '../../src/projects/session/commit-planned.js';
+
+/** Ends as listed, one outcome after the other; the last one repeats. */
+function planOf(...outcomes: readonly (string | FhirError)[]): { plan: () => Promise<string>; times: () => number } {
+  let times = 0;
+  const plan = (): Promise<string> => {
+    const outcome = outcomes[Math.min(times, outcomes.length - 1)]!;
+    times += 1;
+    return outcome instanceof FhirError ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+  return { plan, times: () => times };
+}
+
+const conflict = (message: string): FhirError => new FhirError('conflict', message);
+
+describe('planning while others write', () => {
+  test('a conflict that is gone when it is looked for again does not end it', async () => {
+    const { plan, times } = planOf(conflict('a profile of nobody'), 'linked');
+    await expect(planSteadily(plan, {})).resolves.toBe('linked');
+    expect(times()).toBe(2);
+  });
+
+  test('a conflict that is found twice in a row ends it', async () => {
+    const { plan, times } = planOf(conflict('one'), conflict('two'), conflict('two'), 'linked');
+    await expect(planSteadily(plan, {})).rejects.toMatchObject({ code: 'conflict', message: 'two' });
+    expect(times()).toBe(3);
+  });
+
+  test('other errors end it at once', async () => {
+    const { plan, times } = planOf(new FhirError('forbidden', 'no'), 'linked');
+    await expect(planSteadily(plan, {})).rejects.toMatchObject({ code: 'forbidden' });
+    expect(times()).toBe(1);
+  });
+
+  test('nothing is planned again after the signal', async () => {
+    const controller = new AbortController();
+    const { plan, times } = planOf(conflict('one'), 'linked');
+    const planned = planSteadily(
+      () => {
+        controller.abort();
+        return plan();
+      },
+      { signal: controller.signal },
+    );
+    await expect(planned).rejects.toMatchObject({ code: 'aborted' });
+    expect(times()).toBe(1);
+  });
+});
