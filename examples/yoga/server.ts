@@ -1,7 +1,7 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { createServer, type Server } from 'node:http';
 import { createYoga } from 'graphql-yoga';
-import type { IntrospectionOption, ResourceStore } from 'fhirgraph';
+import { FhirError, type IntrospectionOption, type ResourceStore } from 'fhirgraph';
 import type { Tokens } from '../hosts/tokens.js';
 import { asGraphqlError, useFhirGraphql } from './use-fhir-graphql.js';
 
@@ -26,10 +26,11 @@ export function yogaHost({ store, tokens, introspection, token, query }: YogaOpt
     logging: 'warn',
     plugins: [useFhirGraphql()],
     async context({ request }) {
-      const caller = await tokens.callerOf(request.headers.get('authorization'), store).catch((error) => {
+      const { headers, signal } = request;
+      const caller = await tokens.callerOf(headers.get('authorization'), store).catch((error) => {
         throw asGraphqlError(error);
       });
-      const { signal } = request;
+      if (caller === undefined) throw asGraphqlError(new FhirError('unauthenticated', 'A bearer token is needed'));
       return { store, caller, signal, introspection, readonly: request.method === 'GET' };
     },
     // From this process: the page that Yoga would send otherwise loads its scripts from elsewhere.
