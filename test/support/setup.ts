@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, afterEach } from 'vitest';
 import { endFile, endTest } from './after-tests.js';
-import { SEED } from './chance.js';
+import { IS_LONG, SEED } from './chance.js';
+import { useCheapScrypt } from './cheap-scrypt.js';
 
 fc.configureGlobal({ seed: SEED });
+if (!IS_LONG) useCheapScrypt();
 afterEach(endTest);
 afterAll(endFile);

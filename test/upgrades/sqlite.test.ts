@@ -3,10 +3,13 @@ import { SqliteStore } from 'fhirgraph/sqlite';
 import { expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../src/stores/sqlite/prepare-schema.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
+import { useRealScrypt } from '../support/cheap-scrypt.js';
 import { writeClinic } from './clinic.js';
 import { type Fixture, SQLITE_FIXTURES } from './fixtures.js';
 import { upgradeSuite } from './suite.js';
 
+// Other processes made the hashes of the fixtures.
+useRealScrypt();
 const fileNamed = temporaryFolder();
 let files = 0;
 
