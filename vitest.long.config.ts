@@ -11,8 +11,10 @@ const RANDOM = [
   // These have more cases here, or all of them.
   'test/graphql/{cursors,fields-merge}.test.ts',
   'test/graphql/hostile/hostile-corpus.test.ts',
+  'test/graphql/schema-for-tools.test.ts',
   'test/import/{json-fault,ndjson}.test.ts',
   'test/projects/invitation-message.test.ts',
+  'test/stores/{broad-searches,postgres-pages}.test.ts',
 ];
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';

@@ -26,7 +26,7 @@ import { tallyOf } from '../support/long-report.js';
 const tally = tallyOf('Policies, by every path against an oracle');
 
 /** Cases per store. */
-const CASES = IS_LONG ? 250 : 25;
+const CASES = IS_LONG ? 250 : 10;
 
 interface Case {
   readonly setup: MemberSetup;

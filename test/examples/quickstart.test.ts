@@ -20,7 +20,7 @@ afterAll(() => rm(directory, { recursive: true }));
 
 /** Runs the program to its end. */
 function quickstart(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const command = [join(root, 'node_modules/tsx/dist/cli.mjs'), 'examples/quickstart.ts', ...args];
+  const command = ['--import', 'tsx', 'examples/quickstart.ts', ...args];
   return new Promise((resolve) => {
     const child = execFile(process.execPath, command, { cwd: root }, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });

@@ -77,7 +77,7 @@ describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
 
 test('the example runs', async () => {
   const root = join(import.meta.dirname, '../..');
-  const command = [join(root, 'node_modules/tsx/dist/cli.mjs'), 'examples/clinic.ts'];
+  const command = ['--import', 'tsx', 'examples/clinic.ts'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: root });
   expect(stderr).toBe('');
   expect(stdout).toContain('The practitioner sees Cleo Brook (2), Eva Field (2); organizations: North, South.');

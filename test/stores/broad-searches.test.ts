@@ -23,6 +23,7 @@ import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases } from '../support/chance.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
@@ -59,7 +60,7 @@ describe('every way to a page gives the page', () => {
     const stored = await storeOf([...skewedResources(70, random), ...randomResources(random)], database);
     Object.assign(TUNING, tuning);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(new SqliteStore(database), PROJECT, current, random, 250);
+    await assertSearches(new SqliteStore(database), PROJECT, current, random, cases(250, 60));
   });
 });
 

@@ -7,6 +7,7 @@ import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases } from '../support/chance.js';
 import { postgresPool } from './postgres-pool.js';
 
 const DEFAULTS = { ...TUNING };
@@ -31,6 +32,6 @@ describe('every way to a page gives the page', () => {
     const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
     Object.assign(TUNING, tuning);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, 120);
+    await assertSearches(store, PROJECT, current, random, cases(120, 30));
   });
 });
