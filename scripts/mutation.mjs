@@ -13,8 +13,8 @@ import { makeSandbox } from './mutation/sandbox.mjs';
 import { PHASES } from './mutation/phases.mjs';
 import { assertPassAlone, isKilledAlone, tryMutants } from './mutation/trials.mjs';
 
-/** Where each survivor needs a reason: what decides who may do what. Limits and turns decide when. */
-const GUARDED = /^src\/access\/(?!limits\/|turns\/)/;
+/** Where each survivor needs a reason: what decides who may do what. */
+const GUARDED = /^src\/access\//;
 
 const began = Date.now();
 const workers = Number(process.env.FHIRGRAPH_MUTATION_WORKERS ?? availableParallelism());
