@@ -85,10 +85,12 @@ function headersOf({ headers }: NodeRequest): Headers {
   return copy;
 }
 
-function bodyOf(incoming: NodeRequest): BodyInit {
+function bodyOf(incoming: NodeRequest): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   const { body } = incoming;
   if (body === undefined) return streamOf(incoming);
-  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : stringifyJson(body);
+  return typeof body === 'string' || body instanceof Uint8Array
+    ? (body as string | Uint8Array<ArrayBuffer>)
+    : stringifyJson(body);
 }
 
 /** The body as it arrives. Leaving it unread must not destroy the connection, over which the answer goes. */
