@@ -64,9 +64,10 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  * | `operations` | `Patient/[id]/$everything`, `$validate` |
  * | `admin` | invite, members, creation of projects |
  */
-export type RouteGroup = (typeof ROUTE_GROUPS)[number];
+export type RouteGroup =
+  'metadata' | 'graphql' | 'read' | 'search' | 'history' | 'write' | 'bundle' | 'operations' | 'admin';
 
-export const ROUTE_GROUPS = [
+export const ROUTE_GROUPS: readonly RouteGroup[] = [
   'metadata',
   'graphql',
   'read',
@@ -76,7 +77,7 @@ export const ROUTE_GROUPS = [
   'bundle',
   'operations',
   'admin',
-] as const;
+];
 
 /** What a single request may bring. */
 export interface FhirHandlerOptions {
