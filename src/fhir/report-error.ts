@@ -7,7 +7,7 @@ export type ErrorHook = (error: unknown) => void;
 const FAULTS: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable']);
 
 /**
- * Tells the host of an error that is not the client's: of `internal` the cause, which answers hide.
+ * Reports an error to the host that is not the client's: of `internal` the cause, which answers hide.
  *
  * @returns false if the hook itself failed; nothing of that reaches the client
  */

@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { concatBytes } from '../platform/concat-bytes.js';
 import { HttpRequestError } from './http-request-error.js';
 
 /** The longest body by default: 16 MiB, as no store takes a longer resource by default. */
@@ -23,7 +24,7 @@ export async function readBoundedBody(request: Request, maxBytes: number): Promi
   let size = 0;
   for (;;) {
     const chunk = await read(reader);
-    if (chunk === undefined) return joined(chunks, size);
+    if (chunk === undefined) return chunks.length === 1 ? chunks[0]! : concatBytes(chunks, size);
     size += chunk.byteLength;
     if (size > maxBytes) {
       void reader.cancel().catch(() => undefined);
@@ -39,17 +40,6 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Ui
   } catch (cause) {
     throw new FhirError('aborted', 'The request ended before its body did', { cause });
   }
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
 }
 
 function tooLong(maxBytes: number): HttpRequestError {

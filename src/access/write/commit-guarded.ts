@@ -1,6 +1,7 @@
-import { type AnyResource, elementsOf } from '../../fhir/resource.js';
+import { elementsOf } from '../../fhir/resource.js';
 import { Pace } from '../../platform/pace.js';
 import { assertNotAborted } from '../../store/guards.js';
+import { putResultOf } from '../../store/put-result.js';
 import type { ResourceStore, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
@@ -76,18 +77,9 @@ function answersOf(
 /** PERF: most callers of a large commit never read the resources, so they are masked on first access. */
 function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, caller: Caller): GuardedResult {
   if (result.kind !== 'put') return result;
-  const { created, versionId, lastUpdated } = result;
-  let masked: AnyResource | undefined;
-  return {
-    kind: 'put',
-    created,
-    versionId,
-    lastUpdated,
-    get resource() {
-      return (masked ??= maskResource(result.resource, readRules, caller.kind === 'member' ? caller.rules : undefined));
-    },
-    ...(unreadable === true ? { unreadable } : {}),
-  };
+  const rules = caller.kind === 'member' ? caller.rules : undefined;
+  const answer = putResultOf(result, () => maskResource(result.resource, readRules, rules));
+  return unreadable === true ? Object.assign(answer, { unreadable }) : answer;
 }
 
 /** True for writes that require an administrator. */

@@ -177,7 +177,7 @@ function stringEnd(text: string, start: number): number {
   }
 }
 
-/** The offset after the characters of a number; `start` if there is none. */
+/** The offset after the characters of a number; `start` if no number begins there. */
 function numberEnd(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return start;

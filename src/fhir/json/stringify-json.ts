@@ -36,7 +36,7 @@ export function stringifyResult(result: { readonly data?: unknown }): string {
   return plain ? JSON.stringify(result) : stringifyJson(result);
 }
 
-/** The text of a value with decimals as they were written; undefined if there are none with a text of their own. */
+/** The text of a value with decimals as they were written; undefined if no decimal has a text of its own. */
 export function textWithDecimals(value: unknown): string | undefined {
   return hasDecimalText(value) ? writeDecimals(value) : undefined;
 }

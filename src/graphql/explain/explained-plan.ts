@@ -56,7 +56,7 @@ export interface ExplainedCall {
   readonly hiddenSort?: readonly string[];
   /** Search: the requested page, per parent if reverse. */
   readonly page?: ExplainedPage;
-  /** Search: costs that grow with the data, each with a remedy. Absent if there are none. */
+  /** Search: costs that grow with the data, each with a remedy. Absent if no cost grows. */
   readonly warnings?: readonly string[];
   /** The caller's rules that grant access; empty for references to any type. */
   readonly rules: readonly ExplainedRule[];

@@ -19,7 +19,7 @@ const ASSUMED = {
 
 /**
  * Estimates the cost of an operation from its plan and variables, before the first store call. The unit is one resource
- * fetched, with few fields. Queries are not refused by it, because only the data tells how long lists without `_count`
+ * fetched, with few fields. Queries are not refused by it, because only the data decides how long lists without `_count`
  * are; see {@link leastCost}.
  *
  * ```text

@@ -81,7 +81,7 @@ export const ROUTE_GROUPS: readonly RouteGroup[] = [
 
 /** What a single request may bring. */
 export interface FhirHandlerOptions {
-  /** Ends the work early, besides the request's own signal. */
+  /** Ends the work early, as the request's own signal does. */
   readonly signal?: AbortSignal | undefined;
   /** The caller, if the host knows it already; `signIn` is not called then. */
   readonly caller?: Caller | undefined;

@@ -1,3 +1,5 @@
+import { concatBytes } from '../../platform/concat-bytes.js';
+
 /** One line of a stream, without its line feed. */
 export interface Line {
   /** From 1; blank lines count. */
@@ -48,22 +50,12 @@ export class LineSplitter {
     const length = this.#pendingBytes + last.length;
     let bytes: Uint8Array | undefined;
     if (length <= this.#maxLineBytes) {
-      bytes = this.#pending.length === 0 ? last : concat([...this.#pending, last], length);
+      bytes = this.#pending.length === 0 ? last : concatBytes([...this.#pending, last], length);
     }
     this.#pending = [];
     this.#pendingBytes = 0;
     return { number: this.#number++, bytes };
   }
-}
-
-function concat(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let start = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, start);
-    start += piece.length;
-  }
-  return bytes;
 }
 
 const LINE_FEED = 0x0a;

@@ -1,6 +1,6 @@
-import type { AnyResource } from '../../fhir/resource.js';
 import { expectationFailed } from '../../store/conflicts.js';
 import { parseJsonText } from '../../store/json-text.js';
+import { putResultOf } from '../../store/put-result.js';
 import type { Change, Expectation, ResourceKey, WriteResult } from '../../store/store.js';
 
 /** The effects of a commit. */
@@ -39,16 +39,7 @@ export function changeOf(
   return { kind, key: { project, type, id }, versionId };
 }
 
-/** Copies the resource for the caller on first access. PERF: most callers of a large commit never read it. */
+/** The result of a put, with a copy of the resource for the caller. */
 export function putResult(created: boolean, { versionId, lastUpdated, text }: WrittenVersion): WriteResult {
-  let resource: AnyResource | undefined;
-  return {
-    kind: 'put',
-    created,
-    versionId,
-    lastUpdated,
-    get resource() {
-      return (resource ??= parseJsonText(text!));
-    },
-  };
+  return putResultOf({ created, versionId, lastUpdated }, () => parseJsonText(text!));
 }

@@ -1,6 +1,6 @@
-import type { AnyResource } from '../../../fhir/resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
 import { jsonText, parseJsonText } from '../../../store/json-text.js';
+import { putResultOf } from '../../../store/put-result.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { Change, Write, WriteResult } from '../../../store/store.js';
 import { changeOf, type Committed } from '../../sql/commit-results.js';
@@ -49,7 +49,8 @@ export function committedOf(writes: readonly TextWrite[], rows: readonly Written
       case 'put': {
         const [created, versionId, lastUpdated] = rows[index] as readonly [boolean, string, string];
         changes.push(changeOf('put', write.key, { versionId }));
-        return putResult(write.text, created, versionId, lastUpdated);
+        const stamp = { created, versionId, lastUpdated };
+        return putResultOf(stamp, () => withVersion(parseJsonText(write.text), versionId, lastUpdated));
       }
       case 'delete': {
         const [versionId] = rows[index] as readonly [string | null];
@@ -61,18 +62,4 @@ export function committedOf(writes: readonly TextWrite[], rows: readonly Written
     }
   });
   return { results, changes };
-}
-
-/** Makes the resource on first access. PERF: most callers of a large commit never read it. */
-function putResult(text: string, created: boolean, versionId: string, lastUpdated: string): WriteResult {
-  let resource: AnyResource | undefined;
-  return {
-    kind: 'put',
-    created,
-    versionId,
-    lastUpdated,
-    get resource() {
-      return (resource ??= withVersion(parseJsonText(text), versionId, lastUpdated));
-    },
-  };
 }
