@@ -3,9 +3,10 @@ import { MedplumClient, OperationOutcomeError } from '@medplum/core';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { createTestService, type TestService } from 'fhirgraph/test-service';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readPage } from '../support/pages.js';
 
 // Every public method of MedplumClient, unchanged and in this process, against the handler. What comes of each is the table
-// in docs/medplum.md.
+// in medplum.md.
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -289,7 +290,7 @@ afterAll(async () => {
   await service.close();
 });
 
-const documented = readFileSync(new URL('docs/medplum.md', ROOT), 'utf8');
+const documented = readPage('medplum');
 
 /** What comes of a method. */
 async function verdictOf(name: string): Promise<readonly [Verdict, note: string]> {
@@ -323,7 +324,7 @@ describe('MedplumClient in this process', () => {
     expect(Object.keys(METHODS)).toEqual([...new Set(names)].filter((name) => name !== 'constructor'));
   });
 
-  test('the table in docs/medplum.md is what comes of them', async () => {
+  test('the table in medplum.md is what comes of them', async () => {
     const rows: string[] = [];
     const inClient: string[] = [];
     for (const name of Object.keys(METHODS)) {

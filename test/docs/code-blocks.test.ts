@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import { compile, ROOT } from '../support/compile.js';
+import { markdownIn } from '../support/pages.js';
 
 interface CodeBlock {
   /** `README.md:12`, where the block begins. */
@@ -24,21 +25,6 @@ test('a block that does not compile would be found', () => {
   const wrong = `import { executeFhirGraphql } from 'fhirgraph';\nawait executeFhirGraphql(42, {});\n`;
   expect(compileBlocks([{ place: 'wrong.md:1', text: wrong }])).not.toEqual([]);
 });
-
-describe('every relative link leads to a file', () => {
-  test.each(documents)('%s', (document) => {
-    const text = readFileSync(join(ROOT, document), 'utf8');
-    const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map((match) => match[1]!);
-    expect(targets.filter((target) => !existsSync(join(ROOT, dirname(document), target)))).toEqual([]);
-  });
-});
-
-function markdownIn(folder: string): string[] {
-  if (!existsSync(join(ROOT, folder))) return [];
-  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `${folder}/${name}`);
-}
 
 function codeBlocks(document: string): CodeBlock[] {
   const text = readFileSync(join(ROOT, document), 'utf8');

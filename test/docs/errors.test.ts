@@ -1,5 +1,5 @@
 import type { Patient, Resource } from '@medplum/fhirtypes';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,6 +22,7 @@ import {
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { SERVER_SCOPE } from '../../src/store/store.js';
+import { readPage } from '../support/pages.js';
 
 /** A project with one member, Ann. */
 interface Clinic {
@@ -36,11 +37,10 @@ interface Clinic {
 }
 
 const documented = new Map(
-  [
-    ...readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8').matchAll(
-      /^\| `([a-z-]+)` \| (\d+) \| (\S+) \|/gm,
-    ),
-  ].map(([, code, status, issue]) => [code, { status: Number(status), issue }]),
+  [...readPage('errors').matchAll(/^\| `([a-z-]+)` \| (\d+) \| (\S+) \|/gm)].map(([, code, status, issue]) => [
+    code,
+    { status: Number(status), issue },
+  ]),
 );
 
 /** For each code something that leads to it. */

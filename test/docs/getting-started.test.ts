@@ -1,15 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-const blocks = blocksOf(readFileSync(join(ROOT, 'docs/getting-started.md'), 'utf8'));
+const blocks = blocksOf(readPage('getting-started'));
 const TOKEN_KEY = 'a-secret-of-at-least-32-characters';
 
 /** A folder with the files of the guide, where the package's name leads to this source. */

@@ -1,5 +1,4 @@
 import type { Resource } from '@medplum/fhirtypes';
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
@@ -11,6 +10,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 
 /** Who has the policy, and the values of its parameters: one entry of `access` per value. */
 interface Member {
@@ -23,7 +23,7 @@ interface Attempt {
   readonly outcome: string;
 }
 
-const cookbook = readFileSync(new URL('../../docs/policy-cookbook.md', import.meta.url), 'utf8');
+const cookbook = readPage('policy-cookbook');
 const recipes = cookbook
   .split(/^## /m)
   .slice(1, -1)

@@ -1,5 +1,4 @@
 import type { Resource } from '@medplum/fhirtypes';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
@@ -8,8 +7,9 @@ import type { Repository } from '../../src/repository/repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 
-const guide = readFileSync(new URL('../../docs/searching.md', import.meta.url), 'utf8');
+const guide = readPage('searching');
 /** ``| `Patient?family=hil` | ann, cal | …`` */
 const rows = [...guide.matchAll(/^\| `([A-Z]\w+)\?((?:[^`|]|\\\|)+)` \| ([^|]+) \|/gm)].map(
   ([, type, query, outcome]) => ({

@@ -1,10 +1,10 @@
 import { R4 } from '../../src/fhir/r4.js';
-import { readFileSync } from 'node:fs';
 import type { Patient } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { indexEntries } from '../../src/store.js';
+import { readPage } from '../support/pages.js';
 
-const GUIDE = readFileSync(new URL('../../docs/writing-a-store.md', import.meta.url), 'utf8');
+const GUIDE = readPage('writing-a-store');
 
 test('the index entries that the guide shows are those that are made', () => {
   const patient: Patient = { resourceType: 'Patient', birthDate: '1970-05', name: [{ family: 'Müller' }] };

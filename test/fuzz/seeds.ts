@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Sample } from '../graphql/harness.js';
 import { HOSTILE_DOCUMENTS } from '../graphql/hostile/corpus.js';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 import { sharedJson, sharedText } from '../support/shared.js';
 import { CANARY } from './safe-outcome.js';
 
@@ -155,7 +155,7 @@ export const POLICIES: readonly Sample[] = [
 ];
 
 function guide(name: string): string {
-  return readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
+  return readPage(name);
 }
 
 function resourcesOf(markdown: string): Sample[] {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { QUERIES } from '../../bench/queries.js';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
@@ -17,6 +16,7 @@ import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { signedIn, system } from '../repository/harness.js';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 import { countCalls } from './counting-store.js';
 import { caller as trusted, put, type Sample } from './harness.js';
 import { storeWith } from '../support/store-with.js';
@@ -195,7 +195,7 @@ describe('the text of an explanation', () => {
 });
 
 test('the guide shows what is said', async () => {
-  const guide = readFileSync(new URL('../../docs/explain.md', import.meta.url), 'utf8');
+  const guide = readPage('explain');
   const [query, expected] = ['graphql', 'text'].map(
     (language) => blocksOf(guide).find((block) => block.language === language)!.text,
   );

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { blocksOf } from '../support/markdown.js';
+import { readPage } from '../support/pages.js';
 import { guideExamples, shownAnswer } from './guide-examples.js';
 import { openClinic, type Clinic, type Sample } from './harness.js';
 
-const guide = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8');
+const guide = readPage('queries');
 const examples = guideExamples(guide);
 
 let clinic: Clinic;

@@ -1,14 +1,12 @@
 import { serverAudits } from 'graphql-http';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOSTS, openHost, type OpenHost } from './open-host.js';
+import { readPage } from '../support/pages.js';
 
 /** ``| `22EB` | SHOULD accept … | ok |`` */
-const documented = [
-  ...readFileSync(new URL('../../docs/graphql-over-http.md', import.meta.url), 'utf8').matchAll(
-    /^\| `(\w{4})` \| (.+?) +\| (\w+) +\|$/gm,
-  ),
-].map(([, id, name, result]) => ({ id, name, result }));
+const documented = [...readPage('graphql-over-http').matchAll(/^\| `(\w{4})` \| (.+?) +\| (\w+) +\|$/gm)].map(
+  ([, id, name, result]) => ({ id, name, result }),
+);
 
 let host: OpenHost;
 beforeAll(async () => {
@@ -26,7 +24,7 @@ const audits = serverAudits({
 });
 
 describe('the audits of graphql-http', () => {
-  test('are listed in docs/graphql-over-http.md', () => {
+  test('are listed in graphql-over-http.md', () => {
     expect(documented.map(({ id, name }) => [id, name])).toEqual(audits.map(({ id, name }) => [id, name]));
   });
 

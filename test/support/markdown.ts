@@ -12,3 +12,17 @@ export function blocksOf(markdown: string): Block[] {
     text: text!,
   }));
 }
+
+/** The anchors of a document's headings, as GitHub makes them. */
+export function anchorsOf(markdown: string): string[] {
+  const seen = new Map<string, number>();
+  return [...markdown.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {
+    const anchor = heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-');
+    const count = seen.get(anchor) ?? 0;
+    seen.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
+}

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { blocksOf } from '../../support/markdown.js';
+import { readPage } from '../../support/pages.js';
 import { guideExamples, shownAnswer } from '../guide-examples.js';
 import { openClinic, type Sample } from '../harness.js';
 
-const guide = readFileSync(new URL('../../../docs/mutations.md', import.meta.url), 'utf8');
+const guide = readPage('mutations');
 const examples = guideExamples(guide);
 
 test('the guide has an example for each of its sections', () => {

@@ -1,0 +1,24 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The Markdown files below a folder of the project, by their paths from its root. */
+export function markdownIn(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+}
+
+/**
+ * The text of a page of `docs`, whichever folder it is in.
+ * @param name The page's file name without `.md`, for example `queries`.
+ */
+export function readPage(name: string): string {
+  const paths = markdownIn('docs').filter((path) => basename(path) === `${name}.md`);
+  if (paths.length !== 1) throw new Error(`docs has ${paths.length} pages named ${name}.md`);
+  return readFileSync(join(ROOT, paths[0]!), 'utf8');
+}
