@@ -62,6 +62,14 @@ export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './graphql/limits
 export type { RequestCost } from './graphql/request-cost.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
+export type { ApolloManifest, DocumentManifest } from './graphql/validate-documents/document-manifest.js';
+export {
+  type GraphqlFinding,
+  type GraphqlValidation,
+  type GraphqlValidationOptions,
+  validateFhirGraphql,
+} from './graphql/validate-documents/validate-fhir-graphql.js';
+export type { ValidatedOperation } from './graphql/validate-documents/validate-operation.js';
 export type { HttpRequest, HttpResponse } from './http/http-types.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';
 export type { ImportResult } from './import/entries/entry-outcome.js';

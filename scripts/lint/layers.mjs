@@ -99,6 +99,6 @@ export const ROOMS = {
       'prepare-request.ts',
       'request-cost.ts',
     ],
-    ...['execute-fhir-graphql.ts', 'explain/', 'create-fhir-graphql.ts'],
+    ...['execute-fhir-graphql.ts', 'explain/', 'validate-documents/', 'create-fhir-graphql.ts'],
   ],
 };

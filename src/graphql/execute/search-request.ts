@@ -12,7 +12,7 @@ import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
 import { parseSort } from '../../search/parse/parse-sort.js';
 import type { ReferenceTarget } from '../../store/store.js';
-import { LimitError } from '../limits.js';
+import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { type Cursor, decodeCursor } from './cursor.js';
 import { boundsOf, openingWindow, type PageWindow } from './page-window.js';
@@ -67,7 +67,7 @@ export function searchRequest(
   const search = cursor?.search ?? given;
   const { reference, count, sort } = search;
   if (cursor !== undefined) assertSearchable(options.store.model, cursor);
-  assertPageSize(count, options);
+  assertPageSize(count, options.limits);
   const window = cursor === undefined ? openingWindow(count, search.offset ?? 0) : { ...cursor.bounds, count };
   return {
     search,
@@ -115,7 +115,8 @@ function assertSearchable(model: FhirModel, { type, search: { reference } }: Cur
   throw new FhirError('invalid', `The cursor names no reference parameter of ${type}`);
 }
 
-function assertPageSize(count: number | undefined, { limits: { listSize } }: RunOptions): void {
+/** @throws LimitError `listSize` */
+export function assertPageSize(count: number | undefined, { listSize }: Limits): void {
   if (count === undefined || count <= listSize) return;
   const message = `A page holds at most ${listSize} resources; ${count} were asked for`;
   throw new LimitError('listSize', listSize, message, count);

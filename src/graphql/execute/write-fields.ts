@@ -4,7 +4,7 @@ import { failedIndex, withoutIndex } from '../../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import type { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
-import { LimitError } from '../limits.js';
+import { LimitError, type Limits } from '../limits.js';
 import type { Selection, WriteField } from '../plan/plan.js';
 import { boundedStore } from './bounded-store.js';
 import { projectResource } from './project.js';
@@ -29,7 +29,7 @@ export async function writeFields(root: Selection, run: Run): Promise<Output> {
     if (field.kind === 'write') fields.push(field);
     else if (field.kind !== 'typename') throw new Error(`${field.kind} is not allowed at the root of a mutation`);
   }
-  assertFewWrites(fields.length, run);
+  assertFewWrites(fields.length, run.options.limits);
   const outcomes = await carryOut(fields, out, run);
   outcomes?.forEach((outcome, index) => {
     const field = fields[index]!;
@@ -72,7 +72,8 @@ async function carryOut(
   }
 }
 
-function assertFewWrites(count: number, { options: { limits } }: Run): void {
+/** @throws LimitError `writes` */
+export function assertFewWrites(count: number, limits: Limits): void {
   if (count <= limits.writes) return;
   const message = `The mutation has ${count} fields; at most ${limits.writes} may write at once, so split it`;
   throw new LimitError('writes', limits.writes, message, count);

@@ -62,14 +62,15 @@ export function typesOf(edge: ReferenceEdge, variables: Variables): readonly str
 /** Maximum number of target types explained per reference without type fragments. */
 const MAX_TYPES = 10;
 
-function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): readonly string[] {
+/** The types of resources behind a reference that a selection is walked for. */
+export function selectedTypes(place: AnyTypeSelection, possible: readonly string[]): readonly string[] {
   const named = Object.keys(place.named);
   if (possible.length > 0 && possible.length <= MAX_TYPES) return possible;
   return possible.length === 0 ? named : named.filter((type) => possible.includes(type));
 }
 
 /** The selection for one type; empty if the plan has reached its limit. */
-function selectionFor(place: AnyTypeSelection, type: string, selections: TypedSelections): Selection {
+export function selectionFor(place: AnyTypeSelection, type: string, selections: TypedSelections): Selection {
   try {
     return selections.forType(place, type);
   } catch (error) {

@@ -1,0 +1,176 @@
+import { type FhirError, maskError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { compileFhirPath } from '../../fhirpath/compile.js';
+import { createParseContext } from '../../search/parse/parse-context.js';
+import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
+import { parseParameterIn } from '../../search/parse/parse-parameter.js';
+import { parseSort } from '../../search/parse/parse-sort.js';
+import { pageNumber } from '../execute/item-filter.js';
+import type { Limits } from '../limits.js';
+import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
+import type { ElementFilter, Location, PlannedField, SearchEdge, Selection } from '../plan/plan.js';
+import { assertPageSize } from '../execute/search-request.js';
+import { RESOURCE } from '../schema/fields.js';
+import type { TypedSelections } from '../plan/typed-selections.js';
+import { selectedTypes, selectionFor } from '../explain/walk-plan.js';
+
+/** An argument that no execution of the document accepts. */
+export interface ArgumentFault {
+  readonly error: FhirError;
+  readonly location: Location | undefined;
+}
+
+/** What the check of the arguments of a plan needs. */
+export interface ArgumentContext {
+  readonly model: FhirModel;
+  readonly limits: Limits;
+  /** Variables with a known value: a default or an example. Arguments with other variables are not checked. */
+  readonly variables: Variables;
+  readonly selections: TypedSelections;
+}
+
+/**
+ * Finds the arguments that execution would refuse whatever is stored: search values, `_sort`, `_filter`, page sizes and
+ * FHIRPath. GraphQL's validation sees only that they are texts and numbers.
+ */
+export function checkArguments(root: Selection, context: ArgumentContext): readonly ArgumentFault[] {
+  const faults: ArgumentFault[] = [];
+  const now = new Date();
+  const seen = new Set<Selection>();
+  const pending: Selection[] = [root];
+  for (let selection = pending.pop(); selection !== undefined; selection = pending.pop()) {
+    if (seen.has(selection)) continue;
+    seen.add(selection);
+    for (const field of selection.fields) {
+      for (const check of checksOf(field, selection.type, context, now)) {
+        try {
+          check();
+        } catch (error) {
+          faults.push({ error: maskError(error), location: field.location });
+        }
+      }
+      pending.push(...selectionsOf(field, context));
+    }
+  }
+  return faults;
+}
+
+type Check = () => void;
+
+function checksOf(field: PlannedField, type: string, context: ArgumentContext, now: Date): readonly Check[] {
+  switch (field.kind) {
+    case 'search':
+      return [...searchChecks(field, context, now), ...sliceChecks(field, field.type, context)];
+    case 'object':
+      return [...filterChecks(field.filter, context), ...sliceChecks(field, field.selection.type, context)];
+    case 'inline-resource':
+      return [...filterChecks(field.filter, context), ...sliceChecks(field, RESOURCE, context)];
+    default:
+      return sliceChecks(field, field.kind === 'primitive' ? field.type : type, context);
+  }
+}
+
+function searchChecks(edge: SearchEdge, context: ArgumentContext, now: Date): readonly Check[] {
+  const { model, variables } = context;
+  const { type } = edge;
+  const parsing = createParseContext(model, { modifiers: false, now });
+  const known = (argument: Argument | undefined): argument is Argument => isKnown(argument, variables);
+  return [
+    ...edge.parameters.map(({ code, values }) => () => {
+      const texts = known(values) ? evaluateTexts(values, variables) : undefined;
+      if (texts !== undefined) parseParameterIn(parsing, type, code, texts);
+    }),
+    () => {
+      for (const text of (known(edge.filter) && evaluateTexts(edge.filter, variables)) || []) {
+        parseFilterIn(parsing, type, text);
+      }
+    },
+    () => {
+      const sort = known(edge.sort) ? evaluateTexts(edge.sort, variables) : undefined;
+      if (sort !== undefined) parseSort(model, type, sort);
+    },
+    () => {
+      if (known(edge.count)) assertPageSize(pageNumber('_count', edge.count, variables), context.limits);
+    },
+    () => {
+      if (known(edge.offset)) pageNumber('_offset', edge.offset, variables);
+    },
+    expressionCheck('fhirpath', edge.fhirpath, type, context),
+  ];
+}
+
+function filterChecks(filter: ElementFilter | undefined, context: ArgumentContext): readonly Check[] {
+  if (filter === undefined) return [];
+  const pages = [
+    ['_count', filter.count],
+    ['_offset', filter.offset],
+  ] as const;
+  return [
+    expressionCheck('fhirpath', filter.fhirpath, filter.element.type, context),
+    ...pages.map(([name, argument]) => () => {
+      if (isKnown(argument, context.variables)) pageNumber(name, argument, context.variables);
+    }),
+  ];
+}
+
+function sliceChecks({ shaping }: PlannedField, type: string, context: ArgumentContext): readonly Check[] {
+  if (shaping?.slice === undefined) return [];
+  if (isKnown(shaping.slice, context.variables) && evaluate(shaping.slice, context.variables) === '$index') return [];
+  return [expressionCheck('path', shaping.slice, type, context)];
+}
+
+function expressionCheck(
+  name: string,
+  argument: Argument | undefined,
+  type: string,
+  { model, variables }: ArgumentContext,
+): Check {
+  return () => {
+    const expression = isKnown(argument, variables) ? evaluateSingle(name, argument, variables) : undefined;
+    if (expression !== undefined) compileFhirPath(model, String(expression), type);
+  };
+}
+
+/** Whether an argument is given and its value is the same in every execution. */
+function isKnown(argument: Argument | undefined, variables: Variables): argument is Argument {
+  switch (argument?.kind) {
+    case undefined:
+      return false;
+    case 'variable':
+      return Object.hasOwn(variables, argument.name);
+    case 'list':
+      return argument.items.every((item) => isKnown(item, variables));
+    default:
+      return true;
+  }
+}
+
+/** The selections below a field. */
+function selectionsOf(field: PlannedField, { variables, selections }: ArgumentContext): readonly Selection[] {
+  switch (field.kind) {
+    case 'object':
+    case 'write':
+    case 'read':
+      return [field.selection];
+    case 'choice':
+      return field.forms.flatMap((form) => (form.kind === 'object' ? [form.selection] : []));
+    case 'inline-resource':
+      return Object.values(field.selections.named);
+    case 'reference': {
+      const type = evaluate(field.type, variables);
+      const possible = typeof type === 'string' ? [type] : (field.targets ?? []);
+      return selectedTypes(field.selections, possible).map((name) => selectionFor(field.selections, name, selections));
+    }
+    case 'search': {
+      const { shape } = field;
+      if (shape.kind === 'list') return [shape.selection];
+      return shape.fields.flatMap((part) =>
+        part.part === 'edges'
+          ? part.fields.flatMap((inner) => (inner.part === 'resource' ? [inner.selection] : []))
+          : [],
+      );
+    }
+    default:
+      return [];
+  }
+}
