@@ -1,16 +1,22 @@
 // The public names, nothing else. Nobody inside imports this file.
 
 export { toAuditEvent } from './audit/audit-event.js';
+export type { AuditHook, AuditOptions } from './audit/audit.js';
 export type {
   AuditedCaller,
-  AuditHook,
+  AuditedCount,
+  AuditedEmergency,
+  AuditedPatients,
+  AuditedResource,
+  AuditedResources,
   AuditInteraction,
   AuditOutcome,
   AuditRecord,
   AuditTarget,
   ProjectOperation,
   RestInteraction,
-} from './audit/audit.js';
+  SignInInteraction,
+} from './audit/audit-record.js';
 export {
   serverCaller,
   systemCaller,

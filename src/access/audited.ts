@@ -1,26 +1,23 @@
 import { referenceTo } from '../fhir/reference.js';
-import {
-  type AuditedCaller,
-  type AuditFacts,
-  type AuditHook,
-  type AuditInteraction,
-  recordInteraction,
-} from '../audit/audit.js';
+import { FhirError } from '../fhir/error.js';
+import type { AuditedCaller, AuditInteraction } from '../audit/audit-record.js';
+import { type AuditFacts, type AuditOptions, recordInteraction } from '../audit/audit.js';
 import { SERVER_SCOPE, type ResourceStore } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 
-/** The context of an interaction: its store, caller and audit hook. */
-export interface AuditedContext {
+/** The context of an interaction: its store, caller and audit options. */
+export interface AuditedContext extends AuditOptions {
   readonly store: ResourceStore;
   readonly caller: unknown;
-  readonly audit?: AuditHook | undefined;
 }
 
 /**
  * Runs an interaction and reports its outcome to the host's audit hook, tracer and meter, if any.
  *
  * @param work fills in the facts as it learns them, so that the record of a failure is as complete as possible
+ * @throws FhirError `invalid` - the audit is required, but there is no hook
+ * @throws FhirError `unavailable` - the audit is required, and the hook did not take the record
  */
 export function audited<Result>(
   context: AuditedContext,
@@ -30,17 +27,25 @@ export function audited<Result>(
   const facts: AuditFacts = {};
   const { store, caller, audit } = context;
   const carryOut = (): Promise<Result> => work(facts);
-  return observed(
-    store,
-    interaction,
-    facts,
-    audit === undefined
-      ? carryOut
-      : () => recordInteraction(context.store.model, audit, auditedCaller(caller), interaction, facts, carryOut),
+  if (audit === undefined) {
+    if (context.requireAudit === true) return Promise.reject(new FhirError('invalid', 'requireAudit needs audit'));
+    return observed(store, interaction, facts, carryOut);
+  }
+  const { requireAudit } = context;
+  const options = { audit, requireAudit, ...statedBy(context) };
+  return observed(store, interaction, facts, () =>
+    recordInteraction(context.store.model, options, auditedCaller(caller), interaction, facts, carryOut),
   );
 }
 
-function auditedCaller(caller: unknown): AuditedCaller {
+/** The purpose and the id of a request: of the context, else of the caller. */
+function statedBy({ caller, purpose, requestId }: AuditedContext): Pick<AuditOptions, 'purpose' | 'requestId'> {
+  const own = isCaller(caller) && caller.kind === 'member' ? caller : undefined;
+  return { purpose: purpose ?? own?.purpose, requestId: requestId ?? own?.requestId };
+}
+
+/** A caller as records name it. */
+export function auditedCaller(caller: unknown): AuditedCaller {
   if (!isCaller(caller)) return { kind: 'unknown' };
   if (caller.kind === 'system') return { kind: 'system', project: caller.project };
   if (caller.kind === 'server') {

@@ -51,6 +51,10 @@ export interface MemberCaller {
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
   /** True if access policies apply to the membership; false if the type of its profile decides. */
   readonly bound: boolean;
+  /** Why it asks, for audit records: as given at sign-in. */
+  readonly purpose?: string | undefined;
+  /** The host's id of the request, for audit records: as given at sign-in. */
+  readonly requestId?: string | undefined;
   /** @internal What the policies grant; `explainAccess` shows it. */
   readonly rules: AccessRules;
 }

@@ -1,145 +1,158 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { maskError, type ErrorCode } from '../fhir/error.js';
+import { FhirError, maskError, type ErrorCode } from '../fhir/error.js';
 import { isInDoubt } from '../fhir/in-doubt.js';
 import { isResourceId } from '../fhir/resource.js';
 import type { ObservedFacts } from '../telemetry/observed.js';
 import { warn } from '../platform/warn.js';
+import type { AuditInteraction, AuditRecord, AuditTarget, AuditedCaller } from './audit-record.js';
 
 /**
- * One interaction for the host's audit trail: the caller, the action, its targets, time and outcome.
- *
- * It never contains contents of resources, search values or error messages.
+ * Receives every record when its interaction ends. Without {@link AuditOptions.requireAudit} it is not awaited, and its
+ * errors become process warnings (`FHIRGRAPH_AUDIT`): audit failures never fail the request.
  */
-export interface AuditRecord {
+export interface AuditHook {
+  (record: AuditRecord): void | Promise<void>;
   /**
-   * What was done: an interaction of FHIR's REST interface (https://hl7.org/fhir/R4/valueset-type-restful-interaction.html),
-   * or an operation of this library such as `graphql` and `invite`.
+   * Awaited before an interaction begins: a hook whose queue is full holds new work back. Undefined or a missing method
+   * means that there is room.
    */
-  readonly interaction: AuditInteraction;
-  readonly who: AuditedCaller;
-  /** The target resources or, without ids, the target types. */
-  readonly targets: readonly AuditTarget[];
-  /** Names of the search parameters used, `birthdate`, without their values; absent without a search. */
-  readonly parameters?: readonly string[] | undefined;
-  /** Number of resources that a search, history or Bundle answered with. */
-  readonly results?: number | undefined;
-  /** Number of store calls; `graphql` only. */
-  readonly storeCalls?: number | undefined;
-  readonly outcome: AuditOutcome;
-  /** Instant at which it began, ISO 8601, UTC. */
-  readonly started: string;
-  /** How long it took, in milliseconds. */
-  readonly duration: number;
+  readonly ready?: (() => Promise<void> | undefined) | undefined;
 }
 
-export type AuditInteraction = RestInteraction | 'graphql' | ProjectOperation;
-
-/** Interactions of the repository. */
-export type RestInteraction =
-  'create' | 'read' | 'vread' | 'update' | 'patch' | 'delete' | 'search' | 'history' | 'transaction' | 'batch';
-
-/** Operations on projects and their members. */
-export type ProjectOperation =
-  | 'create-project'
-  | 'invite'
-  | 'search-members'
-  | 'update-member'
-  | 'remove-member'
-  | 'create-client'
-  | 'create-bot'
-  | 'update-client'
-  | 'update-bot'
-  | 'rotate-secret';
-
-/** The responsible caller, by references. */
-export type AuditedCaller =
-  | { readonly kind: 'system'; readonly project: string }
-  /** Trusted code of the operator, with the project it worked in, if any. */
-  | { readonly kind: 'server'; readonly project?: string | undefined }
-  | {
-      readonly kind: 'member';
-      readonly project: string;
-      /** `ProjectMembership/1`. */
-      readonly membership: string;
-      /** `User/1`, `ClientApplication/1` or `Bot/1`. */
-      readonly user: string;
-      /** `Practitioner/1`. */
-      readonly profile: string;
-    }
-  /** A request without a valid caller. */
-  | { readonly kind: 'unknown' };
-
-export interface AuditTarget {
-  readonly type: string;
-  readonly id?: string | undefined;
-  readonly versionId?: string | undefined;
-  /** The interaction with this target, if there were several: the entries of a Bundle. */
-  readonly interaction?: RestInteraction | undefined;
+/** How interactions are audited. */
+export interface AuditOptions {
+  /** Receives one record per interaction. Default: none. */
+  readonly audit?: AuditHook | undefined;
+  /**
+   * Fail with `unavailable` and `details.audit` if the hook throws or rejects: what was read is not released. A write
+   * was committed before its record exists; its error then has `details.written`. Default false.
+   */
+  readonly requireAudit?: boolean | undefined;
+  /**
+   * Why the caller asks: a code of http://terminology.hl7.org/ValueSet/v3-PurposeOfUse such as `TREAT`, for the records.
+   * Default: the caller's own, see `signIn`.
+   */
+  readonly purpose?: string | undefined;
+  /** The host's id of the request, for the records. Default: the caller's own, see `signIn`. */
+  readonly requestId?: string | undefined;
 }
-
-export type AuditOutcome =
-  | { readonly success: true }
-  | {
-      readonly success: false;
-      readonly code: ErrorCode;
-      /** The outcome of the write is unknown. */
-      readonly unknown?: true | undefined;
-    };
-
-/**
- * Receives every record when its interaction ends. It is not awaited, and its errors become process warnings
- * (`FHIRGRAPH_AUDIT`): audit failures never fail the request. A host whose trail must be complete queues the records
- * durably here.
- */
-export type AuditHook = (record: AuditRecord) => void | Promise<void>;
 
 /** Facts that become known while an interaction runs. */
 export type AuditFacts = {
-  -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls']?: AuditRecord[Name];
+  -readonly [
+    Name in 'targets' | 'parameters' | 'results' | 'storeCalls' | 'counts' | 'document' | 'reason'
+  ]?: AuditRecord[Name];
 } & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] } & {
+  /** The caller, where only the interaction itself finds it. */
+  who?: AuditedCaller;
+  /** Asked for once, at the end; undefined if the answer shows no resource. */
+  shown?: () => Pick<AuditRecord, 'returned' | 'patients'> | Promise<Pick<AuditRecord, 'returned' | 'patients'>>;
   /** It failed, and the outcome of its writes is unknown. */
   unknown?: boolean;
+  /** Something was committed. Default: by the interaction. */
+  written?: boolean;
 };
 
 /**
- * Runs an interaction and passes its record to the hook, which cannot affect the interaction.
+ * Runs an interaction and passes its record to the hook.
  *
  * @param facts filled in by the work while it runs, so that the record of a failure is as complete as possible
+ * @throws FhirError `unavailable` - the record was required, and the hook did not take it
  */
 export async function recordInteraction<Result>(
   model: FhirModel,
-  audit: AuditHook,
+  options: AuditOptions & { readonly audit: AuditHook },
   who: AuditedCaller,
   interaction: AuditInteraction,
   facts: AuditFacts,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const started = new Date().toISOString();
+  const { audit, requireAudit } = options;
+  const room = audit.ready?.();
+  if (room !== undefined) await room;
+  const started = new Date();
   const clock = performance.now();
-  let failure: ErrorCode | undefined;
-  let unknown = false;
+  let result: Result | undefined;
+  let thrown: { readonly error: unknown } | undefined;
   try {
-    const result = await work();
-    failure = facts.failure;
-    unknown = facts.unknown === true;
-    return result;
+    result = await work();
   } catch (error) {
-    failure = maskError(error).code;
-    unknown = isInDoubt(error);
-    throw error;
-  } finally {
-    const { failure: _failure, attributes: _attributes, unknown: _unknown, targets = [], ...known } = facts;
-    report(audit, {
-      interaction,
-      who,
-      ...known,
-      targets: targets.map((target) => safeTarget(model, target)),
-      outcome:
-        failure === undefined ? { success: true } : { success: false, code: failure, ...(unknown ? { unknown } : {}) },
-      started,
-      duration: Math.round((performance.now() - clock) * 1000) / 1000,
-    });
+    thrown = { error };
   }
+  const outcome = outcomeOf(facts, thrown);
+  try {
+    const record = await recordOf(model, options, facts, { who, interaction, outcome });
+    const duration = Math.round((performance.now() - clock) * 1000) / 1000;
+    const taken = audit({ ...record, started: started.toISOString(), duration });
+    if (requireAudit === true) await taken;
+    else taken?.catch(reportFault);
+  } catch (error) {
+    if (requireAudit !== true) reportFault(error);
+    else throw notTaken(error, outcome, facts.written ?? (outcome.success && WRITES.has(interaction)));
+  }
+  if (thrown !== undefined) throw thrown.error;
+  return result as Result;
+}
+
+function outcomeOf(facts: AuditFacts, thrown: { readonly error: unknown } | undefined): AuditRecord['outcome'] {
+  const code: ErrorCode | undefined = thrown === undefined ? facts.failure : maskError(thrown.error).code;
+  if (code === undefined) return { success: true };
+  const unknown = thrown === undefined ? facts.unknown === true : isInDoubt(thrown.error);
+  return { success: false, code, ...(unknown ? { unknown } : {}) };
+}
+
+async function recordOf(
+  model: FhirModel,
+  { purpose, requestId }: AuditOptions,
+  facts: AuditFacts,
+  known: Pick<AuditRecord, 'who' | 'interaction' | 'outcome'>,
+): Promise<Omit<AuditRecord, 'started' | 'duration'>> {
+  const { targets = [], parameters, results, storeCalls, counts, document, reason } = facts;
+  const { returned, patients } = (await facts.shown?.()) ?? {};
+  const { who, interaction, outcome } = known;
+  const optional = { parameters, results, storeCalls, returned, patients, counts, document };
+  const said = { purpose: clip(purpose, 64), requestId: clip(requestId, 200), reason: clip(reason, 1000) };
+  return {
+    interaction,
+    who: facts.who ?? who,
+    targets: targets.map((target) => safeTarget(model, target)),
+    ...withoutUndefined({ ...optional, ...said }),
+    outcome,
+  };
+}
+
+/** Interactions that commit when they succeed. */
+const WRITES: ReadonlySet<AuditInteraction> = new Set<AuditInteraction>([
+  ...(['create', 'update', 'patch', 'delete', 'transaction', 'batch', 'import'] as const),
+  ...(['accept-invitation', 'revoke-sessions', 'create-project', 'invite', 'update-member', 'remove-member'] as const),
+  ...(['create-client', 'create-bot', 'update-client', 'update-bot', 'rotate-secret', 'update-project'] as const),
+  ...(['deactivate-project', 'delete-project', 'erase-resource', 'erase-patient', 'purge-history'] as const),
+]);
+
+function notTaken(cause: unknown, outcome: AuditRecord['outcome'], written: boolean): FhirError {
+  return new FhirError(
+    'unavailable',
+    written
+      ? 'The change was made, but its audit event could not be recorded'
+      : 'The audit event of this request could not be recorded, so it is not answered',
+    {
+      details: {
+        audit: true,
+        ...(written ? { written: true } : {}),
+        ...(!outcome.success && outcome.unknown === true ? { unknown: true } : {}),
+      },
+      cause,
+    },
+  );
+}
+
+/** Host texts have a length, so that one record cannot fill a trail. */
+function clip(text: unknown, length: number): string | undefined {
+  return typeof text === 'string' && text !== '' ? text.slice(0, length) : undefined;
+}
+
+function withoutUndefined<Value extends object>(value: Value): Value {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Value;
 }
 
 /** Unknown types and malformed ids are client text, and could contain anything. */
@@ -151,14 +164,6 @@ function safeTarget(model: FhirModel, { type, id, versionId, interaction }: Audi
     ...(isResourceId(versionId) ? { versionId } : {}),
     ...(interaction === undefined ? {} : { interaction }),
   };
-}
-
-function report(hook: AuditHook, record: AuditRecord): void {
-  try {
-    Promise.resolve(hook(record)).catch(reportFault);
-  } catch (error) {
-    reportFault(error);
-  }
 }
 
 function reportFault(error: unknown): void {

@@ -1,4 +1,4 @@
-import type { AuditHook } from '../audit/audit.js';
+import type { AuditHook, AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
 import type { Dialect } from './dialect.js';
@@ -33,8 +33,10 @@ export interface FhirGraphqlConfig {
   readonly introspection?: IntrospectionOption | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
-  /** Receives a record when the query ends: types and number of store calls, never content. */
+  /** Receives a record when the query ends: the versions that the answer shows, never content. */
   readonly audit?: AuditHook | undefined;
+  /** Answer with the error `unavailable` alone if the audit hook does not take the record. Default false. */
+  readonly requireAudit?: boolean | undefined;
   /**
    * Receives the cause of every error `internal`, which the answer hides, and the errors `corrupt` and `unavailable`. What
    * it throws is ignored.
@@ -43,7 +45,7 @@ export interface FhirGraphqlConfig {
 }
 
 /** The request: the caller, the operation and its variables. */
-export interface FhirGraphqlRequest {
+export interface FhirGraphqlRequest extends Pick<AuditOptions, 'purpose' | 'requestId'> {
   /** From `signIn`, or `systemCaller(project)` for trusted code. Required. */
   readonly caller: Caller;
   readonly variables?: { readonly [name: string]: unknown } | null | undefined;

@@ -60,8 +60,9 @@ export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
 
 /** Copies the known members only: the request may come from a client and contain anything else. */
 function contextOf(settings: FhirGraphqlConfig, request: object): FhirGraphqlContext {
-  const { caller, variables, operationName, focus, readonly, signal } = request as FhirGraphqlRequest;
-  return { ...settings, caller, variables, operationName, focus, readonly, signal };
+  const { caller, variables, operationName, focus, readonly, signal, purpose, requestId } =
+    request as FhirGraphqlRequest;
+  return { ...settings, caller, variables, operationName, focus, readonly, signal, purpose, requestId };
 }
 
 function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Pick<SchemaOptions, 'types'> {
@@ -89,6 +90,9 @@ const CHECKS: {
   introspection: assertIntrospection,
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
+  requireAudit: (value, { audit }) => {
+    if (assertKind(value, 'boolean', 'requireAudit') && audit === undefined) throw invalid('requireAudit needs audit');
+  },
   onError: (value) => assertKind(value, 'function', 'onError'),
 };
 

@@ -1,4 +1,4 @@
-import { type AuditTarget } from '../audit/audit.js';
+import type { AuditTarget } from '../audit/audit-record.js';
 import { audited } from '../access/audited.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import { guardStore } from '../access/guarded-store.js';
@@ -49,7 +49,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 ): Promise<FhirGraphqlResult<Data>> {
   const context = typedContext as FhirGraphqlContext;
   assertStore(context, 'executeFhirGraphql');
-  return audited(context, 'graphql', async (record) => {
+  const answered = audited(context, 'graphql', async (record) => {
     const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [] };
     const result = await answerOrErrors(query, context, facts);
     const { tally, written } = facts;
@@ -59,9 +59,19 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
     record.attributes = facts.attributes;
     const failure = result.errors?.[0]?.extensions.code;
     record.failure = failure === undefined ? undefined : errorCodeOf(failure);
+    record.written =
+      written.length > 0 && (failure === undefined || result.errors?.[0]?.extensions.details?.['written'] === true);
     record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
     return result as FhirGraphqlResult<Data>;
   });
+  return answered.catch((error: unknown) => withheld(error, context) as FhirGraphqlResult<Data>);
+}
+
+/** The answer to a request whose audit record is required and was not taken. */
+function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlResult {
+  const known = maskError(error);
+  reportError(known, onError);
+  return { errors: [requestError(known)] };
 }
 
 /** Facts about a request for audit and telemetry, available even if it fails. */

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
-import type { AuditTarget, RestInteraction } from '../audit/audit.js';
+import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
 import { parseReference } from '../fhir/reference.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { parseEntryRequest, type EntryRequest } from '../import/entries/entry-request.js';

@@ -1,5 +1,6 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import type { AuditFacts, AuditTarget, RestInteraction } from '../audit/audit.js';
+import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
+import type { AuditFacts } from '../audit/audit.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';

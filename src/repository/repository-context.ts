@@ -1,11 +1,11 @@
-import type { AuditHook } from '../audit/audit.js';
+import type { AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { CallLimits } from '../access/limits/call-limits.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 
 /** The context of a repository. */
-export interface RepositoryContext {
+export interface RepositoryContext extends AuditOptions {
   readonly store: ResourceStore;
   /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
@@ -19,8 +19,6 @@ export interface RepositoryContext {
    * Default false. What is written is stamped with them either way.
    */
   readonly extendedMeta?: boolean | undefined;
-  /** Receives every interaction when it ends. */
-  readonly audit?: AuditHook | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** The limits of each interaction. */

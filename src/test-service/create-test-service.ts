@@ -1,5 +1,5 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import type { AuditRecord } from '../audit/audit.js';
+import type { AuditRecord } from '../audit/audit-record.js';
 import { type Caller, type MemberCaller, systemCaller } from '../access/caller.js';
 import { signIn } from '../access/sign-in/sign-in.js';
 import { createFhirHandler } from '../http/handler/create-fhir-handler.js';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { audited } from '../../src/access/audited.js';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 

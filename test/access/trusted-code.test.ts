@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
 import { createAllowList } from '../../src/graphql/documents/allow-list.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { createBot, createClient } from '../../src/projects/clients/create-client.js';
 import { createProject } from '../../src/projects/project/create-project.js';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { createBot, createClient } from '../../src/projects/clients/create-client.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
 import { FhirError, maskError } from '../../src/fhir/error.js';
 import { inDoubt } from '../../src/fhir/in-doubt.js';

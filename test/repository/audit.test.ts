@@ -2,7 +2,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { type FhirError } from '../../src/fhir/error.js';

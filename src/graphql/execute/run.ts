@@ -1,7 +1,7 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { AuditTarget } from '../../audit/audit.js';
+import type { AuditTarget } from '../../audit/audit-record.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, tooCostly, type Limits } from '../limits.js';

@@ -1,5 +1,5 @@
 import { carryOutWrites } from '../../interactions/carry-out-writes.js';
-import type { AuditTarget } from '../../audit/audit.js';
+import type { AuditTarget } from '../../audit/audit-record.js';
 import { failedIndex, withoutIndex } from '../../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import type { FhirError } from '../../fhir/error.js';

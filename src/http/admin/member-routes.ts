@@ -1,3 +1,5 @@
+import type { AuditRecord } from '../../audit/audit-record.js';
+import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import { sameJson } from '../../fhir/json/same-json.js';
@@ -43,10 +45,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
     async answer(exchange) {
       const context = contextOf(exchange);
       // The project of the URL must be that of the member.
-      const { id } = await readMember(exchange.path.project, exchange.path.membership, {
-        ...context,
-        audit: undefined,
-      });
+      const { id } = await readMember(exchange.path.project, exchange.path.membership, withoutSuccess(context));
       await removeMember(id, context);
       return { status: 204 };
     },
@@ -57,9 +56,16 @@ async function change(exchange: CallerExchange): Promise<Answer> {
   const body = await readJsonObject(exchange);
   const context = contextOf(exchange);
   const { project, membership } = exchange.path;
-  const before = await readMember(project, membership, { ...context, audit: undefined });
+  const before = await readMember(project, membership, withoutSuccess(context));
   const changes = 'resourceType' in body ? changesBetween(before as never, body) : body;
   return answerResource(await updateMember(before.id, changes, context));
+}
+
+/** The operation that follows is audited itself, so a read before it is audited only if it fails. */
+function withoutSuccess<Context extends AuditOptions>(context: Context): Context {
+  const { audit } = context;
+  if (audit === undefined) return context;
+  return { ...context, audit: (record: AuditRecord) => (record.outcome.success ? undefined : audit(record)) };
 }
 
 /**

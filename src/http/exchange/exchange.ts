@@ -35,8 +35,8 @@ export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
 
 /** The context of repositories and of operations on projects. */
 export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
-  const { store, limits, audit, baseUrl, extendedMeta, mailer, message, clock } = settings;
-  return { store, caller, signal, limits, audit, baseUrl, extendedMeta, mailer, message, clock };
+  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, clock } = settings;
+  return { store, caller, signal, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, clock };
 }
 
 type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'clock'>;

@@ -25,6 +25,8 @@ export interface FhirHandlerConfig
   readonly signIn: (request: Request) => Caller | undefined | Promise<Caller | undefined>;
   /** Receives a record of every interaction; false for no audit trail. It has no default, so nobody forgets it. */
   readonly audit: AuditHook | false;
+  /** Fail requests whose audit record the hook did not take; see `AuditOptions`. Default false. */
+  readonly requireAudit?: boolean | undefined;
   /**
    * Receives the cause of every failure that is not the client's: errors `internal`, `corrupt` and `unavailable`, and
    * failed invitation e-mails. Default: a process warning without the cause.

@@ -22,6 +22,7 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   const graphql = { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl };
   createFhirGraphql(graphql);
   for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
+  if (config.requireAudit === true && config.audit === false) throw invalid('requireAudit needs audit');
   return Object.freeze({
     ...config,
     audit: config.audit === false ? undefined : config.audit,
@@ -59,6 +60,9 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   audit(value) {
     if (value === false || typeof value === 'function') return;
     throw invalid('audit must be a function that receives the audit trail; false leaves the service without one');
+  },
+  requireAudit(value) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid('requireAudit must be true or false');
   },
   onError: optionalFunction,
   message: optionalFunction,

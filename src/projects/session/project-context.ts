@@ -1,4 +1,4 @@
-import type { AuditHook } from '../../audit/audit.js';
+import type { AuditOptions } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import type { CallLimits } from '../../access/limits/call-limits.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
@@ -7,7 +7,7 @@ import type { ResourceStore } from '../../store/store.js';
 export type { ResourceRef };
 
 /** The context of project administration. */
-export interface ProjectContext {
+export interface ProjectContext extends AuditOptions {
   readonly store: ResourceStore;
   /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
@@ -20,6 +20,4 @@ export interface ProjectContext {
    * is written is stamped with them either way.
    */
   readonly extendedMeta?: boolean | undefined;
-  /** Receives one record per operation. */
-  readonly audit?: AuditHook | undefined;
 }

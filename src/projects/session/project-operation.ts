@@ -1,4 +1,5 @@
-import type { AuditFacts, AuditInteraction } from '../../audit/audit.js';
+import type { AuditInteraction } from '../../audit/audit-record.js';
+import type { AuditFacts } from '../../audit/audit.js';
 import { audited } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import type { ProjectContext } from './project-context.js';

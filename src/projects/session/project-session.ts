@@ -1,5 +1,5 @@
 import type { Project, ProjectMembership, Resource } from '@medplum/fhirtypes';
-import type { AuditTarget } from '../../audit/audit.js';
+import type { AuditTarget } from '../../audit/audit-record.js';
 import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
 import { guardStore } from '../../access/guarded-store.js';

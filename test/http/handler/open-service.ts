@@ -1,7 +1,7 @@
 import type { AccessPolicy, Patient, Resource } from '@medplum/fhirtypes';
 import { systemCaller } from '../../../src/access/caller.js';
 import { signIn } from '../../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../../src/audit/audit.js';
+import type { AuditRecord } from '../../../src/audit/audit-record.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
 import type { FhirHandler, FhirHandlerConfig } from '../../../src/http/exchange/handler-config.js';
 import { initialize } from '../../../src/projects/clients/initialize.js';
