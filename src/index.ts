@@ -28,7 +28,11 @@ export {
 export type { Interaction } from './access/rule.js';
 export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
 export { signIn, type SignInOptions } from './access/sign-in/sign-in.js';
-export type { ResourceRef, SignInIdentity } from './access/sign-in/find-membership.js';
+export type { SignInIdentity } from './access/sign-in/find-membership.js';
+export { listMemberships, type MembershipSummary } from './access/sign-in/list-memberships.js';
+export type { PersonIdentity } from './access/sign-in/memberships-of.js';
+export type { ResourceRef } from './access/sign-in/resource-ref.js';
+export { whoAmI, type WhoAmI, type WhoAmIContext } from './access/who-am-i.js';
 export { type DetailsOf, ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { ErrorDetails, WriteDetails } from './fhir/error-details.js';
 export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/operation-outcome.js';

@@ -280,16 +280,22 @@ overStores('rights', (open) => {
     const types = ['*', 'User', 'Project', 'ProjectMembership', 'AccessPolicy', 'UserSecurityRequest', 'JsonWebKey'];
     const caller = await signedIn(store, { rules: types.map((resourceType) => ({ resourceType })) });
     const guard = guardStore(store, caller);
+    const membershipName = `ProjectMembership/${caller.membership}`;
+    const own: Readonly<Record<string, readonly string[]>> = {
+      User: [caller.user],
+      Project: ['Project/clinic'],
+      ProjectMembership: [membershipName],
+    };
     for (const type of types.slice(1)) {
       const { matches } = await guard.search({ type, criteria: { kind: 'all' } });
-      expect(matches.map(({ resource }) => `${type}/${resource.id!}`)).toEqual(type === 'User' ? [caller.user] : []);
+      expect(matches.map(({ resource }) => `${type}/${resource.id!}`)).toEqual(own[type] ?? []);
     }
     const mine = repositoryOf(store, caller);
     const membership = await trusted.read('ProjectMembership', caller.membership);
     expect(await codeOf(mine.update({ ...membership, admin: true }))).toBe('forbidden');
     expect(await codeOf(mine.create<AccessPolicy>({ resourceType: 'AccessPolicy' }))).toBe('forbidden');
     const { data } = await ask(store, caller, '{ ProjectMembershipList { id } ProjectConnection { count } }');
-    expect(data).toEqual({ ProjectMembershipList: [], ProjectConnection: { count: 0 } });
+    expect(data).toEqual({ ProjectMembershipList: [{ id: caller.membership }], ProjectConnection: { count: 1 } });
   });
 
   test('do not let a member take the address of somebody else', async () => {

@@ -16,7 +16,7 @@ import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
 import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
 import { ownParameters } from '../sign-in/own-parameters.js';
-import type { ResourceRef } from '../sign-in/find-membership.js';
+import type { ResourceRef } from '../sign-in/resource-ref.js';
 
 /** The problems of one AccessPolicy, or of the policies of one ProjectMembership. */
 export interface PolicyFinding {

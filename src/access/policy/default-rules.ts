@@ -61,6 +61,37 @@ export function ownUserRules(model: FhirModel, user: string): AccessRules {
   );
 }
 
+/**
+ * The rules by which a member that is no administrator reads its own membership and project. Neither shows how access is
+ * decided: no policies, no settings. Administrators have {@link administratorRules} for both.
+ */
+export function ownPlaceRules(model: FhirModel, project: string, membership: string): AccessRules {
+  return rulesByType(model, (type) => {
+    if (type !== 'ProjectMembership' && type !== 'Project') return [];
+    const [text, id] = type === 'Project' ? ['the own project', project] : ['the own membership', membership];
+    const hidden = [...model.typeDefinition(type)!.elements.keys()].filter((name) => !SHOWN_OF_PLACE[type].has(name));
+    return [rule(text, READ_INTERACTIONS, { kind: 'id', ids: [id] }, { type, hidden })];
+  });
+}
+
+/** All other elements are hidden, so that elements added in later definitions are closed until reviewed. */
+const SHOWN_OF_PLACE: Readonly<Record<'Project' | 'ProjectMembership', ReadonlySet<string>>> = {
+  Project: new Set(['active', 'description', 'id', 'identifier', 'meta', 'name']),
+  ProjectMembership: new Set([
+    'active',
+    'admin',
+    'externalId',
+    'id',
+    'identifier',
+    'meta',
+    'profile',
+    'project',
+    'user',
+    'userConfiguration',
+    'userName',
+  ]),
+};
+
 /** Elements of a User that do not affect others, and so the only ones that people may change. */
 const PERSONAL: ReadonlySet<string> = new Set([
   'contained',
@@ -143,13 +174,17 @@ function rule(
   text: string,
   interactions: readonly Interaction[],
   criteria: Criteria,
-  more: { readonly type: string; readonly readonlyFields?: readonly string[] },
+  more: {
+    readonly type: string;
+    readonly readonlyFields?: readonly string[];
+    readonly hidden?: readonly string[];
+  },
 ): AccessRule {
   return {
     origin: { policy: undefined, text },
     interactions: new Set(interactions),
     criteria,
-    hidden: secretFields(more.type),
+    hidden: [...(more.hidden ?? []), ...secretFields(more.type)],
     readonlyFields: more.readonlyFields ?? [],
     writeConstraints: [],
   };

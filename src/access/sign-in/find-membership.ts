@@ -1,42 +1,71 @@
 import { FhirError } from '../../fhir/error.js';
-import { idOf, nameToId, referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
+import { idOf, nameToId, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
-import { or, refersTo } from '../../search/criteria/criteria.js';
+import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { isInactive, readActiveProject } from './active-project.js';
-
-/** An id, a `Type/id`, or a Reference. */
-export type ResourceRef = string | { readonly reference?: string | undefined };
+import { membershipsOf, personCriteria, type FoundMembership, type PersonIdentity } from './memberships-of.js';
+import { requireId, unnamed, type ResourceRef } from './resource-ref.js';
+import { usableMemberships } from './usable-memberships.js';
 
 /** The identity in the host's verified token. */
 export type SignInIdentity =
   | { readonly membership: ResourceRef }
   | { readonly project: ResourceRef; readonly user: ResourceRef }
-  | { readonly project: ResourceRef; readonly client: ResourceRef };
-
-export interface FoundMembership {
-  readonly project: string;
-  readonly membership: AnyResource;
-}
+  | { readonly project: ResourceRef; readonly client: ResourceRef }
+  | {
+      readonly project: ResourceRef;
+      /** The person's id with the host's identity provider: `ProjectMembership.externalId`. */
+      readonly externalId: string;
+    }
+  | {
+      /** Alone where the person is a member of one project only. */
+      readonly externalId: string;
+    };
 
 /**
  * Finds the membership of an identity. Inactive ones are considered only if there is no active one.
  *
+ * @param opened the store as the host opened it
  * @throws FhirError `unauthenticated`, `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
  */
-export async function findMembership(store: ResourceStore, identity: SignInIdentity): Promise<FoundMembership> {
+export async function findMembership(
+  store: ResourceStore,
+  identity: SignInIdentity,
+  opened: ResourceStore,
+): Promise<FoundMembership> {
   if (!isJsonObject(identity)) throw unnamed(identity, 'ProjectMembership', 'ProjectMembership/id');
   if ('membership' in identity) return membershipById(store, requireId(identity.membership, 'ProjectMembership'));
+  // Without a project, only the external id names a person everywhere; a token that lacks the claim is refused.
+  if ('externalId' in identity && !('project' in identity)) return membershipInOneProject(store, identity, opened);
   const project = requireId(identity.project, 'Project');
-  const users =
-    'user' in identity
-      ? [referenceTo('User', requireId(identity.user, 'User'))]
-      : clientTypes(identity.client).map((type) => referenceTo(type, requireId(identity.client, type)));
-  const criteria = or(users.map((user) => refersTo('user', splitReference(user))));
+  const criteria = 'client' in identity ? clientCriteria(identity.client) : personCriteria(identity);
   const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
   // Without members, the project itself may be wrong.
   if (matches.length === 0) await readActiveProject(store, project);
   return { project, membership: chooseMembership(matches, project) };
+}
+
+/**
+ * The membership of a person who belongs to one project. Memberships that cannot be used count only if there is no other
+ * one. The errors name no project: they tell nothing about the others.
+ */
+async function membershipInOneProject(
+  store: ResourceStore,
+  identity: PersonIdentity,
+  opened: ResourceStore,
+): Promise<FoundMembership> {
+  const found = await membershipsOf(store, identity, opened);
+  const usable = await usableMemberships(store, found);
+  if (usable.length > 1) {
+    throw new FhirError(
+      'membership-ambiguous',
+      'The person has several memberships; name the project, or one of those that listMemberships finds',
+    );
+  }
+  const candidate = usable[0] ?? found[0];
+  if (candidate === undefined) throw new FhirError('membership-missing', 'No such member in any project');
+  return candidate;
 }
 
 /** A membership lives in its project; the directory above projects has the project's id. */
@@ -75,21 +104,11 @@ function chooseMembership(found: readonly StoredResource[], project: string): An
 }
 
 /** A client is named by `ClientApplication/1` or `Bot/1`; a bare id may be either. */
-function clientTypes(client: ResourceRef): readonly string[] {
-  const types = ['ClientApplication', 'Bot'].filter((type) => nameToId(client, type) !== undefined);
-  if (types.length > 0) return types;
+function clientCriteria(client: ResourceRef): Criteria {
+  const named = ['ClientApplication', 'Bot'].flatMap((type) => {
+    const id = nameToId(client, type);
+    return id === undefined ? [] : [refersTo('user', { type, id })];
+  });
+  if (named.length > 0) return or(named);
   throw unnamed(client, 'ClientApplication or Bot', 'Type/id');
-}
-
-function requireId(name: ResourceRef, type: string): string {
-  const id = nameToId(name, type);
-  if (id !== undefined) return id;
-  throw unnamed(name, type, `${type}/id`);
-}
-
-/** A token that lacks a claim does not say who asks. */
-function unnamed(name: unknown, type: string, form: string): FhirError {
-  const isMissing = name === undefined || name === null || name === '';
-  const code = isMissing ? 'unauthenticated' : 'invalid';
-  return new FhirError(code, `Sign-in needs the id of a ${type}, as id, ${form} or Reference`);
 }

@@ -3,7 +3,7 @@ import { splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { compilePolicies } from '../policy/compile-policies.js';
-import { administratorRules, defaultRules, joinRules, ownUserRules } from '../policy/default-rules.js';
+import { administratorRules, defaultRules, joinRules, ownPlaceRules, ownUserRules } from '../policy/default-rules.js';
 import type { PolicyParameters } from '../policy/parameters.js';
 import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
@@ -41,7 +41,9 @@ export function makeCaller(
   const rules = joinRules(model, [
     granted,
     ownUserRules(model, user),
-    ...(admin ? [administratorRules(model, project, powers !== undefined && superAdmin)] : []),
+    admin
+      ? administratorRules(model, project, powers !== undefined && superAdmin)
+      : ownPlaceRules(model, project, membership.id!),
   ]);
   const bound = grants.length > 0;
   return memberCaller({ project, membership: membership.id!, user, profile, admin, superAdmin, powers, bound, rules });

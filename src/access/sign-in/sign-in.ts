@@ -7,10 +7,11 @@ import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { isInactive, readActiveProject } from './active-project.js';
 import { assertRulesIndexed } from './assert-indexed.js';
-import { findMembership, membershipMissing, type FoundMembership, type SignInIdentity } from './find-membership.js';
+import { findMembership, membershipMissing, type SignInIdentity } from './find-membership.js';
 import { makeCaller } from './make-caller.js';
 import { assertUser, memberReference, readProfile } from './member-people.js';
 import { readMemberPolicies } from './member-policies.js';
+import type { FoundMembership } from './memberships-of.js';
 import { ownParameters } from './own-parameters.js';
 
 export interface SignInOptions {
@@ -30,7 +31,8 @@ export interface SignInOptions {
  * @throws FhirError `unauthenticated` - a name is missing, such as a claim that the token does not have
  * @throws FhirError `invalid` - a name is malformed
  * @throws FhirError `membership-missing` - no such membership, or none of that user or client in the project
- * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them
+ * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them, where the project is
+ * named
  * @throws FhirError `membership-inactive` - it was made inactive
  * @throws FhirError `project-missing` - its project is gone or inactive
  * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
@@ -42,7 +44,7 @@ export interface SignInOptions {
  * @throws FhirError `unavailable` - the store's own reasons, and re-indexing of the policies' search parameters
  *
  * @example
- * const caller = await signIn(store, { project: token.project, user: token.sub });
+ * const caller = await signIn(store, { project: token.project, externalId: token.sub });
  */
 export function signIn(
   store: ResourceStore,
@@ -53,7 +55,7 @@ export function signIn(
     underTimeout({ store, limits: options.limits }, async (bounded) => {
       const { signal } = options;
       const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
-      return checkMember(asked, await findMembership(asked, identity), options);
+      return checkMember(asked, await findMembership(asked, identity, store), options);
     }),
   );
 }

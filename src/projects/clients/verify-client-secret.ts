@@ -1,5 +1,5 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { ResourceRef } from '../../access/sign-in/resource-ref.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';

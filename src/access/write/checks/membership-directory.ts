@@ -1,21 +1,30 @@
-import type { AnyResource } from '../../../fhir/resource.js';
-import { referenceTo } from '../../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
+import { referenceText, referenceTo } from '../../../fhir/reference.js';
 import { and, not, refersTo } from '../../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceKey, type Write } from '../../../store/store.js';
 import { formerMembershipWrite } from './former-memberships.js';
 import type { AddedWrite } from '../ready-write.js';
 
 // Memberships live in their projects. A directory above the projects maps each membership to its project, so that the
-// membership's id is enough to sign in. Ids of memberships are therefore unique across projects.
+// membership's id is enough to sign in. Ids of memberships are therefore unique across projects. An entry also names the
+// person, whose memberships in all projects are found by one search; entries of older versions do not.
 
 /** The directory entry of a written membership. */
-export function directoryEntry(key: ResourceKey, from: number): readonly AddedWrite[] {
+export function directoryEntry(key: ResourceKey, from: number, membership: AnyResource): readonly AddedWrite[] {
   const elsewhere = and([
     { kind: 'id', ids: [key.id] },
     not(refersTo('project', { type: 'Project', id: key.project })),
   ]);
   const project = { reference: referenceTo('Project', key.project) };
-  const resource = { resourceType: key.type, id: key.id, project };
+  const { user, externalId } = elementsOf(membership);
+  const reference = referenceText(user);
+  const resource: AnyResource & { readonly [name: string]: unknown } = {
+    resourceType: key.type,
+    id: key.id,
+    project,
+    ...(reference === undefined ? {} : { user: { reference } }),
+    ...(typeof externalId === 'string' ? { externalId } : {}),
+  };
   const writes: Write[] = [
     { kind: 'assert-no-match', query: { project: SERVER_SCOPE, type: key.type, criteria: elsewhere } },
     { kind: 'put', key: { ...key, project: SERVER_SCOPE }, resource },

@@ -3,7 +3,7 @@ import { referenceTo } from '../../../fhir/reference.js';
 import { refersTo } from '../../../search/criteria/criteria.js';
 import type { ResourceKey } from '../../../store/store.js';
 import type { Caller } from '../../caller.js';
-import { decide } from '../../decide.js';
+import { readsAll } from '../../decide.js';
 import type { AddedWrite } from '../ready-write.js';
 
 const PROFILE_TYPES: ReadonlySet<string> = new Set([
@@ -19,7 +19,7 @@ export function notInUseAsProfile(key: ResourceKey, caller: Caller, from: number
   if (!PROFILE_TYPES.has(key.type)) return [];
   const query = { project: caller.project, type: 'ProjectMembership', criteria: refersTo('profile', key) };
   // Only callers who read memberships learn which one it is.
-  const mayName = decide(caller, 'ProjectMembership', 'read') !== null;
+  const mayName = readsAll(caller, 'ProjectMembership');
   const refusal = (holder: string): FhirError =>
     new FhirError(
       'conflict',

@@ -6,8 +6,8 @@ import { notInUseAsProfile } from './profiles-in-use.js';
 import type { AddedWrite } from '../ready-write.js';
 
 /** The writes that precede the write of a resource in its commit, whoever makes it. */
-export function sideWritesOfPut(key: ResourceKey, from: number): readonly AddedWrite[] {
-  return key.type === 'ProjectMembership' ? directoryEntry(key, from) : [];
+export function sideWritesOfPut(key: ResourceKey, from: number, resource: AnyResource): readonly AddedWrite[] {
+  return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
 }
 
 /**

@@ -102,7 +102,7 @@ function decidePut(
   const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
   return {
     ready: [
-      ...sideWritesOfPut(key, from),
+      ...sideWritesOfPut(key, from, resource),
       {
         role: 'own',
         write: { ...put, key, resource, expect, unique },

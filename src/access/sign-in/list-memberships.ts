@@ -1,0 +1,75 @@
+import { referenceText, referenceTo } from '../../fhir/reference.js';
+import { elementsOf, isJsonObject } from '../../fhir/resource.js';
+import type { LimitedStoreContext } from '../limits/call-limits.js';
+import { underTimeout } from '../limits/under-timeout.js';
+import { observed } from '../../telemetry/observed.js';
+import { SERVER_SCOPE } from '../../store/store.js';
+import { membershipsOf, type PersonIdentity } from './memberships-of.js';
+import { usableMemberships } from './usable-memberships.js';
+
+/** A membership that a person can sign in with. */
+export interface MembershipSummary {
+  /** `ProjectMembership/1`, for `signIn(store, { membership })`. */
+  readonly membership: string;
+  /** `Project/1`. */
+  readonly project: string;
+  /** The name of the project; undefined if it has none. */
+  readonly projectName: string | undefined;
+  /** `Practitioner/1`. */
+  readonly profile: string | undefined;
+  /** The name of the profile as the membership states it. */
+  readonly profileName: string | undefined;
+  readonly admin: boolean;
+}
+
+/**
+ * The memberships of a person in all projects, for hosts that let people choose one after they verified the token. Only
+ * active memberships in active projects are listed, in the order of their projects' names.
+ *
+ * It asks for no caller: whoever proved the identity may see where it leads. Never pass what a client states about
+ * itself.
+ *
+ * @throws FhirError `unauthenticated` - the identity is missing, such as a claim that the token does not have
+ * @throws FhirError `invalid` - it is malformed
+ *
+ * @example
+ * const choices = await listMemberships({ externalId: token.sub }, { store });
+ */
+export function listMemberships(
+  identity: PersonIdentity,
+  context: LimitedStoreContext,
+): Promise<readonly MembershipSummary[]> {
+  return observed(context.store, 'list-memberships', {}, () =>
+    underTimeout(context, async ({ store }) => {
+      const named: PersonIdentity = isJsonObject(identity) ? identity : { externalId: undefined as never };
+      const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
+      const projects = await store.read(
+        found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })),
+      );
+      const summaries = found.map(({ project, membership }, index): MembershipSummary => {
+        const stored = projects[index]!;
+        const { profile, admin } = elementsOf(membership);
+        return {
+          membership: referenceTo('ProjectMembership', membership.id!),
+          project: referenceTo('Project', project),
+          projectName: stored.status === 'found' ? textIn(stored.resource, 'name') : undefined,
+          profile: referenceText(profile),
+          profileName: textIn(profile, 'display'),
+          admin: admin === true,
+        };
+      });
+      return summaries.sort(
+        (one, other) => compare(one.projectName, other.projectName) || compare(one.membership, other.membership),
+      );
+    }),
+  );
+}
+
+function textIn(value: unknown, name: string): string | undefined {
+  const text = isJsonObject(value) ? value[name] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function compare(one = '', other = ''): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

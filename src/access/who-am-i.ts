@@ -1,0 +1,70 @@
+import type { Bot, ClientApplication, Patient, Practitioner, Project } from '@medplum/fhirtypes';
+import type { ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import { FhirError } from '../fhir/error.js';
+import { copyForHost } from '../fhir/json/copy-json.js';
+import { withChosenMeta } from '../fhir/own-meta.js';
+import { splitReference } from '../fhir/reference.js';
+import type { Stored } from '../fhir/stored.js';
+import { observed } from '../telemetry/observed.js';
+import { assertCaller, type Caller } from './caller.js';
+import { guardStore } from './guarded-store.js';
+import type { LimitedStoreContext } from './limits/call-limits.js';
+import { underTimeout } from './limits/under-timeout.js';
+
+/** Who a member is, as private copies without secrets. */
+export interface WhoAmI {
+  /** Without the policies that it names. */
+  readonly membership: Stored<ProjectMembership>;
+  /** Its name and what identifies it; administrators see its settings too. */
+  readonly project: Stored<Project>;
+  /** Undefined for clients and Bots. */
+  readonly user: Stored<User> | undefined;
+  /** What the caller's rules show of it; undefined if it may not read it. */
+  readonly profile: Stored<Patient | Practitioner | RelatedPerson | ClientApplication | Bot> | undefined;
+}
+
+/** The store, and how much `meta` the answer has. */
+export interface WhoAmIContext extends LimitedStoreContext {
+  /** Resources carry Medplum's `meta.project` and `meta.author`. Default false. */
+  readonly extendedMeta?: boolean | undefined;
+}
+
+/**
+ * The caller's own membership, project, User and profile, each as a read by this caller shows it.
+ *
+ * @throws FhirError `unauthenticated` - no caller
+ * @throws FhirError `invalid` - trusted code is nobody
+ * @throws FhirError `membership-missing` - it was removed since sign-in
+ *
+ * @example
+ * const { user, project } = await whoAmI(caller, { store });
+ */
+export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> {
+  return observed(context.store, 'who-am-i', {}, () =>
+    underTimeout(context, async ({ store, signal, extendedMeta }) => {
+      assertCaller(caller);
+      if (caller.kind !== 'member')
+        throw new FhirError('invalid', 'Only members are somebody; pass a caller of signIn');
+      const { project, membership, user, profile } = caller;
+      const names = [
+        { type: 'ProjectMembership', id: membership },
+        { type: 'Project', id: project },
+      ];
+      const keys = [...names, splitReference(user), splitReference(profile)];
+      const found = await guardStore(store, caller).read(keys, { signal });
+      const [member, home, person, own] = found.map((one) =>
+        one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
+      );
+      if (member === undefined) {
+        throw new FhirError('membership-missing', `ProjectMembership/${membership} was not found`);
+      }
+      if (home === undefined) throw new FhirError('project-missing', `Project/${project} does not exist`);
+      return {
+        membership: member as Stored<ProjectMembership>,
+        project: home as Stored<Project>,
+        user: person?.resourceType === 'User' ? (person as Stored<User>) : undefined,
+        profile: own as WhoAmI['profile'],
+      };
+    }),
+  );
+}
