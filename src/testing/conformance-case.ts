@@ -11,8 +11,8 @@ export interface ConformanceSuite {
 /** One promise of the contract. */
 export interface ConformanceCase {
   readonly name: string;
-  /** Receives an empty store, which is closed afterwards. Fails by throwing. */
-  readonly run: (store: ResourceStore, random: () => number) => Promise<void>;
+  /** Receives an empty store, which is closed afterwards. Fails by throwing. `effort` is a factor on random cases. */
+  readonly run: (store: ResourceStore, random: () => number, effort: number) => Promise<void>;
 }
 
 /** The project that most cases use. */

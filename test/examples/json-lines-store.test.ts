@@ -4,13 +4,13 @@ import { JsonLinesStore } from '../../examples/json-lines-store/store.js';
 import { createRepository, executeFhirGraphql, systemCaller } from '../../src/index.js';
 import { storeConformance } from '../../src/testing.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
-import { SEED } from '../support/chance.js';
+import { KIT_EFFORT, SEED } from '../support/chance.js';
 
 const fileNamed = temporaryFolder();
 let files = 0;
 const newFile = (): string => fileNamed(`${files++}.jsonl`);
 
-storeConformance({ describe, test }, () => new JsonLinesStore(newFile()), { seed: SEED });
+storeConformance({ describe, test }, () => new JsonLinesStore(newFile()), { seed: SEED, effort: KIT_EFFORT });
 
 test('what was written is there after the file is opened again, deletions and unique texts too', async () => {
   const file = newFile();

@@ -7,7 +7,7 @@ import type { Write } from '../../src/store/store.js';
 import { keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { createRandom } from '../../src/testing/random.js';
-import { SEED } from '../support/chance.js';
+import { KIT_EFFORT, SEED } from '../support/chance.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 
 /** Hundreds of calls at once wait for ten connections; how long that takes is the machine's affair. */
@@ -33,7 +33,10 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   describe.each([0, 4])('with %i partitions', (partitions) => {
-    storeConformance({ describe, test }, () => new PostgresStore(pool, { partitions }), { seed: SEED });
+    storeConformance({ describe, test }, () => new PostgresStore(pool, { partitions }), {
+      seed: SEED,
+      effort: KIT_EFFORT,
+    });
   });
 
   test('processes that start at once prepare the database once', async () => {

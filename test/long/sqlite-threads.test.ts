@@ -3,7 +3,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
-import { SEED } from '../support/chance.js';
+import { KIT_EFFORT, SEED } from '../support/chance.js';
 
 const DEFAULTS = { ...THREAD_TUNING };
 const fileNamed = temporaryFolder();
@@ -15,5 +15,8 @@ describe.each([
 ])('threads answer %s', (_, tuning) => {
   beforeAll(() => void Object.assign(THREAD_TUNING, { ...tuning, smallFile: 0 }));
   afterAll(() => void Object.assign(THREAD_TUNING, DEFAULTS));
-  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), { seed: SEED });
+  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), {
+    seed: SEED,
+    effort: KIT_EFFORT,
+  });
 });

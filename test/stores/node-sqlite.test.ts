@@ -7,7 +7,7 @@ import { put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
-import { cases, SEED } from '../support/chance.js';
+import { cases, KIT_EFFORT, SEED } from '../support/chance.js';
 import { syntheaResources } from './shared-data.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -16,7 +16,10 @@ const KEY = { project: 'clinic', type: 'Patient', id: 'ann' };
 const ANN = { resourceType: 'Patient', id: 'ann' };
 
 describe('over node:sqlite', () => {
-  storeConformance({ describe, test }, () => new SqliteStore(new DatabaseSync(':memory:')), { seed: SEED });
+  storeConformance({ describe, test }, () => new SqliteStore(new DatabaseSync(':memory:')), {
+    seed: SEED,
+    effort: KIT_EFFORT,
+  });
 
   test(`random searches find what criteria mean (seed ${SEED})`, async () => {
     const store = new SqliteStore(new DatabaseSync(':memory:'));

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
-import { SEED } from '../support/chance.js';
+import { KIT_EFFORT, SEED } from '../support/chance.js';
 import { postgresPool } from './postgres-pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
 import './postgres/changing-models.js';
@@ -12,5 +12,8 @@ import './postgres/partitions.js';
 import './postgres/reindex.js';
 
 describe('PostgreSQL in this process', () => {
-  storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), { seed: SEED });
+  storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), {
+    seed: SEED,
+    effort: KIT_EFFORT,
+  });
 });

@@ -14,28 +14,35 @@ export const randomSuite: ConformanceSuite = {
   cases: [
     {
       name: 'answer as the meaning of criteria demands, also after changes and deletions',
-      async run(store, random) {
+      async run(store, random, effort) {
         const current = new Map<string, AnyResource>();
         for (let round = 0; round < 3; round++) {
           await changeSome(store, current, random);
-          await assertSearches(store, PROJECT, [...current.values()], random, 150);
+          await assertSearches(store, PROJECT, [...current.values()], random, Math.ceil(150 * effort));
         }
       },
     },
     {
       name: 'answer so over skewed data: one status for nearly all, repeated and missing values',
-      async run(store, random) {
+      async run(store, random, effort) {
         const results = await store.commit(skewedResources(60, random).map((resource) => put(resource)));
         const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
-        await assertSearches(store, PROJECT, stored, random, 100);
+        await assertSearches(store, PROJECT, stored, random, Math.ceil(100 * effort));
       },
     },
     {
       name: 'take absolute references below the base of the query for the relative ones',
-      async run(store, random) {
+      async run(store, random, effort) {
         const current = new Map<string, AnyResource>();
         await changeSome(store, current, random);
-        await assertSearches(store, PROJECT, [...current.values()], random, 250, 'https://own.base/fhir');
+        await assertSearches(
+          store,
+          PROJECT,
+          [...current.values()],
+          random,
+          Math.ceil(250 * effort),
+          'https://own.base/fhir',
+        );
       },
     },
   ],
