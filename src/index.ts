@@ -142,7 +142,14 @@ export { type PresentedSecret, verifyClientSecret } from './projects/clients/ver
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
 export type { RepositoryContext } from './repository/repository-context.js';
-export type { CreateOptions, MatchOptions, Repository, UpdateOptions, VersionsPage } from './repository/repository.js';
+export type {
+  CreateOptions,
+  MatchOptions,
+  Repository,
+  TypeHistoryPage,
+  UpdateOptions,
+  VersionsPage,
+} from './repository/repository.js';
 export type { CriteriaSearch, RepositorySearch } from './repository/search-query.js';
 export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';

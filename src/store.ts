@@ -40,7 +40,9 @@ export {
   pageEdgeOf,
   pageOf,
   storeClosed,
+  timeWindowOf,
   type PageEdge,
+  type TimeWindow,
 } from './store/guards.js';
 export { jsonText, MAX_RESOURCE_BYTES, parseJsonText } from './store/json-text.js';
 export { nextInstant, withVersion } from './store/versioned.js';
@@ -102,6 +104,9 @@ export type {
   StoreCall,
   StoredResource,
   NoMatchAssertion,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
+  VersionPosition,
   Write,
   WriteResult,
 } from './store/store.js';

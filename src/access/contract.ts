@@ -10,6 +10,8 @@ import type {
   SearchPage,
   SearchQuery,
   NoMatchAssertion,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
   WriteResult,
 } from '../store/store.js';
 import type { Caller } from './caller.js';
@@ -19,6 +21,9 @@ export type GuardedKey = Omit<ResourceKey, 'project'>;
 
 /** A query inside the caller's project. */
 export type GuardedQuery = Omit<SearchQuery, 'project'>;
+
+/** A part of the history of a type inside the caller's project. */
+export type GuardedTypeHistory = Omit<TypeHistoryQuery, 'project' | 'ids'>;
 
 /** A write inside the caller's project. */
 export type GuardedWrite =
@@ -88,4 +93,12 @@ export interface GuardedStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage>;
+  /**
+   * A page of the versions of a type that the caller may see, each decided as in {@link GuardedStore.history}.
+   *
+   * @throws FhirError `unsupported` - the store does not list the history of a type
+   * @throws FhirError `too-costly` - the caller does not see the whole type, and more than 1000 of the resources that it
+   * sees changed after the page
+   */
+  typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
 }

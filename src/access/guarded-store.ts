@@ -7,17 +7,19 @@ import {
   type ResourceStore,
   type SearchPage,
   type SearchQuery,
+  type TypeHistoryEntry,
 } from '../store/store.js';
 import { withBaseUrl } from '../store/with-base-url.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
-import type { GuardedKey, GuardedQuery, GuardedStore } from './contract.js';
+import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory } from './contract.js';
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
 import { maskInside, withMasked } from './fields/mask-resource.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
+import { typeHistoryVisible } from './read/type-history.js';
 import { historyVisible, readVisible } from './read/visible-reads.js';
 import { maskFound } from './evaluate/granting-rules.js';
 
@@ -42,6 +44,7 @@ export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: strin
       guard.searchByReference(query, parameter, targets, options),
     commit: (writes, options) => commitGuarded(store, caller, writes, options),
     history: (key, page, options) => guard.history(key, page, options),
+    typeHistory: (query, options) => guard.typeHistory(query, options),
   };
 }
 
@@ -93,6 +96,12 @@ class Guard {
     options?: CallOptions,
   ): Promise<HistoryPage> {
     return historyVisible({ store: this.store, caller: this.caller, options }, key, page);
+  }
+
+  typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    return typeHistoryVisible({ store: this.store, caller: this.caller, options }, query, (search, rules) =>
+      this.#restrict(search, rules, undefined, options),
+    );
   }
 
   #rules(type: string, interaction: Interaction): readonly AccessRule[] | null {

@@ -36,5 +36,9 @@ export function talliedStore(store: GuardedStore, tally: Tally): GuardedStore {
       count([key.type]);
       return store.history(key, page, options);
     },
+    typeHistory(query, options) {
+      count([query.type]);
+      return store.typeHistory(query, options);
+    },
   };
 }

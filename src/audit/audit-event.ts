@@ -29,7 +29,7 @@ export function toAuditEvent(record: AuditRecord): AuditEvent {
   const purposes = purposesOf(record);
   return {
     resourceType: 'AuditEvent',
-    ...kindOf(interaction),
+    ...kindOf(record),
     action: ACTIONS[interaction] ?? 'E',
     period: { start: started, end },
     recorded: end,
@@ -86,15 +86,17 @@ const FHIR_SUBTYPES: ReadonlySet<string> = new Set([
   'delete',
   'search-type',
   'history-instance',
+  'history-type',
   'transaction',
   'batch',
 ]);
 
-function kindOf(interaction: AuditInteraction): Pick<AuditEvent, 'type' | 'subtype'> {
+function kindOf({ interaction, targets }: AuditRecord): Pick<AuditEvent, 'type' | 'subtype'> {
   const operation = { system: REST, code: 'operation', display: interaction };
   const [type, subtype] = DICOM[interaction] ?? [];
   if (type !== undefined) return { type, subtype: [subtype ?? operation] };
-  const code = SUBTYPES[interaction] ?? interaction;
+  const isOfType = interaction === 'history' && targets[0]?.id === undefined;
+  const code = isOfType ? 'history-type' : (SUBTYPES[interaction] ?? interaction);
   return { type: RESTFUL, subtype: [FHIR_SUBTYPES.has(code) ? { system: REST, code } : operation] };
 }
 

@@ -8,6 +8,7 @@ import type { Repository } from './repository.js';
 import type { RepositoryContext } from './repository-context.js';
 import { searchBundle } from './search-bundle.js';
 import { auditedParameters } from './search-query.js';
+import { typeHistoryBundle } from './type-history-bundle.js';
 import * as writes from './write-resource.js';
 
 /**
@@ -52,6 +53,12 @@ export function repositoryOf(open: OpenRepository): Repository {
     history: (type, id, page = {}) =>
       interact('history', { type, id }, async (facts, session) => {
         const versions = await historyBundle({ type, id }, page, session);
+        facts.results = versions.entry?.length ?? 0;
+        return bundle(versions);
+      }),
+    typeHistory: (type, page = {}) =>
+      interact('history', { type }, async (facts, session) => {
+        const versions = await typeHistoryBundle(type, page, session);
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),

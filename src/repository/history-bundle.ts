@@ -14,12 +14,15 @@ interface HistoryBundle {
   readonly type: 'history';
   readonly total: number;
   readonly link: readonly PageLink[];
-  readonly entry?: readonly {
-    readonly fullUrl?: string;
-    readonly resource?: AnyResource;
-    readonly request: { readonly method: 'POST' | 'PUT' | 'DELETE'; readonly url: string };
-    readonly response: { readonly status: string; readonly etag: string; readonly lastModified: string };
-  }[];
+  readonly entry?: readonly HistoryBundleEntry[];
+}
+
+/** A version in a Bundle of type `history`. */
+export interface HistoryBundleEntry {
+  readonly fullUrl?: string;
+  readonly resource?: AnyResource;
+  readonly request: { readonly method: 'POST' | 'PUT' | 'DELETE'; readonly url: string };
+  readonly response: { readonly status: string; readonly etag: string; readonly lastModified: string };
 }
 
 /** Versions of one resource, newest first. See https://hl7.org/fhir/R4/http.html#history. */
@@ -33,9 +36,10 @@ export async function historyBundle(
   // The version before the oldest one of the page shows whether that one is an update.
   const { entries, total } = await store.history(key, { offset: page.offset, limit: page.count + 1 }, options);
   if (total === 0) throw notFound(key);
-  const entry = entries
-    .slice(0, page.count)
-    .map((version, index) => toEntry(key, version, entries[index + 1], baseUrl));
+  const entry = entries.slice(0, page.count).map((version, index) => {
+    const before = entries[index + 1];
+    return toHistoryEntry(key, version, before === undefined || before.kind === 'delete', baseUrl);
+  });
   const more = page.count > 0 && entries.length > page.count;
   return {
     resourceType: 'Bundle',
@@ -46,15 +50,14 @@ export async function historyBundle(
   };
 }
 
-/** @param before the version before this one; undefined for the first */
-function toEntry(
+/** @param created there was no current version before this one */
+export function toHistoryEntry(
   { type, id }: GuardedKey,
   version: HistoryEntry,
-  before: HistoryEntry | undefined,
+  created: boolean,
   baseUrl: string | undefined,
-): NonNullable<HistoryBundle['entry']>[number] {
+): HistoryBundleEntry {
   const name = referenceTo(type, id);
-  const created = before === undefined || before.kind === 'delete';
   const request =
     version.kind === 'delete'
       ? ({ method: 'DELETE', url: name } as const)

@@ -148,6 +148,22 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
+   * A page of the versions of all resources of a type, newest first, deletions included: of each resource what its own
+   * history shows. The `next` link holds the cursor of the next page; versions written meanwhile do not shift it.
+   *
+   * Callers that do not see the whole type see no deletions, and get to the versions of the 1000 resources that changed
+   * last since `since`.
+   *
+   * @throws FhirError `unsupported` - the store does not list the history of a type
+   * @throws FhirError `invalid` - `since` is no instant, or the cursor is not one of a link
+   * @throws FhirError `too-costly` - a page of more than 1000, or one beyond those 1000 resources
+   */
+  typeHistory<Type extends ResourceType>(
+    type: Type,
+    page?: TypeHistoryPage,
+  ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
+
+  /**
    * Executes a Bundle: a `transaction` atomically, a `batch` entry by entry. Resources that are POSTed get new ids, and
    * links to them follow.
    *
@@ -177,4 +193,13 @@ export interface VersionsPage {
   readonly count?: number | undefined;
   /** Number of versions to skip. Default 0. */
   readonly offset?: number | undefined;
+}
+
+export interface TypeHistoryPage {
+  /** Maximum number of versions on the page. Default 20, at most 1000. */
+  readonly count?: number | undefined;
+  /** Only versions written at this instant or later: an instant or date as FHIR writes it. */
+  readonly since?: string | undefined;
+  /** `_cursor` of the `next` link of the page before. */
+  readonly cursor?: string | undefined;
 }

@@ -4,7 +4,7 @@ import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { SortKey } from '../search/criteria/criteria.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
-import { type CallOptions, type PutWrite, type SearchQuery } from './store.js';
+import { type CallOptions, type PutWrite, type SearchQuery, type TypeHistoryQuery } from './store.js';
 
 /** Throws if the call's `signal` is aborted. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {
@@ -95,6 +95,29 @@ function isSortValue(model: FhirModel, type: string, { parameter }: SortKey, val
   const numeric = parameter === '_lastUpdated' || kind === 'date' || kind === 'number' || kind === 'quantity';
   return numeric ? Number.isFinite(value) : typeof value === 'string';
 }
+
+/** The part of a type's history that a query asks for, with its defaults. Milliseconds since 1970. */
+export interface TimeWindow {
+  /** The first instant. */
+  readonly since: number;
+  /** The instant of the position that the page begins after; an impossible one if it begins with the newest version. */
+  readonly until: number;
+  readonly limit: number;
+}
+
+/** @throws FhirError `invalid` - the limit is not a whole number from 0 up, or an instant is malformed */
+export function timeWindowOf({ since, after, limit }: TypeHistoryQuery): TimeWindow {
+  assertWholeNumber('limit', limit);
+  const instant = (text: string | undefined, otherwise: number): number => {
+    const value = text === undefined ? otherwise : Date.parse(text);
+    if (Number.isNaN(value)) throw new FhirError('invalid', 'The history of a type takes instants in ISO 8601');
+    return value;
+  };
+  return { since: instant(since, -MAX_INSTANT), until: instant(after?.lastUpdated, MAX_INSTANT + 1), limit };
+}
+
+/** The last instant of a Date. */
+const MAX_INSTANT = 8.64e15;
 
 /** @throws FhirError `invalid` - the resource is not a JSON object, or its type or id differ from the key's. */
 export function assertPutMatchesKey({ key, resource }: PutWrite, index: number): void {

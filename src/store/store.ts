@@ -61,6 +61,14 @@ export interface ResourceStore {
     options?: CallOptions,
   ): Promise<HistoryPage>;
 
+  /**
+   * Versions of all resources of a type, newest first, deletions included. Versions of the same instant are in an order
+   * of the store's own that never changes. A page costs what it holds, however many versions there are.
+   *
+   * Optional: services over a store without it do not offer the history of a type.
+   */
+  typeHistory?(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
+
   /** Calls the listener after each commit with what changed. @returns a function that stops it. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
@@ -228,6 +236,40 @@ export interface HistoryPage {
 export type HistoryEntry =
   | ({ readonly kind: 'put' } & StoredResource)
   | { readonly kind: 'delete'; readonly versionId: string; readonly lastUpdated: string };
+
+export interface TypeHistoryQuery {
+  readonly project: string;
+  readonly type: string;
+  /** Only versions of these resources; a call names at most 1000. Default: of all. */
+  readonly ids?: readonly string[] | undefined;
+  /** Only versions written at this instant or later. ISO 8601 instant, UTC. Default: all. */
+  readonly since?: string | undefined;
+  /** The page begins right after this version. Default: with the newest. */
+  readonly after?: VersionPosition | undefined;
+  /** Maximum page size. */
+  readonly limit: number;
+}
+
+/**
+ * The place of a version in the history of its type. If there is no such version, it lies somewhere among the versions of
+ * the same instant.
+ */
+export interface VersionPosition {
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  readonly id: string;
+  readonly versionId: string;
+}
+
+/** A version in the history of a type. */
+export type TypeHistoryEntry =
+  | ({
+      readonly kind: 'put';
+      readonly id: string;
+      /** True when there was no current version before. */
+      readonly created: boolean;
+    } & StoredResource)
+  | { readonly kind: 'delete'; readonly id: string; readonly versionId: string; readonly lastUpdated: string };
 
 /** One write of a commit, for listeners. */
 export interface Change {

@@ -29,6 +29,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
         options,
       ),
     history: (key, page, options) => store.history(key, page, options),
+    ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
     subscribe: (listener) => store.subscribe(listener),
     close: () => store.close(),
   };

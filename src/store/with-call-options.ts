@@ -16,6 +16,9 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
       store.searchByReference(query, parameter, targets, merged(given)),
     commit: (writes, given) => store.commit(writes, merged(given)),
     history: (key, page, given) => store.history(key, page, merged(given)),
+    ...(store.typeHistory === undefined
+      ? {}
+      : { typeHistory: (query, given) => store.typeHistory!(query, merged(given)) }),
     subscribe: (listener) => store.subscribe(listener),
     ...(store.explain === undefined ? {} : { explain: (call, given) => store.explain!(call, merged(given)) }),
     ...(store.pendingParameters === undefined

@@ -8,6 +8,7 @@ import type {
   SearchPage,
   SearchQuery,
   StoreCall,
+  TypeHistoryEntry,
   Write,
   WriteResult,
 } from '../store/store.js';
@@ -32,7 +33,7 @@ export function withTelemetry(store: ResourceStore, telemetry: Telemetry): Resou
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
   // Omits optional methods that the store lacks.
-  for (const name of ['explain', 'pendingParameters'] as const) {
+  for (const name of ['explain', 'pendingParameters', 'typeHistory'] as const) {
     if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
   }
   OBSERVERS.set(observed, observer);
@@ -101,6 +102,16 @@ class ObservedStore implements ResourceStore {
       undefined,
       () => this.store.history(...call),
       ({ entries }) => entries.length,
+    );
+  }
+
+  typeHistory(...call: Parameters<NonNullable<ResourceStore['typeHistory']>>): Promise<readonly TypeHistoryEntry[]> {
+    return this.#call(
+      'type-history',
+      call[0].type,
+      undefined,
+      () => this.store.typeHistory!(...call),
+      (entries) => entries.length,
     );
   }
 

@@ -12,6 +12,7 @@ import { positionSuite } from './suites/positions.js';
 import { privacySuite } from './suites/privacy.js';
 import { randomSuite } from './suites/random-searches.js';
 import { readingSuite } from './suites/reading.js';
+import { typeHistorySuite } from './suites/type-history.js';
 import { valueSuite } from './suites/values.js';
 import { writingSuite } from './suites/writing.js';
 
@@ -74,6 +75,7 @@ export function storeConformance(
 const SUITES: readonly ConformanceSuite[] = [
   readingSuite,
   writingSuite,
+  typeHistorySuite,
   conditionSuite,
   decimalSuite,
   valueSuite,

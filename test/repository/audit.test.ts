@@ -317,6 +317,11 @@ describe('an AuditEvent', () => {
     });
   });
 
+  test('of the history of a type has subtype history-type', () => {
+    const event = toAuditEvent(record({ interaction: 'history', targets: [{ type: 'Patient' }] }));
+    expect(event).toMatchObject({ action: 'R', subtype: [{ code: 'history-type' }] });
+  });
+
   test('tells the failures of the caller from those of the service', () => {
     const outcomeOf = (code: FhirError['code']): unknown[] => {
       const { outcome, outcomeDesc } = toAuditEvent(record({ outcome: { success: false, code } }));

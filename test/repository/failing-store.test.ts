@@ -19,6 +19,7 @@ const CALLS: readonly (readonly [string, (repository: Repository) => Promise<unk
   ['conditionalDelete', (repository) => repository.conditionalDelete('Patient', 'identifier=x')],
   ['search', (repository) => repository.search('Patient')],
   ['history', (repository) => repository.history('Patient', 'p')],
+  ['typeHistory', (repository) => repository.typeHistory('Patient')],
   [
     'transaction',
     (repository) => repository.transaction({ resourceType: 'Bundle', type: 'transaction', entry: [ENTRY] }),
@@ -40,7 +41,14 @@ test.each(CALLS)('%s over a store that fails is an internal error, with the fail
   await system(store);
   const failure = new Error('the disk is on fire');
   const fail = (): Promise<never> => Promise.reject(failure);
-  Object.assign(store, { read: fail, search: fail, searchByReference: fail, commit: fail, history: fail });
+  Object.assign(store, {
+    read: fail,
+    search: fail,
+    searchByReference: fail,
+    commit: fail,
+    history: fail,
+    typeHistory: fail,
+  });
   const fault = await faultOf(call(repositoryOf(store, systemCaller('clinic'))));
   expect([fault.code, fault.message, fault.cause]).toEqual(['internal', 'Internal error', failure]);
 });

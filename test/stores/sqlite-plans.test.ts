@@ -1,6 +1,8 @@
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria/criteria.js';
 import type { SearchQuery } from '../../src/store/store.js';
+import { OF_TYPE as TYPE_HISTORY } from '../../src/stores/sqlite/type-history.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { createRandom } from '../../src/testing/random.js';
 import { put, queryOf } from '../../src/testing/conformance-case.js';
@@ -305,4 +307,20 @@ describe('a number of matches comes from the index alone', () => {
     expect(matches.length).toBeGreaterThan(0);
     expect((await store.search(query)).total).toBe(matches.length);
   });
+});
+
+test('the history of a type is two ranges of indexes that end with the page', async () => {
+  const database = new Database(':memory:');
+  const own = new SqliteStore(database);
+  await own.commit(randomResources(createRandom(1)).map((resource) => put(resource)));
+  database.exec('ANALYZE');
+  const plan = database.prepare(`EXPLAIN QUERY PLAN ${TYPE_HISTORY}`).all(...new Array<number>(11).fill(1));
+  const steps = (plan as { detail: string }[]).map(({ detail }) => detail);
+  expect(steps.filter((step) => /^(SEARCH|SCAN) (resource|past)/.test(step))).toEqual([
+    'SEARCH resource USING COVERING INDEX resource_by_updated (collection=? AND updated>? AND (updated,content)<(?,?))',
+    'SEARCH past USING PRIMARY KEY (collection=? AND updated>? AND (updated,version)<(?,?))',
+  ]);
+  expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual(['USE TEMP B-TREE FOR ORDER BY']);
+  await own.close();
+  database.close();
 });

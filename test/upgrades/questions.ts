@@ -146,6 +146,33 @@ export const QUESTIONS: readonly Question[] = [
     ],
   },
   {
+    question: 'the history of a type, with versions that were replaced or deleted before the upgrade',
+    ask: async (clinic) => {
+      const { entry = [] } = await trusted(clinic).typeHistory('Patient', { count: 1000 });
+      const versionsOf = (id: string): unknown[] =>
+        entry
+          .filter(({ resource, request }) => (resource?.id ?? request!.url!.split('/')[1]) === id)
+          .map(({ request, response }) => [request!.method, response!.etag]);
+      return ['bob', 'back', 'gone'].map(versionsOf);
+    },
+    answer: [
+      [
+        ['PUT', 'W/"3"'],
+        ['PUT', 'W/"2"'],
+        ['POST', 'W/"1"'],
+      ],
+      [
+        ['POST', 'W/"3"'],
+        ['DELETE', 'W/"2"'],
+        ['POST', 'W/"1"'],
+      ],
+      [
+        ['DELETE', 'W/"2"'],
+        ['POST', 'W/"1"'],
+      ],
+    ],
+  },
+  {
     question: 'a resource of the same id in each of two projects',
     ask: async ({ store, facts: { project, elsewhere } }) => {
       const families = [project, elsewhere].map(async (one) => {

@@ -121,7 +121,7 @@ function fullKey(key: GuardedKey, caller: Caller): ResourceKey {
   return { ...key, project: homeOf(key.type, caller) };
 }
 
-function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {
+export function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {
   return Promise.all(
     rules.map(async (rule) => ({
       ...rule,
@@ -137,7 +137,7 @@ interface DecidedRow {
 }
 
 /** For each current resource, the rules that grant it; for a deleted one, the rules that grant the whole type. */
-async function grantsNow(
+export async function grantsNow(
   { store, caller, options }: Reading,
   type: string,
   rules: readonly AccessRule[],
@@ -149,7 +149,7 @@ async function grantsNow(
   return nows.map((now) => (now.status === 'found' ? granted.next().value! : { row: now, rules: openRules(rules) }));
 }
 
-function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {
+export function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {
   return rules.filter(({ criteria }) => criteria.kind === 'all');
 }
 
@@ -164,14 +164,14 @@ async function visibleVersion(
   return granting.length === 0 ? MISSING : masked(reading, result, granting);
 }
 
-async function visibleEntry(
+export async function visibleEntry<Entry extends HistoryEntry>(
   reading: Reading,
-  entry: HistoryEntry,
+  entry: Entry,
   grants: readonly AccessRule[],
-): Promise<HistoryEntry | undefined> {
+): Promise<Entry | undefined> {
   if (entry.kind === 'delete') return openRules(grants).length > 0 ? entry : undefined;
   const granting = await grantsOfVersion(reading, entry, grants);
-  return granting.length === 0 ? undefined : masked(reading, entry, granting);
+  return granting.length === 0 ? undefined : masked(reading, entry as Entry & StoredResource, granting);
 }
 
 async function grantsOfVersion(

@@ -40,6 +40,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
     searchByReference: (query, parameter, targets, options) =>
       store.searchByReference(query, parameter, targets, options),
     history: (key, page, options) => store.history(key, page, options),
+    ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
     subscribe: (listener) => store.subscribe(listener),
     close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {

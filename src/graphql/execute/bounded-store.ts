@@ -14,6 +14,7 @@ export function boundedStore(run: Run): GuardedStore {
     searchByReference: (query, parameter, targets, options) =>
       bounded(() => store.searchByReference(query, parameter, targets, options)),
     history: (key, page, options) => bounded(() => store.history(key, page, options)),
+    typeHistory: (query, options) => bounded(() => store.typeHistory(query, options)),
     async commit(writes, options) {
       run.spendCall();
       let begun = false;

@@ -60,7 +60,7 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  * | `graphql` | `$graphql`, `[type]/[id]/$graphql` |
  * | `read` | read, vread |
  * | `search` | search by GET and `_search` |
- * | `history` | history of an instance |
+ * | `history` | history of an instance, history of a type |
  * | `write` | create, update, patch, delete, conditional ones |
  * | `bundle` | transaction and batch |
  * | `operations` | `Patient/[id]/$everything`, `$validate` |

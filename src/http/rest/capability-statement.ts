@@ -11,6 +11,7 @@ import { decide, readsAll } from '../../access/decide.js';
 import type { Interaction } from '../../access/rule.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import type { RouteGroup } from '../exchange/handler-config.js';
 
@@ -20,7 +21,7 @@ import type { RouteGroup } from '../exchange/handler-config.js';
  */
 export function capabilityStatement(settings: HandlerSettings, caller: Caller | undefined): CapabilityStatement {
   const { store, baseUrl, routes, started } = settings;
-  const resource = caller === undefined ? [] : resourcesOf(store.model, caller, routes);
+  const resource = caller === undefined ? [] : resourcesOf(store, caller, routes);
   const interaction = routes.has('bundle') ? (['transaction', 'batch'] as const).map((code) => ({ code })) : [];
   const operation = routes.has('graphql') ? [operationNamed('graphql', 'Resource-graphql')] : [];
   const rest: CapabilityStatementRest = {
@@ -59,6 +60,7 @@ const INTERACTIONS: readonly (readonly [
   ['read', 'vread', 'vread'],
   ['search', 'search-type', 'search'],
   ['history', 'history-instance', 'history'],
+  ['history', 'history-type', 'history'],
   ['write', 'create', 'create'],
   ['write', 'update', 'update'],
   ['write', 'patch', 'update'],
@@ -66,7 +68,7 @@ const INTERACTIONS: readonly (readonly [
 ];
 
 function resourcesOf(
-  model: FhirModel,
+  { model, typeHistory }: ResourceStore,
   caller: Caller,
   routes: ReadonlySet<RouteGroup>,
 ): CapabilityStatementRestResource[] {
@@ -75,7 +77,10 @@ function resourcesOf(
   const types = model.resourceTypes.filter((type) => codes?.includes(type) !== false);
   return types.flatMap((type) => {
     const interaction = INTERACTIONS.filter(
-      ([group, , right]) => routes.has(group) && decide(caller, type, right) !== null,
+      ([group, code, right]) =>
+        routes.has(group) &&
+        (code !== 'history-type' || typeHistory !== undefined) &&
+        decide(caller, type, right) !== null,
     ).map(([, code]) => ({ code }));
     if (interaction.length === 0) return [];
     const may = new Set(interaction.map(({ code }) => code));

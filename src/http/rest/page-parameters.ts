@@ -1,5 +1,6 @@
 import { quote } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
+import type { TypeHistoryPage } from '../../repository/repository.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 
 /**
@@ -26,4 +27,22 @@ export function pageParameters(
     page[key] = Number(value);
   }
   return page;
+}
+
+/**
+ * `_count`, `_since` and `_cursor` of the history of a type.
+ *
+ * @throws FhirError `invalid`, `unsupported` - as for {@link pageParameters}
+ */
+export function typeHistoryParameters(parameters: URLSearchParams): TypeHistoryPage {
+  const others = new URLSearchParams(parameters);
+  const read = (name: string): string | undefined => {
+    const values = parameters.getAll(name);
+    if (values.length > 1) throw new FhirError('invalid', `"${name}" may be given once, not several times`);
+    others.delete(name);
+    return values[0];
+  };
+  const [since, cursor] = [read('_since'), read('_cursor')];
+  if (others.has('_offset')) throw new FhirError('invalid', 'The history of a type is paged by the links of its pages');
+  return { count: pageParameters(others).count, since, cursor };
 }

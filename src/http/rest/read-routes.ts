@@ -5,7 +5,7 @@ import { subsetOf } from '../../repository/search/subset.js';
 import { repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
-import { pageParameters } from './page-parameters.js';
+import { pageParameters, typeHistoryParameters } from './page-parameters.js';
 
 export const READ_ROUTES: readonly Route[] = [
   {
@@ -41,6 +41,17 @@ export const READ_ROUTES: readonly Route[] = [
       const { type, id } = exchange.path;
       const page = pageParameters(exchange.url.searchParams);
       return answerResource(await repositoryOf(repositoryFor(exchange)).history(type as never, id, page));
+    },
+  },
+  {
+    group: 'history',
+    method: 'GET',
+    root: 'fhir',
+    path: ':type/_history',
+    async answer(exchange) {
+      const { type } = exchange.path;
+      const page = typeHistoryParameters(exchange.url.searchParams);
+      return answerResource(await repositoryOf(repositoryFor(exchange)).typeHistory(type as never, page));
     },
   },
 ];

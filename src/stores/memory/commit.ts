@@ -77,7 +77,7 @@ class Commit {
     assertExpected(key, expect, found, index);
     const created = found?.subject === undefined;
     const holding = found ?? this.#addHolding(data, key);
-    const version = this.#addVersion(holding, key, resource);
+    const version = this.#addVersion(data, holding, key, resource);
     this.#setSubject(data, holding, version);
     this.#setUnique(data, holding, [...new Set(unique)], index);
     return { kind: 'put', created, ...storedVersion(version) };
@@ -88,7 +88,7 @@ class Commit {
     const holding = data.holding(key.type, key.id);
     assertExpected(key, expect, holding, index);
     if (holding?.subject === undefined) return { kind: 'delete', versionId: null };
-    const version = this.#addVersion(holding, key, undefined);
+    const version = this.#addVersion(data, holding, key, undefined);
     this.#setSubject(data, holding, version);
     this.#setUnique(data, holding, [], index);
     return { kind: 'delete', versionId: version.versionId };
@@ -101,15 +101,17 @@ class Commit {
   }
 
   #addVersion(
-    { versions }: Holding,
+    data: ProjectData,
+    holding: Holding,
     { project, type, id }: ResourceKey,
     resource: AnyResource | undefined,
   ): HeldVersion {
+    const { versions } = holding;
     const versionId = String(versions.length + 1);
     const updated = nextInstant(this.#now, versions.at(-1)?.updated);
-    const version = { versionId, updated, resource: resource && frozenCopy(resource, versionId, updated) };
-    versions.push(version);
-    this.#undo.push(() => versions.pop());
+    const frozen = resource && frozenCopy(resource, versionId, updated);
+    const version = data.addVersion(holding, { versionId, updated, resource: frozen });
+    this.#undo.push(() => data.removeVersion(holding));
     this.changes.push({ kind: resource === undefined ? 'delete' : 'put', key: { project, type, id }, versionId });
     return version;
   }

@@ -20,8 +20,16 @@ export interface HeldVersion {
   readonly versionId: string;
   /** Milliseconds since 1970. */
   readonly updated: number;
+  /** Position among all versions of the project. */
+  readonly sequence: number;
   /** Deeply frozen; undefined: the version is a deletion. */
   readonly resource: AnyResource | undefined;
+}
+
+/** A version with its resource. */
+export interface TimelineEntry {
+  readonly holding: Holding;
+  readonly version: HeldVersion;
 }
 
 /** Everything one project holds, with the indexes that its searches need. */
@@ -30,6 +38,9 @@ export class ProjectData implements SearchWorld {
   /** By target, then by type and parameter of what refers to it. */
   readonly #referring = new Map<string, Map<string, Set<SearchSubject>>>();
   readonly #uniqueHolders = new Map<string, Holding>();
+  /** All versions of a type by instant, the oldest first. */
+  readonly #timelines = new Map<string, TimelineEntry[]>();
+  #lastSequence = 0;
   /** Current resources by ascending id; made when asked for, dropped when a type changes. */
   readonly #ordered = new Map<string, readonly SearchSubject[]>();
 
@@ -46,6 +57,32 @@ export class ProjectData implements SearchWorld {
 
   removeHolding({ type, id }: Holding): void {
     this.#byType.get(type)?.delete(id);
+  }
+
+  /** Adds the next version of a resource. */
+  addVersion(holding: Holding, version: Omit<HeldVersion, 'sequence'>): HeldVersion {
+    const added = { ...version, sequence: (this.#lastSequence += 1) };
+    holding.versions.push(added);
+    const timeline = getOrAdd(this.#timelines, holding.type, () => []);
+    // Clocks rarely go back, so this is usually the end.
+    const after = timeline.findLastIndex((one) => one.version.updated <= added.updated);
+    timeline.splice(after + 1, 0, { holding, version: added });
+    return added;
+  }
+
+  /** Removes the newest version of a resource. */
+  removeVersion(holding: Holding): void {
+    const version = holding.versions.pop();
+    const timeline = this.#timelines.get(holding.type)!;
+    timeline.splice(
+      timeline.findLastIndex((one) => one.version === version),
+      1,
+    );
+  }
+
+  /** All versions of a type by instant, the oldest first. */
+  timeline(type: string): readonly TimelineEntry[] {
+    return this.#timelines.get(type) ?? [];
   }
 
   /** Current resources of a type, by ascending id. */

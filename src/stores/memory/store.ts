@@ -13,6 +13,8 @@ import type {
   ResourceStore,
   SearchPage,
   SearchQuery,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
   Write,
   WriteResult,
 } from '../../store/store.js';
@@ -24,6 +26,7 @@ import { type HeldVersion, ProjectData } from './project-data.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
+import { typeHistory } from './type-history.js';
 
 /**
  * A store that lives with the process: for tests, demonstrations and as the twin that other stores are compared with.
@@ -97,6 +100,11 @@ export class MemoryStore implements ResourceStore {
       .slice(offset, offset + limit)
       .map(historyEntry);
     return { entries, total: versions.length };
+  }
+
+  async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    this.#assertUsable(options);
+    return typeHistory(this.#dataOf(query.project), query);
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {

@@ -150,8 +150,8 @@ export class ProjectWrites {
     const taken = [...this.#holders].filter(([text]) => !this.#heldThere.has(text));
     const parts: Sql[] = [];
     if (replaced !== '{}') {
-      parts.push(sql`INSERT INTO version (project, resource, version, updated, content)
-        SELECT r.project, r.key, r.version, r.updated, r.content
+      parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
+        SELECT r.project, r.type, r.key, r.version, r.updated, r.content
         FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${replaced})`);
     }
     if (indexed !== '{}') {

@@ -158,10 +158,25 @@ function ordered(): readonly Sql[] {
 }
 
 /**
+ * The history of a type: versions know their type, and with the keys in the indexes a page is a range of each.
+ */
+function timelines(): readonly Sql[] {
+  return [
+    'ALTER TABLE version ADD COLUMN type text COLLATE "C"',
+    'UPDATE version v SET type = r.type FROM resource r WHERE r.project = v.project AND r.key = v.resource',
+    'ALTER TABLE version ALTER COLUMN type SET NOT NULL',
+    'CREATE INDEX version_by_updated ON version (project, type, updated, resource, version)',
+    'DROP INDEX resource_by_updated',
+    'CREATE INDEX resource_by_updated ON resource (project, type, updated, key) WHERE content IS NOT NULL',
+    'CREATE INDEX resource_by_deletion ON resource (project, type, updated, key) WHERE content IS NULL',
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
-const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered];
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered, timelines];
 
 /** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;

@@ -16,6 +16,8 @@ import type {
   SearchQuery,
   StatementPlan,
   StoreCall,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
   Write,
   WriteResult,
 } from '../../store/store.js';
@@ -34,6 +36,7 @@ import { history, read } from './reads.js';
 import { prepareSchema } from './schema.js';
 import type { Reader, Run } from './run.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
+import { typeHistory } from './type-history.js';
 import { untilDeadline } from './until-deadline.js';
 import type { Committed } from '../sql/commit-results.js';
 
@@ -142,6 +145,10 @@ export class PostgresStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<HistoryPage> {
     return this.#answer(options, (bounded) => history(key, page, this.#runOn(key.project, bounded)));
+  }
+
+  async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    return this.#answer(options, (bounded) => typeHistory(query, this.#runOn(query.project, bounded)));
   }
 
   /** Publishes the commits of this store, not those of other processes. */

@@ -12,6 +12,7 @@ import type { ReindexProgress } from '../sql/reindex.js';
 import type { IndexStatus } from './index-status.js';
 import { endAllWork } from './index-takeover.js';
 import { assertNotOvertaken } from './prepare-schema.js';
+import { FILL_PAST } from './migrations.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
@@ -55,8 +56,9 @@ export class Maintenance {
     assertNotOvertaken(this.#statements, this.#status);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes, whatever is in them.
-    for (const table of [...INDEX_TABLES, 'shape']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of [...INDEX_TABLES, 'shape', 'past']) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
+    this.#database.exec(FILL_PAST);
     const dictionaries = createDictionaries(this.#database, this.#statements);
     const index = new IndexWriter(this.#statements, dictionaries);
     const shapes = new Shapes(this.#statements, dictionaries);

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './driver.js';
 type Migration = (database: SqliteDatabase) => void;
 
 /** One per step: the first leads from schema version 1 to 2. Released migrations never change. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkAndShapes];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -19,10 +19,11 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: queue of index rows to re-index; shapes and marks. */
-function addIndexWorkAndShapes(database: SqliteDatabase): void {
+/** 3: queue of index rows to re-index; shapes and marks; histories of types. */
+function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
+  addPast(database);
 }
 
 function addIndexWork(database: SqliteDatabase): void {
@@ -71,3 +72,17 @@ function addShapesAndExtremes(database: SqliteDatabase): void {
     CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
     CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;`);
 }
+
+/** The versions that are not current, by type and instant. */
+function addPast(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE past (
+      collection INTEGER NOT NULL, updated INTEGER NOT NULL, version INTEGER NOT NULL,
+      PRIMARY KEY (collection, updated, version)) WITHOUT ROWID;
+    ${FILL_PAST}`);
+}
+
+/** Fills the empty table `past` from the versions. */
+export const FILL_PAST = `INSERT INTO past (collection, updated, version)
+  SELECT r.collection, v.updated, v.key FROM version v CROSS JOIN resource r ON r.key = v.resource
+  WHERE v.key IS NOT r.content ORDER BY 1, 2, 3;`;

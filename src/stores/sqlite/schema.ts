@@ -14,6 +14,8 @@
  *               content                      version.key of the current version; null: deleted or never written
  *               shape                        of the current version; null where content is
  * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion
+ * past          (collection, updated, version)   version.key of every version that is not current, deletions included:
+ *                                            together with resource_by_updated the history of a type
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
@@ -53,6 +55,9 @@ CREATE TABLE version (
   key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,
   sum INTEGER);
 CREATE UNIQUE INDEX version_by_resource ON version (resource, version);
+CREATE TABLE past (
+  collection INTEGER NOT NULL, updated INTEGER NOT NULL, version INTEGER NOT NULL,
+  PRIMARY KEY (collection, updated, version)) WITHOUT ROWID;
 CREATE TABLE token (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   code TEXT, system INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,

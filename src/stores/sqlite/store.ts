@@ -10,6 +10,8 @@ import type {
   ResourceStore,
   SearchPage,
   SearchQuery,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
   StatementPlan,
   StoreCall,
   StoredResource,
@@ -43,6 +45,7 @@ import { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './threads/tuning.js';
 import { Turn } from './threads/turn.js';
 import { asOfNow, isBusy } from './transaction.js';
+import { typeHistory } from './type-history.js';
 import type { Verification } from './verify.js';
 
 /**
@@ -180,6 +183,12 @@ export class SqliteStore implements ResourceStore {
   ): Promise<HistoryPage> {
     if (this.#threads !== undefined && this.#turn.isSpent) await this.#turn.next();
     return this.#answer(options, () => asOfNow(this.#database, () => this.#connection.reads.history(key, page)));
+  }
+
+  async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    if (this.#threads !== undefined && this.#turn.isSpent) await this.#turn.next();
+    const { statements, dictionaries } = this.#connection;
+    return this.#answer(options, () => asOfNow(this.#database, () => typeHistory(statements, dictionaries, query)));
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {

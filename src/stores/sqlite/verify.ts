@@ -251,6 +251,15 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
     count: 'SELECT count(*) FROM version WHERE resource NOT IN (SELECT key FROM resource)',
   },
   {
+    problem: 'past: rows that are not as the versions say',
+    count: `SELECT (SELECT count(*) FROM past p WHERE NOT EXISTS (
+        SELECT 1 FROM version v CROSS JOIN resource r ON r.key = v.resource
+        WHERE v.key = p.version AND v.updated = p.updated AND r.collection = p.collection AND v.key IS NOT r.content))
+      + (SELECT count(*) FROM version v CROSS JOIN resource r ON r.key = v.resource
+        WHERE v.key IS NOT r.content AND NOT EXISTS (SELECT 1 FROM past p
+          WHERE p.collection = r.collection AND p.updated = v.updated AND p.version = v.key))`,
+  },
+  {
     problem: 'version: damaged rows',
     count: 'SELECT count(*) FROM version WHERE sum IS NOT fhirgraph_sum(resource, version, updated, text)',
   },

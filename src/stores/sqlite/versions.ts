@@ -19,6 +19,8 @@ export interface ResourceState {
   readonly updated: number;
   /** The newest version is not a deletion. */
   readonly exists: boolean;
+  /** Key of the current version; null where there is none. */
+  readonly content: number | null;
   /** The shape of the current version. */
   readonly shape: number | null;
 }
@@ -57,10 +59,10 @@ export class Versions {
   stateOf({ project, type, id }: ResourceKey): ResourceState {
     const collection = this.#dictionaries.collections.find(project, type);
     const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
-    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false, shape: null };
+    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false, content: null, shape: null };
     const row = this.#statements.read('SELECT version, updated, content, shape FROM resource WHERE key = ?').get(owner);
     const [version, updated, content, shape] = row as [number, number, number | null, number | null];
-    return { owner, version, updated, exists: content !== null, shape };
+    return { owner, version, updated, exists: content !== null, content, shape };
   }
 
   /**
@@ -100,6 +102,8 @@ export class Versions {
     this.#shapes.move(state.shape, shape);
     const stored = { version, updated, content, shape };
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
+    if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
+    if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
     return this.#write(owner, collection, version, updated, resource);
   }
@@ -123,3 +127,4 @@ export class Versions {
 
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';
+const ADD_PAST = 'INSERT INTO past (collection, updated, version) VALUES (?, ?, ?)';

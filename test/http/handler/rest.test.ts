@@ -9,6 +9,11 @@ beforeAll(async () => {
   call = service.call;
 });
 
+const SLOT = {
+  ...{ resourceType: 'Slot', status: 'free', schedule: { reference: 'Schedule/x' } },
+  ...{ start: '2030-01-01T10:00:00Z', end: '2030-01-01T10:15:00Z' },
+};
+
 describe('reading', () => {
   test('a version that the client has is 304', async () => {
     const made = await call('POST', 'Patient', { body: patient() });
@@ -49,6 +54,46 @@ describe('reading', () => {
     expect((await call('GET', `Patient/${id}/_history?name=x`)).status).toBe(400);
     await call('DELETE', `Patient/${id}`);
     expect((await call('GET', `Patient/${id}`)).status).toBe(410);
+  });
+
+  test('versions of all resources of a type, page by page', async () => {
+    const ids: string[] = [];
+    for (const display of ['1', '2', '3']) {
+      ids.unshift(idOf(await call('POST', 'Slot', { body: { ...SLOT, comment: display } })));
+    }
+    await call('DELETE', `Slot/${ids[1]}`);
+    const page = await call('GET', 'Slot/_history?_count=2&_format=json');
+    const { entry, link, total, type } = page.body as Bundle;
+    expect([page.status, type, total, entry?.length]).toEqual([200, 'history', undefined, 2]);
+    const next = link!.find(({ relation }) => relation === 'next')!.url;
+    expect(next).toMatch(/^https:\/\/clinic\.example\/fhir\/R4\/Slot\/_history\?_count=2&_cursor=\d{4}-/);
+    const rest = (await call('GET', next)).body as Bundle;
+    const told = [...entry!, ...rest.entry!].map(({ fullUrl, request, response }) => [
+      fullUrl?.split('/').pop(),
+      request?.method,
+      response?.etag,
+    ]);
+    expect(told.toSorted()).toEqual(
+      [...ids.map((id) => [id, 'POST', 'W/"1"']), [ids[1], 'DELETE', 'W/"2"']].toSorted(),
+    );
+    expect(rest.link?.map(({ relation }) => relation)).toEqual(['self']);
+    const since = encodeURIComponent(entry![0]!.response!.lastModified!);
+    expect(((await call('GET', `Slot/_history?_since=${since}`)).body as Bundle).entry?.[0]).toEqual(entry![0]);
+    expect(await call('GET', 'Slot/_history?_since=2999')).toMatchObject({ status: 200, body: { type: 'history' } });
+    for (const query of [
+      '_offset=2',
+      '_count=x',
+      '_since=x',
+      '_since=2020&_since=2021',
+      '_cursor=x',
+      '_sort=x',
+      'a=b',
+    ]) {
+      expect([query, (await call('GET', `Slot/_history?${query}`)).status]).toEqual([query, 400]);
+    }
+    expect((await call('GET', 'Slot/_history?_count=1001')).status).toBe(422);
+    expect((await call('GET', 'Nothing/_history')).status).toBe(404);
+    expect((await call('POST', 'Slot/_history', { body: {} })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
   test('searches by GET and by form are the same', async () => {

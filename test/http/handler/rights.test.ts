@@ -1,6 +1,9 @@
 import type { CapabilityStatement, Patient } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openService, patient, type Service } from './open-service.js';
+import { systemCaller } from '../../../src/access/caller.js';
+import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
+import { storeWith } from '../../support/store-with.js';
+import { BASE, openService, outcomeText, patient, send, type Service } from './open-service.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -101,9 +104,29 @@ describe('metadata', () => {
 
   test('names what the caller may do', async () => {
     expect(await resources('nurse')).toEqual({
-      Condition: ['read', 'vread', 'search-type', 'history-instance', 'create', 'update', 'patch', 'delete'],
-      Observation: ['read', 'vread', 'search-type', 'history-instance'],
-      Patient: ['read', 'vread', 'search-type', 'history-instance', 'create', 'update', 'patch', 'delete'],
+      Condition: [
+        'read',
+        'vread',
+        'search-type',
+        'history-instance',
+        'history-type',
+        'create',
+        'update',
+        'patch',
+        'delete',
+      ],
+      Observation: ['read', 'vread', 'search-type', 'history-instance', 'history-type'],
+      Patient: [
+        'read',
+        'vread',
+        'search-type',
+        'history-instance',
+        'history-type',
+        'create',
+        'update',
+        'patch',
+        'delete',
+      ],
     });
     const all = await resources('admin');
     // R4 has no code for Medplum's types.
@@ -114,6 +137,20 @@ describe('metadata', () => {
     const patients = nurse.find(({ type }) => type === 'Patient')!;
     expect(patients.searchParam).toContainEqual({ name: 'family', type: 'string' });
     expect(patients.operation?.map(({ name }) => name)).toEqual(['everything', 'validate']);
+  });
+
+  test('names the history of a type only where the store lists it', async () => {
+    const methods = storeWith(service.store, {});
+    const handler = createFhirHandler({ store: methods, baseUrl: BASE, audit: false, signIn: () => systemCaller('x') });
+    const { body } = await send(handler, 'GET', 'metadata');
+    const { interaction } = (body as CapabilityStatement).rest![0]!.resource!.find(({ type }) => type === 'Patient')!;
+    expect(interaction!.map(({ code }) => code)).toContain('history-instance');
+    expect(interaction!.map(({ code }) => code)).not.toContain('history-type');
+    const answer = await send(handler, 'GET', 'Patient/_history');
+    expect([answer.status, outcomeText(answer)]).toEqual([
+      400,
+      'The store of this service does not list the history of a type',
+    ]);
   });
 
   test('is valid', async () => {

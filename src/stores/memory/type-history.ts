@@ -1,0 +1,51 @@
+import { timeWindowOf } from '../../store/guards.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
+import { storedVersion } from './commit.js';
+import type { ProjectData, TimelineEntry } from './project-data.js';
+
+/** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
+export function typeHistory(data: ProjectData, query: TypeHistoryQuery): readonly TypeHistoryEntry[] {
+  const { type, ids, after } = query;
+  const { since, until, limit } = timeWindowOf(query);
+  const timeline = ids === undefined ? data.timeline(type) : timelineOf(data, type, ids);
+  const isKnown = after !== undefined && (ids === undefined || ids.includes(after.id));
+  const last = isKnown
+    ? data.holding(type, after.id)?.versions.find(({ versionId }) => versionId === after.versionId)
+    : undefined;
+  const sequence = last?.updated === until ? last.sequence : 0;
+  const page: TypeHistoryEntry[] = [];
+  for (let index = endOf(timeline, until) - 1; index >= 0 && page.length < limit; index--) {
+    const { holding, version } = timeline[index]!;
+    if (version.updated < since) break;
+    if (version.updated === until && version.sequence >= sequence) continue;
+    page.push(toEntry({ holding, version }));
+  }
+  return page;
+}
+
+function timelineOf(data: ProjectData, type: string, ids: readonly string[]): readonly TimelineEntry[] {
+  const holdings = [...new Set(ids)].flatMap((id) => data.holding(type, id) ?? []);
+  return holdings
+    .flatMap((holding) => holding.versions.map((version) => ({ holding, version })))
+    .sort((a, b) => a.version.updated - b.version.updated || a.version.sequence - b.version.sequence);
+}
+
+/** The number of versions up to the instant. */
+function endOf(timeline: readonly TimelineEntry[], until: number): number {
+  let low = 0;
+  let high = timeline.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (timeline[middle]!.version.updated <= until) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function toEntry({ holding, version }: TimelineEntry): TypeHistoryEntry {
+  const { id, versions } = holding;
+  const { versionId, updated, resource } = version;
+  if (resource === undefined) return { kind: 'delete', id, versionId, lastUpdated: new Date(updated).toISOString() };
+  const created = versions[versions.indexOf(version) - 1]?.resource === undefined;
+  return { kind: 'put', id, created, ...storedVersion(version) };
+}

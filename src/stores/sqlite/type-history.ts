@@ -1,0 +1,78 @@
+import { timeWindowOf } from '../../store/guards.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
+import type { Dictionaries } from './dictionary.js';
+import { assertWhole, parseKept } from './kept-text.js';
+import type { Statements } from './statements.js';
+
+/** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
+export function typeHistory(
+  statements: Statements,
+  dictionaries: Dictionaries,
+  query: TypeHistoryQuery,
+): readonly TypeHistoryEntry[] {
+  const { project, type, ids } = query;
+  const { since, until, limit } = timeWindowOf(query);
+  const collection = dictionaries.collections.find(project, type);
+  if (collection === undefined) return [];
+  const last = keyOfPosition(statements, collection, until, query);
+  const keys =
+    ids === undefined
+      ? statements
+          .read(OF_TYPE)
+          .all(collection, since, until, last, limit, collection, since, until, last, limit, limit)
+      : statements.read(OF_RESOURCES).all(JSON.stringify([...new Set(ids)]), collection, since, until, last, limit);
+  const list = JSON.stringify((keys as readonly [number][]).map(([key]) => key));
+  return (statements.read(VERSIONS).all(list) as readonly VersionRow[]).map(toEntry);
+}
+
+/** The key of the version that the page begins after; 0 where it is unknown: before all of that instant. */
+function keyOfPosition(
+  statements: Statements,
+  collection: number,
+  until: number,
+  { ids, after }: TypeHistoryQuery,
+): number {
+  if (after === undefined || ids?.includes(after.id) === false) return 0;
+  const row = statements.read(POSITION).get(collection, after.id, after.versionId, until) as [number] | undefined;
+  return row?.[0] ?? 0;
+}
+
+function toEntry([id, created, resource, version, updated, text, sum]: VersionRow): TypeHistoryEntry {
+  const kept = { resource, version, updated, text, sum };
+  if (text !== null) return { kind: 'put', id, created: created === 1, ...parseKept(kept) };
+  assertWhole(kept);
+  return { kind: 'delete', id, versionId: String(version), lastUpdated: new Date(updated).toISOString() };
+}
+
+type VersionRow = readonly [
+  id: string,
+  created: number,
+  resource: number,
+  version: number,
+  updated: number,
+  text: string | null,
+  sum: number | null,
+];
+
+const POSITION = `SELECT v.key FROM resource r CROSS JOIN version v ON v.resource = r.key
+  WHERE r.collection = ? AND r.id = ? AND CAST(v.version AS TEXT) = ? AND v.updated = ?`;
+
+/** Both parts are ranges of an index that end with the page. */
+export const OF_TYPE = `SELECT key FROM (
+  SELECT * FROM (SELECT updated, content AS key FROM resource
+    WHERE collection = ? AND content IS NOT NULL AND updated >= ? AND (updated, content) < (?, ?)
+    ORDER BY updated DESC, content DESC LIMIT ?)
+  UNION ALL
+  SELECT * FROM (SELECT updated, version AS key FROM past
+    WHERE collection = ? AND updated >= ? AND (updated, version) < (?, ?)
+    ORDER BY updated DESC, version DESC LIMIT ?))
+  ORDER BY updated DESC, key DESC LIMIT ?`;
+
+const OF_RESOURCES = `SELECT v.key FROM json_each(?) j CROSS JOIN resource r CROSS JOIN version v
+  WHERE r.collection = ? AND r.id = j.value AND v.resource = r.key AND v.updated >= ? AND (v.updated, v.key) < (?, ?)
+  ORDER BY v.updated DESC, v.key DESC LIMIT ?`;
+
+/** The version before may be a deletion, and then this one created the resource again. */
+const VERSIONS = `SELECT r.id, b.text IS NULL, v.resource, v.version, v.updated, v.text, v.sum
+  FROM json_each(?) j CROSS JOIN version v ON v.key = j.value CROSS JOIN resource r ON r.key = v.resource
+  LEFT JOIN version b ON b.resource = v.resource AND b.version = v.version - 1 ORDER BY j.key`;
