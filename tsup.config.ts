@@ -13,6 +13,8 @@ export default defineConfig({
     mail: 'src/mail.ts',
     sqlite: 'src/sqlite.ts',
     postgres: 'src/postgres.ts',
+    definitions: 'src/definitions.ts',
+    'fhir-package': 'src/fhir-package.ts',
     store: 'src/store.ts',
     telemetry: 'src/telemetry.ts',
     client: 'src/client.ts',

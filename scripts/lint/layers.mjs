@@ -14,6 +14,8 @@ export const LAYERS = {
   fhir: ['platform'],
   fhirpath: ['fhir'],
   search: ['fhir', 'fhirpath', 'platform'],
+  // Reads the host's file system; only its own entry imports it.
+  'fhir-package': ['fhir'],
   store: ['fhir', 'search', 'platform'],
   telemetry: ['fhir', 'store'],
   audit: ['fhir', 'store', 'telemetry', 'platform'],
@@ -38,7 +40,7 @@ export const ROOMS = {
     ...['resource.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
-  search: ['criteria/', 'index/', 'evaluate/', 'parse/'],
+  search: ['criteria/', 'index/', 'extend/', 'evaluate/', 'parse/'],
   access: [
     ...[
       'limits/',

@@ -6,6 +6,7 @@ const SOURCE = 'src';
 
 /** Where a caller may leave the model out. Everything else is given its model, so that nothing can forget it. */
 const ENTRIES = [
+  'definitions.ts',
   'graphql/schema/print-fhir-schema.ts',
   'graphql/validate-documents/validate-fhir-graphql.ts',
   'store.ts',

@@ -127,10 +127,14 @@ function readInside(type: string, path: readonly string[]): (readonly string[])[
   return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
 }
 
-/** Every element that an expression mentions, for the few whose form needs the FHIRPath library. */
+/** Every element that an expression mentions, for those whose form needs the FHIRPath library. */
 function elementsNamedIn(model: FhirModel, type: string, expression: string): string[] {
+  if (UNNAMED_READS.test(expression)) return [...model.typeDefinition(type)!.elements.keys()];
   return expression.match(/[A-Za-z]\w*/g)!.flatMap((word) => fieldPaths(model, type, word));
 }
+
+/** What reads elements without their names, or with escapes in them. */
+const UNNAMED_READS = /\b(?:children|descendants)\b|\\/;
 
 function reach(
   model: FhirModel,

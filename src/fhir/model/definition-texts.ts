@@ -1,3 +1,4 @@
+import type { AnyResource } from '../resource.js';
 import type { PathExpression, SearchParameterType } from './definition-types.js';
 
 /**
@@ -27,6 +28,8 @@ export interface DefinitionTexts {
   readonly patientCompartment: JsonText<{ readonly [resourceType: string]: readonly string[] }>;
   /** Names of the summary elements of resources and their backbone elements, `[x]` for choices. Default: none are known. */
   readonly summary?: JsonText<{ readonly [type: string]: readonly string[] }>;
+  /** The StructureDefinitions that a host has added. They affect no index row. Default: none. */
+  readonly profiles?: JsonText<readonly AnyResource[]>;
 }
 
 /** JSON text that parses to the given type. */
@@ -64,7 +67,9 @@ export interface ParameterRow {
   readonly expression: string;
   readonly short: string;
   readonly path?: PathExpression;
-  readonly targets?: number;
+  /** The number of a list, or the list itself. */
+  readonly targets?: number | readonly string[];
+  readonly words?: true;
   readonly components?: readonly {
     readonly code: string;
     readonly type: SearchParameterType;

@@ -48,6 +48,8 @@ export interface SearchParameterDefinition {
   readonly targets?: readonly string[];
   /** Composite parameters: their parts, in order, with expressions relative to each result of `expression`. */
   readonly components?: readonly SearchComponentDefinition[];
+  /** String parameters: a search compares its words with the beginnings of words, not of whole values. */
+  readonly words?: true;
   readonly short: string;
 }
 

@@ -8,6 +8,7 @@ import {
 } from './definition-texts.js';
 import { OWN_PARAMETERS } from './own-parameters.js';
 import { isKindOf } from './type-hierarchy.js';
+import type { AnyResource } from '../resource.js';
 import { sha256Of } from '../../platform/sha256.js';
 
 /**
@@ -29,6 +30,7 @@ export class FhirModel {
   #codes: readonly CodesRow[] | undefined;
   #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
   #summary: { readonly [type: string]: readonly string[] } | undefined;
+  #profiles: readonly AnyResource[] | undefined;
   #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
   #typesFingerprint: string | undefined;
@@ -42,6 +44,11 @@ export class FhirModel {
     this.version = texts.version;
     this.#texts = texts;
     this.#contentFingerprint = contentFingerprint;
+  }
+
+  /** @internal What this model is made of, to make another one of. */
+  get texts(): DefinitionTexts {
+    return this.#texts;
   }
 
   /** @internal Of which a thread makes an equal model. */
@@ -125,8 +132,14 @@ export class FhirModel {
     return Object.hasOwn(summary, type) ? summary[type]!.map((name) => name.replace('[x]', '')) : undefined;
   }
 
+  /** The StructureDefinitions that a host has added with `extendDefinitions`, in its order. Do not change them. */
+  get profiles(): readonly AnyResource[] {
+    const { profiles } = this.#texts;
+    return (this.#profiles ??= profiles === undefined ? [] : parseText(profiles));
+  }
+
   /**
-   * Equal for models with equal content, in every process; different if any type, search parameter or compartment
+   * Equal for models with equal content, profiles aside, in every process; different if any type, search parameter or compartment
    * differs. Computing it reads all definitions once, which takes a few milliseconds; for R4 it is precomputed.
    */
   get fingerprint(): string {
@@ -198,7 +211,8 @@ export class FhirModel {
   }
 
   #materialiseParameter({ targets, ...row }: ParameterRow): SearchParameterDefinition {
-    return targets === undefined ? row : { ...row, targets: this.#targetList(targets) };
+    if (targets === undefined) return row;
+    return { ...row, targets: typeof targets === 'number' ? this.#targetList(targets) : targets };
   }
 
   #targetList(number: number): readonly string[] {

@@ -72,7 +72,8 @@ function compileMember<Context>(
   );
 }
 
-function elementsNamed(model: FhirModel, type: string, name: string): readonly ElementDefinition[] {
+/** One element, or the typed forms of a choice. */
+export function elementsNamed(model: FhirModel, type: string, name: string): readonly ElementDefinition[] {
   const elements = model.typeDefinition(type)?.elements;
   const single = elements?.get(name);
   if (single !== undefined) return [single];

@@ -10,6 +10,8 @@
  *   { parameter: 'subject:identifier', group: 0, value: { kind: 'token', … } }        of a Reference.identifier
  *   { parameter: 'identifier:of-type', group: 0, value: { kind: 'token', system: …, code: 'MR|12345' } }
  *                                                         of an Identifier with a type: the type's system and code
+ *   { parameter: 'name:words', group: 0, value: { kind: 'string', text: 'bern', folded: 'bern' } }
+ *                                                         a word of a parameter that is indexed by word
  *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that has no other entry
  * ```
  *
@@ -26,7 +28,8 @@
 export interface IndexEntry {
   /**
    * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier,
-   * with `:of-type` for an identifier together with its type, with `:present` for a reference without another entry.
+   * with `:of-type` for an identifier together with its type, with `:words` for a word of a string, with `:present` for a
+   * reference without another entry.
    */
   readonly parameter: string;
   /**

@@ -70,7 +70,7 @@ function compileParameter(model: FhirModel, type: string, parameter: SearchParam
   const visit = isComposite ? compileComposite(model, type, parameter) : compileValues(model, { type }, parameter);
   if (visit === undefined) return undefined;
   return (resource, writer) => {
-    writer.begin(parameter.code, 0);
+    writer.begin(parameter.code, 0, parameter.words);
     writer.resetGroups();
     visit(resource, writer);
   };

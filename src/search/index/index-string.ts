@@ -1,5 +1,4 @@
 import { isJsonObject } from '../../fhir/resource.js';
-import { fold } from './fold.js';
 import type { ValueIndexer } from './value-indexer.js';
 import type { IndexWriter } from './index-writer.js';
 
@@ -29,5 +28,5 @@ function partsIndexer(parts: readonly string[]): ValueIndexer {
 }
 
 function indexText(value: unknown, writer: IndexWriter): void {
-  if (typeof value === 'string' && value !== '') writer.add({ kind: 'string', text: value, folded: fold(value) });
+  if (typeof value === 'string' && value !== '') writer.addText(value);
 }

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
+import { fold } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue } from './index-entry.js';
 
@@ -12,6 +13,7 @@ export class IndexWriter {
   readonly resource: JsonObject;
   readonly #holder: JsonObject;
   #parameter = '';
+  #words = false;
   #group = 0;
   #lastGroup = 0;
   /** The first entry that a new one may duplicate. */
@@ -48,9 +50,14 @@ export class IndexWriter {
     if (this.#group === 0) this.addBeside(`#${type}`, { kind: 'number', low: number, high: number });
   }
 
-  /** Sets the parameter and group of the values that follow. */
-  begin(parameter: string, group: number): void {
+  /**
+   * Sets the parameter and group of the values that follow.
+   *
+   * @param words whether to index texts by word too
+   */
+  begin(parameter: string, group: number, words = false): void {
     this.#parameter = parameter;
+    this.#words = words;
     this.#group = group;
     this.#start = this.entries.length;
     this.#seen = undefined;
@@ -60,6 +67,13 @@ export class IndexWriter {
     if (!this.#isRepeated(this.#parameter, value)) {
       this.entries.push({ parameter: this.#parameter, group: this.#group, value });
     }
+  }
+
+  addText(text: string): void {
+    const folded = fold(text);
+    this.add({ kind: 'string', text, folded });
+    if (!this.#words || folded === '') return;
+    for (const word of folded.split(' ')) this.addBeside(':words', { kind: 'string', text: word, folded: word });
   }
 
   /** Adds a value of a parameter derived from the current one: `subject:identifier` for `subject`. */

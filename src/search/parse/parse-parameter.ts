@@ -161,10 +161,20 @@ export function plainCriteria(
   const { code } = parameter;
   if (code === '_id') return { kind: 'id', ids: [unescape(value)] };
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
+  if (parameter.words === true) return wordCriteria(code, value, context);
   if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
   const test = parseValue({ ...parameter, ...valueTraits(context.model, type, parameter) }, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
+}
+
+/** Each word of the value begins a word of some value of the parameter. */
+function wordCriteria(code: string, value: string, context: ParseContext): Criteria {
+  const text = fold(unescape(value));
+  if (text === '') return match(code, { kind: 'string', comparator: 'starts-with', text });
+  const words = [...new Set(text.split(' '))];
+  spend(context, words.length - 1);
+  return and(words.map((word) => match(`${code}:words`, { kind: 'string', comparator: 'starts-with', text: word })));
 }
 
 /** Whether the resource has no value of the parameter. See https://hl7.org/fhir/R4/search.html#modifiers. */

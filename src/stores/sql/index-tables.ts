@@ -21,7 +21,8 @@ export type ValueTable = (typeof INDEX_TABLES)[number];
 
 /** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
 export function tablesOf(model: FhirModel, type: string, parameter: string): readonly ValueTable[] {
-  // Derived parameters are tokens; see index-entry.ts for the forms of codes.
+  // See index-entry.ts for the forms of codes.
+  if (parameter.endsWith(':words')) return ['string'];
   if (parameter.includes(':')) return ['token'];
   const [code, component] = parameter.split('$') as [string, string | undefined];
   const definition = model.searchParameter(type, code);
