@@ -80,6 +80,7 @@ export {
   validateFhirGraphql,
 } from './graphql/validate-documents/validate-fhir-graphql.js';
 export type { ValidatedOperation } from './graphql/validate-documents/validate-operation.js';
+export type { SchemaDetail } from './graphql/schema/schema-detail.js';
 export type { HttpRequest, HttpResponse } from './http/http-types.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';
 export type { ImportResult } from './import/entries/entry-outcome.js';

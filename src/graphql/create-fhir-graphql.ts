@@ -29,9 +29,9 @@ export interface FhirGraphql {
   /**
    * The schema for tools, as `printFhirSchema` writes it: of the store's model.
    *
-   * @param options default: the types that `introspection` is limited to, else all
+   * @param options default: the schema that `introspection` is limited to, else all types
    */
-  printSchema(options?: Pick<SchemaOptions, 'types'>): string;
+  printSchema(options?: Omit<SchemaOptions, 'model'>): string;
 }
 
 /**
@@ -53,8 +53,7 @@ export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
     // Async functions, so that a missing request rejects instead of throwing.
     execute: async (query, request) => executeFhirGraphql(query, contextOf(settings, request) as never),
     explain: async (query, request) => explainFhirGraphql(query, contextOf(settings, request) as never),
-    printSchema: (options = schemaOptionsOf(settings)) =>
-      printFhirSchema({ types: options.types, model: settings.store.model }),
+    printSchema: (options = schemaOptionsOf(settings)) => printFhirSchema({ ...options, model: settings.store.model }),
   });
 }
 
@@ -65,7 +64,7 @@ function contextOf(settings: FhirGraphqlConfig, request: object): FhirGraphqlCon
   return { ...settings, caller, variables, operationName, focus, readonly, signal, purpose, requestId };
 }
 
-function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Pick<SchemaOptions, 'types'> {
+function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Omit<SchemaOptions, 'model'> {
   return typeof introspection === 'object' ? introspection : {};
 }
 

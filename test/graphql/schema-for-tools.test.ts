@@ -39,6 +39,20 @@ describe('the schema for tools', () => {
     }
   });
 
+  test('describes every type, field, argument and input field', () => {
+    for (const schema of [whole, completeSchema(R4, undefined, 'brief')]) {
+      const missing = Object.values(schema.getTypeMap()).flatMap((type) => {
+        if (type.name.startsWith('__')) return [];
+        const fields = 'getFields' in type ? Object.values(type.getFields()) : [];
+        const args = fields.flatMap((field) => ('args' in field ? field.args : []));
+        return [type, ...fields, ...args, ...schema.getDirectives().flatMap(({ args }) => args)].filter(
+          ({ description }) => !description,
+        );
+      });
+      expect(missing.map(String)).toEqual([]);
+    }
+  });
+
   test('has every resource type, and no more types than tools can bear', () => {
     for (const type of R4.resourceTypes) {
       expect(whole.getType(type)).toBeInstanceOf(GraphQLObjectType);
@@ -170,7 +184,12 @@ describe('printFhirSchema', () => {
     expect(text).toContain('\n  """The date of birth for the individual"""\n  birthDate: String\n');
     expect(text).toContain('\n  PatientConnection(\n');
     expect(text).toContain('directive @flatten on FIELD\n');
-    expect(text).toContain('\n  ObservationList(_reference: SearchParameterName!, ');
+    expect(text).toContain('\n    _reference: SearchParameterName!\n');
+    expect(text).toContain(
+      '\n    Only items with this value: usual | official | temp | nickname | anonymous | old | maiden\n',
+    );
+    expect(text).toContain('\ninput PatientInput {\n');
+    expect(text).toContain('\n  """male | female | other | unknown"""\n  gender: String\n');
   });
 
   test.runIf(IS_LONG)('prints the whole as what builds the same schema again, in a size that tools can bear', () => {
@@ -202,13 +221,53 @@ describe('introspection', () => {
     expect(Object.isFrozen((again.data as unknown as IntrospectionQuery).__schema.types[0])).toBe(true);
   });
 
-  test('answers for all types', async () => {
+  test('answers for all types in less than 10 MB', async () => {
     const { data, errors } = await clinic.ask(getIntrospectionQuery());
     expect(errors).toBeUndefined();
     const { types } = (data as unknown as IntrospectionQuery).__schema;
     expect(types.map(({ name }) => name)).toEqual(
       expect.arrayContaining([...R4.resourceTypes, 'Query', 'HumanName', '__Type']),
     );
+    expect(JSON.stringify(data).length).toBeLessThan(10_000_000);
+  });
+
+  test('in brief has all elements, inputs and root fields, and the lists of common types', async () => {
+    const brief = completeSchema(R4, undefined, 'brief');
+    const names = (schema: GraphQLSchema, type: string): string[] =>
+      Object.keys((schema.getType(type) as GraphQLObjectType).getFields());
+    const args = (schema: GraphQLSchema, type: string, field: string): string[] =>
+      (schema.getType(type) as GraphQLObjectType).getFields()[field]!.args.map(({ name }) => name);
+    expect(Object.keys(brief.getTypeMap()).sort()).toEqual(Object.keys(whole.getTypeMap()).sort());
+    for (const type of ['Query', 'Mutation', 'HumanName', 'PlanDefinitionAction', 'PatientInput', 'BundleEntryInput']) {
+      expect(names(brief, type)).toEqual(names(whole, type));
+    }
+    for (const type of ['Patient', 'Medication', 'PlanDefinition']) {
+      const elements = [...R4.typeDefinition(type)!.elements.keys()];
+      expect(names(brief, type)).toEqual(expect.arrayContaining(elements));
+    }
+    for (const field of ['PatientList', 'PlanDefinitionConnection']) {
+      expect(args(brief, 'Query', field)).toEqual(args(whole, 'Query', field));
+    }
+    expect(args(brief, 'Patient', 'ObservationList')).toEqual(args(whole, 'Patient', 'ObservationList'));
+    expect(args(brief, 'Patient', 'name')).toEqual(args(whole, 'Patient', 'name'));
+    expect(args(brief, 'Encounter', 'ObservationList')).toEqual(['_reference', '_filter', '_sort', '_count']);
+    expect(args(brief, 'Patient', 'extension')).toEqual(['url']);
+    expect(args(brief, 'PlanDefinition', 'action')).toEqual(['fhirpath']);
+    const below = (schema: GraphQLSchema): string[] =>
+      names(schema, 'Observation').filter((name) => /[A-Z]/.test(name[0]!));
+    expect(below(brief).filter((name) => name.endsWith('Connection'))).toEqual([]);
+    expect(below(brief)).toEqual(expect.arrayContaining(['ProvenanceList', 'TaskList', 'DiagnosticReportList']));
+    expect(below(whole)).toEqual(expect.arrayContaining([...below(brief), 'AuditEventList', 'ProvenanceConnection']));
+
+    const { data } = await clinic.ask(
+      '{ __type(name: "Observation") { fields { name } } }',
+      {},
+      {
+        introspection: { detail: 'whole' },
+      },
+    );
+    const { fields } = data!['__type'] as { fields: readonly { name: string }[] };
+    expect(fields.map(({ name }) => name)).toEqual(names(whole, 'Observation'));
   });
 
   test('mixes with data, aliases, fragments, variables, @skip and @include', async () => {

@@ -24,12 +24,12 @@ import {
 import type { IntrospectionField } from '../plan/plan.js';
 import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
-/** Whether introspection is enabled, and for which types. */
-export type IntrospectionOption = boolean | Pick<SchemaOptions, 'types'>;
+/** Whether introspection is enabled, and for which schema. */
+export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model'>;
 
 /**
  * Maximum number of objects in the answers of one request: the introspection query of tools has some 500,000 for all
- * types.
+ * details of all types, 120,000 in brief.
  */
 const MAX_OBJECTS = 1_000_000;
 
@@ -76,9 +76,10 @@ export function introspect(
   if (fields.length > MAX_FIELDS) {
     throw tooMuch(MAX_FIELDS, `At most ${MAX_FIELDS} fields "__schema" and "__type" are answered at once`);
   }
+  const schema = option === true ? {} : option;
   let objects = 0;
   return fields.map((field) => {
-    const { value, size } = answer(field, parts, variables, option === true ? undefined : option.types);
+    const { value, size } = answer(field, parts, variables, schema);
     objects += size;
     if (objects > MAX_OBJECTS) throw tooManyObjects();
     return value;
@@ -97,14 +98,14 @@ function answer(
   field: IntrospectionField,
   parts: DocumentParts,
   variables: Variables,
-  types: readonly string[] | undefined,
+  schema: Omit<SchemaOptions, 'model'>,
 ): Answer {
   const values = Object.fromEntries(field.variables.map((name) => [name, variables[name]]));
-  const key = JSON.stringify([types ?? null, field.nodes.map(print), field.fragments, values]);
+  const key = JSON.stringify([schema, field.nodes.map(print), field.fragments, values]);
   const answers = ANSWERS(parts.model);
   const known = answers.get(key);
   if (known !== undefined) return known;
-  const made = new Walk(schemaForTools(parts.model, types), parts, variables).root(field);
+  const made = new Walk(schemaForTools(parts.model, schema), parts, variables).root(field);
   if (made.size <= MAX_OBJECTS) answers.set(key, made);
   return made;
 }

@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
 import type { GraphQLArgumentConfig, GraphQLInputObjectType, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
+import { fieldDescription } from './descriptions.js';
 import { inputTypeName, PATCH_OPERATION } from './input-fields.js';
 import {
   LENIENT_ID,
@@ -94,7 +95,7 @@ function searchArguments(model: FhirModel, type: string, reverse: boolean): Argu
   if (reverse) {
     found['_reference'] = argument(
       new GraphQLNonNull(SEARCH_PARAMETER_NAME),
-      'The search parameter that points back to the resource around this field',
+      'The search parameter that points to the resource around this field',
     );
   }
   for (const parameter of model.searchParameters(type).values()) {
@@ -128,7 +129,7 @@ function elementArguments(model: FhirModel, type: string): Arguments {
   for (const field of fieldsOf(model, type)!.values()) {
     const primitive = filterablePrimitive(model, field);
     if (primitive !== undefined)
-      found[field.name] = argument(filterType(primitive), 'Keeps the items that have this value');
+      found[field.name] = argument(filterType(primitive), `Only items with this value: ${fieldDescription(field)!}`);
   }
   found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the items for which this FHIRPath is true');
   found['_offset'] = argument(GraphQLInt, 'Items to leave out at the start, after the filters');

@@ -20,13 +20,14 @@ import {
   isListType,
   isNonNullType,
 } from '../graphql-js.js';
-import { argumentsOf, SEARCH_CONTROLS } from './arguments.js';
+import { argumentsOf } from './arguments.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
 import { DIRECTIVES } from './directives.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
+import { showsArgument, showsField, type DetailRules, type SchemaDetail } from './schema-detail.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
@@ -37,12 +38,17 @@ type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
  * `_id` for the `id` of a read, fields directly on `resource`, in dialect `hl7` choices by their base names.
  *
  * @param types resource types to keep, in the root and behind references; undefined: all
+ * @param detail how much of their fields and arguments is shown
  * @throws FhirError `invalid` - one of them is not a resource type
  */
-export function completeSchema(model: FhirModel, types?: readonly string[]): GraphQLSchema {
+export function completeSchema(
+  model: FhirModel,
+  types?: readonly string[],
+  detail: SchemaDetail = 'whole',
+): GraphQLSchema {
   const unknown = types?.find((type) => !model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', `Unknown resource type ${quote(unknown)}`);
-  return new SchemaBuilder(model, new Set(types ?? model.resourceTypes)).build();
+  return new SchemaBuilder(model, new Set(types ?? model.resourceTypes), detail).build();
 }
 
 class SchemaBuilder {
@@ -50,11 +56,14 @@ class SchemaBuilder {
   readonly #inputs = new Map<string, GraphQLInputObjectType>();
   readonly #resource: GraphQLInterfaceType;
   readonly #source: SchemaTypes;
+  readonly #rules: DetailRules;
 
   constructor(
     private readonly model: FhirModel,
     private readonly kept: ReadonlySet<string>,
+    detail: SchemaDetail,
   ) {
+    this.#rules = { model, detail, types: kept.size };
     this.#resource = new GraphQLInterfaceType({
       name: RESOURCE,
       description: 'Any resource: the elements that all types share',
@@ -96,27 +105,22 @@ class SchemaBuilder {
   #fields(name: string): FieldConfigs {
     const configs: FieldConfigs = {};
     for (const field of fieldsOf(this.model, name)!.values()) {
-      if (field.kind === 'choice' || !this.#keeps(field)) continue;
+      if (field.kind === 'choice' || !this.#keeps(field) || !showsField(this.#rules, name, field)) continue;
       configs[field.name] = {
         type: typeOfField(field, this.#source),
-        args: strictArguments(this.#argumentsOf(field, name), isDescribed(field)),
+        args: strictArguments(this.#argumentsOf(field, name)),
         description: fieldDescription(field),
       };
     }
     return configs;
   }
 
-  /**
-   * Some 80 search parameters point to resources of any type, so that every type has 40 lists of what points to it by
-   * one of these. Their search parameters would be 90 % of the schema; `_filter` is equivalent.
-   */
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
     const all = argumentsOf(this.model, field, (name) => this.#input(name));
     // Queries may use `_id` instead, so the engine requires neither; tools see the name in the specification only.
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
-    if ((field.kind !== 'list' && field.kind !== 'connection') || !field.reverse) return all;
-    if (this.kept.size <= MANY || isMeantFor(this.model, parent, field.type)) return all;
-    return Object.fromEntries(Object.entries(all).filter(([name]) => SEARCH_CONTROLS.has(name)));
+    const shows = showsArgument(this.#rules, parent, field);
+    return Object.fromEntries(Object.entries(all).filter(([name]) => shows(name)));
   }
 
   #keeps(field: FieldDescriptor): boolean {
@@ -134,27 +138,17 @@ class SchemaBuilder {
           name === PATCH_OPERATION
             ? 'One operation of a JSON Patch'
             : `${typeOfInput(this.model, name)!}, to be written`,
-        fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(name, field)])),
+        fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(field)])),
       });
       this.#inputs.set(name, type);
     }
     return type;
   }
 
-  #inputField(parent: string, field: InputField): GraphQLInputFieldConfig {
+  #inputField(field: InputField): GraphQLInputFieldConfig {
     const type = typeOfInputField(field, (name) => SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name));
-    return parent === PATCH_OPERATION ? { type, description: field.description } : { type };
+    return { type, description: field.description };
   }
-}
-
-/** Up to this many types need no reduction. */
-const MANY = 20;
-
-/** Whether a reference parameter of `type` names the target, rather than any resource. */
-function isMeantFor(model: FhirModel, target: string, type: string): boolean {
-  return [...model.searchParameters(type).values()].some(
-    ({ type: kind, targets }) => kind === 'reference' && targets?.includes(target) === true,
-  );
 }
 
 /** Fields about a resource type, present only with the type. */
@@ -165,19 +159,13 @@ const SCALARS = new Map(
   [GraphQLString, GraphQLID, GraphQLInt, GraphQLFloat, GraphQLBoolean].map((scalar) => [scalar.name, scalar]),
 );
 
-/** Root arguments of the same name are described once; a filter is named after its element. */
-function isDescribed(field: FieldDescriptor): boolean {
-  return field.kind !== 'element' && !('reverse' in field && field.reverse);
-}
-
 /** Replaces lenient scalars with those known to tools. */
-function strictArguments(
-  args: { readonly [name: string]: GraphQLArgumentConfig },
-  described: boolean,
-): { [name: string]: GraphQLArgumentConfig } {
+function strictArguments(args: { readonly [name: string]: GraphQLArgumentConfig }): {
+  [name: string]: GraphQLArgumentConfig;
+} {
   const configs: { [name: string]: GraphQLArgumentConfig } = {};
   for (const [name, { type, description }] of Object.entries(args)) {
-    configs[name] = described ? { type: strict(type), description } : { type: strict(type) };
+    configs[name] = { type: strict(type), description };
   }
   return configs;
 }

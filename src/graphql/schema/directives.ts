@@ -22,7 +22,10 @@ export const SHAPING_DIRECTIVES: readonly GraphQLDirective[] = [
     description:
       'Splits a list by a FHIRPath expression, whose result is appended to the name with a dot; $index counts',
     locations: [DirectiveLocation.FIELD],
-    args: { path: { type: GraphQLString }, fhirpath: { type: GraphQLString } },
+    args: {
+      path: { type: GraphQLString, description: 'The FHIRPath expression, or $index' },
+      fhirpath: { type: GraphQLString, description: 'The same as path' },
+    },
   }),
 ];
 

@@ -4,6 +4,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { type GraphQLSchema, printSchema } from '../graphql-js.js';
 import { completeSchema } from './complete-schema.js';
+import type { SchemaDetail } from './schema-detail.js';
 
 /** Options of the schema for tools. */
 export interface SchemaOptions {
@@ -11,12 +12,13 @@ export interface SchemaOptions {
   readonly model?: FhirModel | undefined;
   /**
    * Resource types to keep, in the root and behind references; data types are kept as needed. Default: all.
-   *
-   * The schema of up to 20 types has every search argument everywhere. In larger ones, reverse lists by a parameter
-   * with any target type (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters: there are 12,000
-   * of them. Queries may still use the parameters.
    */
   readonly types?: readonly string[] | undefined;
+  /**
+   * How much of their fields and arguments is shown; queries may use all of them. Default `whole` if `types` are given,
+   * else `brief`.
+   */
+  readonly detail?: SchemaDetail | undefined;
 }
 
 /** A schema of all types takes some 60 MB; hosts that select types repeat the same few selections. */
@@ -35,14 +37,15 @@ const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
  * await writeFile('schema.graphql', printFhirSchema({ types: ['Patient', 'Observation'] }));
  */
 export function printFhirSchema(options: SchemaOptions = {}): string {
-  return `${printSchema(schemaForTools(options.model ?? R4, options.types))}\n`;
+  return `${printSchema(schemaForTools(options.model ?? R4, options))}\n`;
 }
 
 /** The schema for tools, created on first use. */
-export function schemaForTools(model: FhirModel, types?: readonly string[]): GraphQLSchema {
-  const key = types === undefined ? '*' : [...new Set(types)].sort().join();
+export function schemaForTools(model: FhirModel, options: Omit<SchemaOptions, 'model'>): GraphQLSchema {
+  const { types, detail = types === undefined ? 'brief' : 'whole' } = options;
+  const key = `${detail} ${types === undefined ? '*' : [...new Set(types)].sort().join()}`;
   const schemas = SCHEMAS(model);
   let schema = schemas.get(key);
-  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types)));
+  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types, detail)));
   return schema;
 }

@@ -39,9 +39,13 @@ export const LENIENT_ID = lenient('ID', ['string', 'token', 'number']);
 /** `String` as the filter of an element, where a list means any of its values. */
 export const LENIENT_STRINGS = lenient('String', ['string', 'token', 'boolean', 'number', 'list']);
 /** Names of search parameters in `_reference`, with `-` or `_`. */
-export const SEARCH_PARAMETER_NAME = lenient('SearchParameterName', ['string', 'token']);
+export const SEARCH_PARAMETER_NAME = lenient(
+  'SearchParameterName',
+  ['string', 'token'],
+  'The name of a search parameter, with - or _',
+);
 /** Names of resource types in `resource(type:)`. */
-export const RESOURCE_TYPE_NAME = lenient('ResourceTypeName', ['string', 'token']);
+export const RESOURCE_TYPE_NAME = lenient('ResourceTypeName', ['string', 'token'], 'The name of a resource type');
 
 /** True for the scalars above: they also accept variables of any built-in scalar type. */
 export function isLenientScalar(type: unknown): boolean {
@@ -58,9 +62,10 @@ const LENIENT: ReadonlySet<unknown> = new Set([
 
 type LiteralKind = 'string' | 'token' | 'boolean' | 'number' | 'list';
 
-function lenient(name: string, accepted: readonly LiteralKind[]): GraphQLScalarType {
+function lenient(name: string, accepted: readonly LiteralKind[], description?: string): GraphQLScalarType {
   return new GraphQLScalarType({
     name,
+    ...(description === undefined ? {} : { description }),
     parseValue: (value) => {
       if (['string', 'boolean', 'number'].includes(typeof value)) return value;
       throw new GraphQLError(`${name} cannot represent this value; expected a string, a boolean or a number.`);
