@@ -9,6 +9,8 @@ export type {
   GraphqlOverHttpDraft,
   RouteGroup,
 } from './http/exchange/handler-config.js';
+export type { VerifiedIdentity } from './projects/accept/accept-invitation.js';
+export type { AcceptanceOptions } from './projects/invitation/acceptance-options.js';
 export { toFetch } from './http/to-fetch.js';
 export { type NodeRequest, type NodeResponse, toNodeListener } from './http/to-node-listener.js';
 export { parseJson } from './fhir/json/parse-json.js';

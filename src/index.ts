@@ -116,6 +116,13 @@ export type {
   PersonType,
 } from './projects/body/invite-body.js';
 export { invite, type InviteContext, type InvitePreview, type InviteResult } from './projects/invite/invite.js';
+export {
+  acceptInvitation,
+  type AcceptanceContext,
+  type AcceptedInvitation,
+  type VerifiedIdentity,
+} from './projects/accept/accept-invitation.js';
+export type { AcceptanceOptions } from './projects/invitation/acceptance-options.js';
 export type {
   EmailOutcome,
   Invitation,

@@ -37,7 +37,7 @@ export const LAYERS = {
 export const ROOMS = {
   fhir: [
     ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'report-error.ts', 'in-doubt.ts'],
-    ...['resource.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
+    ...['resource.ts', 'own-extensions.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
     ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
   ],
   search: ['criteria/', 'index/', 'extend/', 'evaluate/', 'parse/'],
@@ -57,7 +57,20 @@ export const ROOMS = {
     ...['write-error.ts', 'evaluate/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
   ],
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
-  projects: ['session/', 'body/', 'people/', 'mail/', 'clients/', 'invite/', 'members/', 'project/'],
+  projects: [
+    ...[
+      'session/',
+      'body/',
+      'people/',
+      'invitation/',
+      'mail/',
+      'clients/',
+      'invite/',
+      'accept/',
+      'members/',
+      'project/',
+    ],
+  ],
   http: [
     ...[
       'http-types.ts',

@@ -39,6 +39,10 @@ export type GuardedWrite =
        * only callers who read all resources of a type may create under an id that they chose.
        */
       readonly generatedId?: true | undefined;
+      /**
+       * Writes of this library's own records, outside of what callers reach, that belong to this one. Trusted code only.
+       */
+      readonly records?: readonly (PutWrite | DeleteWrite)[] | undefined;
     })
   | (Omit<DeleteWrite, 'key'> & {
       readonly key: GuardedKey;

@@ -28,6 +28,8 @@ export const ERROR_CODES = {
   'user-missing': { status: 403, issue: 'login' },
   /** Sign-in: the project does not exist or is inactive. */
   'project-missing': { status: 403, issue: 'login' },
+  /** The invitation is unknown, accepted, replaced, withdrawn or expired; or it is for another e-mail address. */
+  'invitation-invalid': { status: 403, issue: 'forbidden' },
   /** Sign-in: an access policy of the membership does not exist. */
   'policy-missing': { status: 403, issue: 'login' },
   /** Sign-in or policy write: the policy is not valid. `details` names it; `issues` has the path of each problem. */

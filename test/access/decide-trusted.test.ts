@@ -4,6 +4,7 @@ import type { GuardedWrite } from '../../src/access/contract.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { unrestrictedRule } from '../../src/access/rule.js';
+import { endInvitation } from '../../src/access/write/checks/open-invitations.js';
 import { formerMembershipWrite } from '../../src/access/write/checks/former-memberships.js';
 import { directoryEntry } from '../../src/access/write/checks/membership-directory.js';
 import type { ReadyWrite } from '../../src/access/write/ready-write.js';
@@ -105,8 +106,9 @@ describe('the deletion by trusted code', () => {
   const key = { ...KEY, project: 'clinic' };
   const removal = [
     { role: 'added', write: { kind: 'delete', key: { ...KEY, project: '' } }, from: 2 },
-    { role: 'added', write: formerMembershipWrite('clinic', MEMBERSHIP), from: 2 },
+    { role: 'added', write: endInvitation(KEY.id), from: 2 },
   ];
+  const former = { role: 'added', write: formerMembershipWrite('clinic', MEMBERSHIP), from: 2 };
   const own = (expected: unknown): unknown => ({
     role: 'own',
     write: { kind: 'delete', key, expect: expected },
@@ -116,9 +118,9 @@ describe('the deletion by trusted code', () => {
 
   test('of a membership is that of the version whose links it records', () => {
     const state = storing('ProjectMembership/m', found);
-    expect(readyOf(state, deletion())).toEqual([...removal, own({ version: '4' })]);
-    expect(readyOf(state, deletion({ mustExist: true }))).toEqual([...removal, own({ version: '4' })]);
-    expect(readyOf(state, deletion({ expect: { version: '2' } }))).toEqual([...removal, own({ version: '2' })]);
+    expect(readyOf(state, deletion())).toEqual([...removal, former, own({ version: '4' })]);
+    expect(readyOf(state, deletion({ mustExist: true }))).toEqual([...removal, former, own({ version: '4' })]);
+    expect(readyOf(state, deletion({ expect: { version: '2' } }))).toEqual([...removal, former, own({ version: '2' })]);
   });
 
   test('of a membership that is not there removes no entry, as it may be that of another project', () => {
@@ -130,7 +132,7 @@ describe('the deletion by trusted code', () => {
   test('of a client with its membership records no link, as a client is its own profile', () => {
     const client = { ...MEMBERSHIP, user: { reference: 'ClientApplication/c' } };
     const state = storing('ProjectMembership/m', { ...found, resource: client });
-    expect(readyOf(state, deletion())).toEqual([removal[0], own({ version: '4' })]);
+    expect(readyOf(state, deletion())).toEqual([...removal, own({ version: '4' })]);
   });
 
   test('of a membership that the commit has written before is about that, in whatever version', () => {
@@ -139,7 +141,7 @@ describe('the deletion by trusted code', () => {
     const { state } = decideTrusted(before, { kind: 'put', key: KEY, resource: links }, 1);
     const { ready, state: after } = decideTrusted(state, deletion(), 2);
     const former = formerMembershipWrite('clinic', links);
-    expect(ready).toEqual([removal[0], { role: 'added', write: former, from: 2 }, own(undefined)]);
+    expect(ready).toEqual([...removal, { role: 'added', write: former, from: 2 }, own(undefined)]);
     expect(after.written.get('ProjectMembership', 'm')).toBeNull();
     expect(readyOf(after, deletion())).toEqual([own(undefined)]);
   });

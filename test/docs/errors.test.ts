@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  acceptInvitation,
   createProject,
   createRepository,
   ERROR_CODES,
@@ -64,6 +65,8 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
     await updateMember(clinic.membership, { active: false }, clinic);
     return signInAnn(clinic);
   },
+  'invitation-invalid': ({ store }) =>
+    acceptInvitation('unknown', { externalId: 'a', email: 'ann@example.org', emailVerified: true }, { store }),
   'profile-missing': async (clinic) => {
     await erase(clinic, clinic.profile);
     return signInAnn(clinic);

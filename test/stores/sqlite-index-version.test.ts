@@ -18,7 +18,7 @@ const FINGERPRINTS: { readonly [version: number]: string } = {
   1: '6b137d0ab952081ed9abbcdd0d1f16879d31912b32f28f63e301fbefcc212835',
   2: '5cf7225ea4f377babd93eb92d77e78ae4009de4bf49ef7681f51ae974af64fe9',
   3: 'f6636083c039dcac21768da6b234ab5afb3d849dea91450df579642bced916b0',
-  4: '4dc8e4ce583df653a9f1b96c9e59c95ff86cfca60d93279260caa4d8e6c1b809',
+  4: '9c21dfb405a32cfb28ac3c438ba2b549dbba9c969f4bc1ef9eb9d78957bc7907',
 };
 
 test('what is extracted from resources is what INDEX_VERSION stands for', async () => {

@@ -35,11 +35,24 @@ export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
 
 /** The context of repositories and of operations on projects. */
 export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
-  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, clock } = settings;
-  return { store, caller, signal, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, clock };
+  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, acceptance, clock } = settings;
+  return {
+    store,
+    caller,
+    signal,
+    limits,
+    audit,
+    requireAudit,
+    baseUrl,
+    extendedMeta,
+    mailer,
+    message,
+    acceptance,
+    clock,
+  };
 }
 
-type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'clock'>;
+type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'acceptance' | 'clock'>;
 
 export function repositoryFor(exchange: CallerExchange): OpenRepository {
   return openRepository(contextOf(exchange));

@@ -1,6 +1,7 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import type { FhirGraphqlConfig } from '../../graphql/context.js';
+import type { VerifiedIdentity } from '../../projects/accept/accept-invitation.js';
 import type { MailContext } from '../../projects/mail/invitation.js';
 
 /** The configuration of a handler: what is the same for all requests. */
@@ -23,6 +24,12 @@ export interface FhirHandlerConfig
    * are 500 and go to `onError`.
    */
   readonly signIn: (request: Request) => Caller | undefined | Promise<Caller | undefined>;
+  /**
+   * Verifies the token of a request by somebody who may not be a member yet, and names its owner: for `POST
+   * /admin/invitations/accept`, which is not served without it. Errors count as those of `signIn`.
+   */
+  readonly identify?:
+    ((request: Request) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>) | undefined;
   /** Receives a record of every interaction; false for no audit trail. It has no default, so nobody forgets it. */
   readonly audit: AuditHook | false;
   /** Fail requests whose audit record the hook did not take; see `AuditOptions`. Default false. */
@@ -64,7 +71,7 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  * | `write` | create, update, patch, delete, conditional ones |
  * | `bundle` | transaction and batch |
  * | `operations` | `Patient/[id]/$everything`, `$validate` |
- * | `admin` | invite, members, creation of projects |
+ * | `admin` | invite, resend and accept invitations, members, creation of projects |
  */
 export type RouteGroup =
   'metadata' | 'graphql' | 'read' | 'search' | 'history' | 'write' | 'bundle' | 'operations' | 'admin';

@@ -16,5 +16,7 @@ export interface Route {
   readonly isGraphql?: true;
   readonly answer: (exchange: CallerExchange) => Promise<Answer> | Answer;
   /** Answers requests without a caller too. Default: they are 401. */
-  readonly answerPublic?: (exchange: Exchange) => Answer;
+  readonly answerPublic?: (exchange: Exchange) => Promise<Answer> | Answer;
+  /** `answerPublic` answers all requests; nobody is signed in. */
+  readonly isAnonymous?: true;
 }

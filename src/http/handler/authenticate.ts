@@ -1,6 +1,6 @@
 import { type Caller, isCaller } from '../../access/caller.js';
-import { FhirError } from '../../fhir/error.js';
 import type { Exchange } from '../exchange/exchange.js';
+import { withTokenErrors } from '../exchange/token-errors.js';
 
 /**
  * The caller of a request.
@@ -11,25 +11,8 @@ import type { Exchange } from '../exchange/exchange.js';
  */
 export async function authenticate(exchange: Exchange, given: Caller | undefined): Promise<Caller | undefined> {
   if (given !== undefined) return genuine(given);
-  try {
-    return genuine(await exchange.settings.signIn(exchange.request));
-  } catch (error) {
-    // Names in a token that cannot be names are no mistake of the request.
-    const isMalformed = error instanceof FhirError && error.code === 'invalid';
-    if (!isMalformed && !isTokenError(error)) throw error;
-    throw new FhirError('unauthenticated', 'The token is not valid', { cause: error });
-  }
+  return withTokenErrors(async () => genuine(await exchange.settings.signIn(exchange.request)));
 }
-
-/** An error of jose, jsonwebtoken or fast-jwt about a token, and not about the keys to verify it with. */
-function isTokenError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { readonly code?: unknown };
-  if (TOKEN_ERRORS.has(error.name)) return true;
-  return typeof code === 'string' && /^(ERR_(JWT|JWS|JWE|JOSE)_|ERR_JWKS_NO_MATCHING_KEY|FAST_JWT_)/.test(code);
-}
-
-const TOKEN_ERRORS: ReadonlySet<string> = new Set(['JsonWebTokenError', 'TokenExpiredError', 'NotBeforeError']);
 
 function genuine(caller: unknown): Caller | undefined {
   if (caller === undefined || caller === null || isCaller(caller)) return caller ?? undefined;

@@ -80,7 +80,7 @@ async function answerRequest(
   if (!sent.isGraphql) sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'));
   const signal = options.signal === undefined ? request.signal : AbortSignal.any([request.signal, options.signal]);
   const exchange: Exchange = { settings, request, url, path: matched.path, signal, report };
-  const caller = await callerOf(exchange, options, route);
+  const caller = route.isAnonymous === true ? undefined : await callerOf(exchange, options, route);
   if (caller !== undefined) return route.answer({ ...exchange, caller });
   if (route.answerPublic !== undefined) return route.answerPublic(exchange);
   throw new FhirError('unauthenticated', 'A bearer token is needed');

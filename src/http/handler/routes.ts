@@ -1,3 +1,4 @@
+import { INVITATION_ROUTES } from '../admin/invitation-routes.js';
 import { MEMBER_ROUTES } from '../admin/member-routes.js';
 import { PROJECT_ROUTES } from '../admin/project-routes.js';
 import { BUNDLE_ROUTES } from '../rest/bundle-routes.js';
@@ -14,6 +15,7 @@ import type { Route } from '../exchange/route.js';
 export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...MEMBER_ROUTES,
+  ...INVITATION_ROUTES,
   ...METADATA_ROUTES,
   ...GRAPHQL_ROUTES,
   ...EVERYTHING_ROUTES,

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
+import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation/acceptance-options.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
 import { MAX_BODY_BYTES } from '../read-bounded-body.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
@@ -67,6 +68,10 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   onError: optionalFunction,
   message: optionalFunction,
   clock: optionalFunction,
+  identify: optionalFunction,
+  acceptance(value) {
+    if (value !== undefined) readAcceptance(value as AcceptanceOptions);
+  },
   mailer(value) {
     const send = (value as { readonly send?: unknown } | null | undefined)?.send;
     if (value !== undefined && typeof send !== 'function') throw invalid('mailer must be an object with send()');

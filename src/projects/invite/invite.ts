@@ -3,6 +3,8 @@ import type { WriteResult } from '../../store/store.js';
 import { type PersonProfile, profileInView } from '../people/find-people.js';
 import { invitationFacts } from '../mail/invitation-facts.js';
 import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';
+import { readAcceptance } from '../invitation/acceptance-options.js';
+import { newInvitation, type NewInvitation } from '../invitation/new-invitation.js';
 import { sendInvitation } from '../mail/mailer.js';
 import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
@@ -40,7 +42,7 @@ export interface InviteResult extends InvitePreview {
  * invite.
  *
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
- * @throws FhirError `invalid` - the body, or what it names in the project; one issue per field
+ * @throws FhirError `invalid` - the body, or what it names in the project, one issue per field; `context.acceptance`
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the
  * e-mail address (`details.profiles`); or the project is not active A failed e-mail is no error: `email.status` says
@@ -60,6 +62,7 @@ export function invite(
   context: InviteContext,
 ): Promise<InvitePreview> {
   return projectOperation(context, 'invite', async (facts, bounded) => {
+    if (bounded.acceptance !== undefined) readAcceptance(bounded.acceptance);
     const session = await openProject(project, bounded, 'create');
     const result = await carryOut(session, parseInviteBody(bounded.store.model, body), bounded);
     const { user, profile, membership } = result;
@@ -77,17 +80,27 @@ async function carryOut(
     const plan = await planSteadily(() => planInvite(session, request), session.options);
     return asInviterSees(session, previewOf(plan, session));
   }
+  const invitation = invitationFor(request, context);
   const { plan, results } = await commitPlanned(
     session.guard,
-    (hint) => planInvite(session, request, hint),
+    (hint) => planInvite(session, request, hint, invitation),
     session.options,
   );
   const done = resultOf(plan, results, session);
   if (!request.sendEmail) return asInviterSees(session, done);
   const email = await sendInvitation(context, request.email, (to) =>
-    invitationFacts(session, to, { ...done, isNewUser: done.created.user }),
+    invitationFacts(session, to, { ...done, isNewUser: done.created.user, invitation: plan.invitation }),
   );
   return asInviterSees(session, { ...done, email });
+}
+
+/** The invitation to be accepted; undefined if the host asks for none, or if nobody would receive its token. */
+function invitationFor(
+  { sendEmail, email }: InviteRequest,
+  { acceptance, mailer, clock }: InviteContext,
+): NewInvitation | undefined {
+  if (acceptance === undefined || mailer === undefined || !sendEmail || email === undefined) return undefined;
+  return newInvitation(acceptance, clock?.() ?? new Date());
 }
 
 /**

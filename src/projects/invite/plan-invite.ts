@@ -20,6 +20,8 @@ import { assertNamedExist, type NamedResource } from '../body/named-resources.js
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
 import { authored, type ProjectSession, readProject } from '../session/project-session.js';
 import type { PlannedWrites } from '../session/commit-planned.js';
+import type { PutWrite } from '../../store/store.js';
+import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 
 /** A resource of an invite with the position of its write; undefined if it is unchanged. */
@@ -34,17 +36,25 @@ export interface InvitePlan extends PlannedWrites {
   readonly user: Planned<User>;
   readonly profile: Planned<PersonProfile>;
   readonly membership: Planned<ProjectMembership>;
+  /** The invitation that the person shall accept, if any. */
+  readonly invitation: NewInvitation | undefined;
 }
 
 /**
  * Plans an invite: User, profile and membership, in this order, with the checks of the commit.
  *
  * @param hint the resource that the last attempt conflicted with
+ * @param invitation to be accepted by the person, unless an external id is linked already
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
  * @throws FhirError `conflict` - the person is a member already, or several people fit
  */
-export async function planInvite(session: ProjectSession, request: InviteRequest, hint?: string): Promise<InvitePlan> {
+export async function planInvite(
+  session: ProjectSession,
+  request: InviteRequest,
+  hint?: string,
+  invitation?: NewInvitation,
+): Promise<InvitePlan> {
   const { project } = await readProject(session);
   if (project.active === false) throw new FhirError('conflict', `Project/${session.project} is not active`);
   await assertNamedExist(session, namedIn(request));
@@ -64,18 +74,21 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
     ]);
   }
   const settings = before === undefined ? await chosenSettings(session, request, project, profile) : request.settings;
-  const membership = withSettings(
+  const settled = withSettings(
     before === undefined
       ? newMembership(session, user, profile, request, inviterReference(session))
       : withProfile(before, profile),
     settings,
   );
+  const isOpen = invitation !== undefined && settled.externalId === undefined;
+  const membership = isOpen ? withInvitation(settled, invitation) : settled;
+  const records = isOpen ? [invitationRecord(membership.id!, session.project, invitation)] : undefined;
   const writes = new Writes();
   const userAt = isUnknown ? writes.create(user) : undefined;
   if (choice.kind === 'new' && choice.forWantOfCandidates) writes.add(...noCandidateYet(session, request));
   const profileAt = choice.kind === 'new' ? writes.create(profile) : undefined;
   if (before === undefined) writes.add(...noOtherMembership(session, request, user, invited));
-  const membershipAt = await writeMembership(session, writes, before, membership);
+  const membershipAt = await writeMembership(session, writes, before, membership, records);
   if (membershipAt !== undefined) {
     writes.add(...referenceExistenceChecks(membership, settings, profile));
     if (choice.kind === 'linked') writes.add(nobodyElseHas(profile, user));
@@ -84,6 +97,7 @@ export async function planInvite(session: ProjectSession, request: InviteRequest
     user: { resource: user, created: userAt !== undefined, write: userAt },
     profile: { resource: profile, created: profileAt !== undefined, write: profileAt },
     membership: { resource: membership, created: before === undefined, write: membershipAt },
+    invitation: isOpen ? invitation : undefined,
     writes: writes.list,
   };
 }
@@ -96,9 +110,9 @@ class Writes {
     return this.list.push(...writes) - 1;
   }
 
-  create(resource: User | PersonProfile | ProjectMembership): number {
+  create(resource: User | PersonProfile | ProjectMembership, records?: readonly PutWrite[]): number {
     const key = { type: resource.resourceType, id: resource.id! };
-    return this.add({ kind: 'put', key, resource, expect: { version: null } });
+    return this.add({ kind: 'put', key, resource, expect: { version: null }, records });
   }
 }
 
@@ -141,8 +155,9 @@ async function writeMembership(
   writes: Writes,
   before: ProjectMembership | undefined,
   after: ProjectMembership,
+  records: readonly PutWrite[] | undefined,
 ): Promise<number | undefined> {
-  if (before === undefined) return writes.create(after);
+  if (before === undefined) return writes.create(after, records);
   if (sameJson(before, after)) return undefined;
   writes.add(...(await keepAnAdministrator(session, before, after)));
   const key = { type: 'ProjectMembership', id: before.id! };
@@ -151,5 +166,6 @@ async function writeMembership(
     key,
     resource: authored(session, after),
     expect: { version: before.meta!.versionId! },
+    records,
   });
 }

@@ -3,6 +3,7 @@ import { withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
 import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference } from '../session/inviter.js';
+import type { NewInvitation } from '../invitation/new-invitation.js';
 import type { InvitationFacts } from './invitation.js';
 import type { ProjectSession } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
@@ -13,6 +14,8 @@ export interface InvitedPerson {
   readonly profile: Stored<PersonProfile>;
   readonly membership: Stored<ProjectMembership>;
   readonly isNewUser: boolean;
+  /** The invitation that the person shall accept. */
+  readonly invitation?: NewInvitation | undefined;
 }
 
 /** Collects what an invitation needs beside the person invited. */
@@ -21,7 +24,7 @@ export async function invitationFacts(
   to: string,
   person: InvitedPerson,
 ): Promise<Omit<InvitationFacts, 'date'>> {
-  const { user, profile, membership, isNewUser } = person;
+  const { user, profile, membership, isNewUser, invitation } = person;
   const [project] = await session.guard.read([{ type: 'Project', id: session.project }]);
   if (project?.status !== 'found') throw notFound({ type: 'Project', id: session.project });
   return {
@@ -31,6 +34,9 @@ export async function invitationFacts(
     profile: withChosenMeta(profile, session),
     membership: withChosenMeta(membership, session),
     isNewUser,
+    ...(invitation === undefined
+      ? {}
+      : { acceptance: { url: invitation.urlFor(membership.id), expires: invitation.expires } }),
     invitedBy: await inviterWithName(session),
   };
 }

@@ -3,7 +3,10 @@ import { nameForMessage } from './name-for-message.js';
 
 /** What the default message cannot know by itself. */
 export interface MessageOptions {
-  /** Where to sign in or set up the account: an http or https URL. Default: no link. */
+  /**
+   * Where to sign in or set up the account: an http or https URL. Default: no link. An invitation to be accepted shows the
+   * address for that instead.
+   */
   readonly link?: string | undefined;
 }
 
@@ -26,9 +29,14 @@ export function buildInvitationMessage(facts: InvitationFacts, options: MessageO
   const next = facts.isNewUser
     ? 'An account has been made for you. To use it, set up your sign-in first.'
     : 'Sign in with the account that you have already.';
-  const link = options.link === undefined ? undefined : webLink(options.link);
+  const address = facts.acceptance?.url ?? options.link;
+  const link = address === undefined ? undefined : webLink(address);
+  const validity =
+    facts.acceptance === undefined
+      ? []
+      : [`To accept, follow this link. It works once, until ${facts.acceptance.expires.slice(0, 10)}.`];
   const closing = 'If you did not expect this message, you can ignore it.';
-  const paragraphs = [greeting, invited, next, ...(link === undefined ? [] : [link]), closing];
+  const paragraphs = [greeting, invited, next, ...validity, ...(link === undefined ? [] : [link]), closing];
   return {
     subject: `Invitation to ${project}`,
     text: `${paragraphs.join('\n\n')}\n`,

@@ -1,5 +1,6 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
+import type { AcceptanceOptions } from '../invitation/acceptance-options.js';
 import type { PersonProfile } from '../people/find-people.js';
 import type { Stored } from '../../fhir/stored.js';
 
@@ -25,6 +26,8 @@ export interface InvitationFacts {
   readonly isNewUser: boolean;
   /** Creation time: ISO 8601, UTC. */
   readonly date: string;
+  /** Where the person accepts, if that is asked for; the address holds the token, which nothing else tells. */
+  readonly acceptance?: { readonly url: string; /** ISO 8601, UTC. */ readonly expires: string } | undefined;
   /** Who invited, with the name as display where it is known; undefined for trusted code. */
   readonly invitedBy: Reference | undefined;
 }
@@ -58,6 +61,11 @@ export interface MailContext {
   readonly mailer?: Mailer | undefined;
   /** Replaces the text of the invitation. Default `buildInvitationMessage`. */
   readonly message?: MessageBuilder | undefined;
-  /** The clock that dates invitations. Default: the system clock. */
+  /**
+   * Asks the person to accept: the message carries an address with a one-time token, for `acceptInvitation`. Default: the
+   * host links people with memberships by itself.
+   */
+  readonly acceptance?: AcceptanceOptions | undefined;
+  /** The clock that dates invitations and their end. Default: the system clock. */
   readonly clock?: (() => Date) | undefined;
 }

@@ -10,6 +10,7 @@ import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
 import { memberPage, pageLinks } from './member-pages.js';
 import { nameCriteria } from './member-names.js';
+import { statusCriteria } from './member-status.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
@@ -17,12 +18,13 @@ import { randomId } from '../../platform/node-crypto.js';
 import { projectOperation } from '../session/project-operation.js';
 
 /**
- * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and two more:
+ * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and three more:
  *
  * | parameter | finds members |
  * |---|---|
  * | `name`, `name:contains`, `name:exact` | whose profile or User has such a name |
  * | `email` | whose User has this e-mail address, in any spelling of it |
+ * | `status` | who are `invited`, `active`, `expired` or `inactive` now, by the clock of the context |
  *
  * `_count` and `_offset` page through the members; without `_count` up to 1000 come at once. `total` is always there. A member
  * whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode` is `outcome`).
@@ -47,7 +49,7 @@ export function searchMembers(
     const names = pairs.map(([name]) => name);
     facts.parameters = parameterNames(bounded.store.model, 'ProjectMembership', names, isOwn);
     await readProject(session);
-    const bundle = await findMembers(session, pairs);
+    const bundle = await findMembers(session, pairs, bounded.clock?.() ?? new Date());
     facts.results = bundle.entry?.filter(({ search }) => search?.mode === 'match').length ?? 0;
     return bundle;
   });
@@ -72,6 +74,7 @@ function assertAdministrative(criteria: Criteria): void {
 async function findMembers(
   session: ProjectSession,
   pairs: readonly SearchPair[],
+  now: Date,
 ): Promise<Bundle<Stored<ProjectMembership>>> {
   const own = pairs.filter(([name]) => isOwn(name));
   const others = pairs.filter(([name]) => !isOwn(name));
@@ -82,7 +85,7 @@ async function findMembers(
   );
   assertAdministrative(request.criteria);
   const page = memberPage(request);
-  const criteria = await withOwnParameters(session, request.criteria, own);
+  const criteria = await withOwnParameters(session, request.criteria, own, now);
   const countOnly = request.summaryCount === true || page.count === 0;
   const found = await session.guard.search(
     {
@@ -114,14 +117,16 @@ async function findMembers(
 
 function isOwn(name: string): boolean {
   const base = name.split(':', 1)[0];
-  return base === 'name' || base === 'email';
+  return base === 'name' || base === 'email' || base === 'status';
 }
 
 async function withOwnParameters(
   session: ProjectSession,
   rest: Criteria,
   own: readonly SearchPair[],
+  now: Date,
 ): Promise<Criteria> {
+  const statuses = own.filter(([name]) => name.startsWith('status'));
   const emails = own.filter(([name]) => name.startsWith('email'));
   const names = [
     ...new Map(own.filter(([name]) => name.startsWith('name')).map((pair) => [pair.join('='), pair])).values(),
@@ -133,7 +138,8 @@ async function withOwnParameters(
     );
   }
   const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(session, name, value)));
-  const scope = and([rest, ...byEmail]);
+  const byStatus = statuses.map(([name, value]) => statusCriteria(session.store.model, name, value, now));
+  const scope = and([rest, ...byStatus, ...byEmail]);
   const byName = await Promise.all(names.map(([name, value]) => nameCriteria(session, name, value, scope)));
   return and([scope, ...byName]);
 }

@@ -5,6 +5,8 @@ import { keepAnAdministrator } from '../people/administrators.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
+import { endInvitation } from '../../access/write/checks/open-invitations.js';
+import { withoutInvitation } from '../invitation/new-invitation.js';
 import { membershipByExternalId } from '../people/find-people.js';
 import type { AccessChoice, MembershipIdentifier } from '../body/invite-body.js';
 import {
@@ -86,7 +88,10 @@ interface UpdatePlan extends PlannedWrites {
 
 async function planUpdate(session: ProjectSession, id: string, settings: MembershipSettings): Promise<UpdatePlan> {
   const { membership: before, versionId } = await readMembership(session, id);
-  const membership = withSettings(before, settings);
+  const settled = withSettings(before, settings);
+  // Whoever links the person itself ends the invitation to do so.
+  const isLinked = settings.externalId != null && before.externalId === undefined;
+  const membership = isLinked ? withoutInvitation(settled) : settled;
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };
   await assertNamedExist(session, policiesOf(settings, ''));
   // Parameters accepted by older versions may be sent back unchanged.
@@ -97,7 +102,13 @@ async function planUpdate(session: ProjectSession, id: string, settings: Members
   await assertExternalIdFree(session, id, settings);
   const guards = await keepAnAdministrator(session, before, membership);
   const key = { type: 'ProjectMembership', id };
-  const put = { kind: 'put', key, resource: authored(session, membership), expect: { version: versionId } } as const;
+  const put = {
+    kind: 'put',
+    key,
+    resource: authored(session, membership),
+    expect: { version: versionId },
+    records: isLinked ? [endInvitation(id)] : [],
+  } as const;
   return { membership, writes: [...guards, put, ...policyExistenceChecks(id, settings)], write: guards.length };
 }
 

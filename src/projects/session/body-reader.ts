@@ -61,9 +61,9 @@ export class BodyReader {
     return text;
   }
 
-  requiredText(object: JsonObject, name: string, path: string): string {
+  requiredText(object: JsonObject, name: string, path: string, maxLength = MAX_TEXT): string {
     if (own(object, name) === undefined) this.fault(join(path, name), `${join(path, name)} is required`, 'required');
-    return this.text(object, name, path) ?? '';
+    return this.text(object, name, path, maxLength) ?? '';
   }
 
   /** A `Type/id` or a Reference to one of the types; any type when none is named. */

@@ -15,6 +15,8 @@ export interface ProjectContext extends AuditOptions {
   readonly signal?: AbortSignal | undefined;
   /** `timeout` holds until something is written. */
   readonly limits?: CallLimits | undefined;
+  /** The clock that decides what has expired. Default: the system clock. */
+  readonly clock?: (() => Date) | undefined;
   /**
    * Resources in results carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. What
    * is written is stamped with them either way.

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterType } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
+import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { compileTypedFhirPath } from '../../fhirpath/compile.js';
 import type { Visitor } from './element-path.js';
@@ -44,6 +45,10 @@ const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
   ['Bot.sourceCode.url | Bot.executableCode.url', { type: 'Reference', evaluate: codeBinaries }],
   ['ProjectMembership.profile.resolve().resourceType', { type: 'code', evaluate: profileType }],
+  ...[OWN_EXTENSIONS.invitationExpires, OWN_EXTENSIONS.accessExpires].map((url): [string, NativeExpression] => [
+    `ProjectMembership.extension.where(url = '${url}').value`,
+    { type: 'instant', evaluate: (membership) => instantsIn(membership, url) },
+  ]),
   [
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
     { type: 'integer', evaluate: priorityOrder },
@@ -96,6 +101,10 @@ const BINARY_ADDRESS = /(?:^|\/)Binary\/([A-Za-z0-9\-.]{1,64})(?:[/?#]|$)/;
 
 function profileType(membership: JsonObject): string | undefined {
   return referenceStub(membership.profile)?.resourceType;
+}
+
+function instantsIn(membership: JsonObject, url: string): readonly unknown[] {
+  return extensionsOf(membership, url).map(({ valueInstant }) => valueInstant);
 }
 
 const PRIORITIES: ReadonlyMap<unknown, number> = new Map([

@@ -3,6 +3,7 @@ import { referenceText, referenceTo } from '../../../fhir/reference.js';
 import { and, not, refersTo } from '../../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceKey, type Write } from '../../../store/store.js';
 import { formerMembershipWrite } from './former-memberships.js';
+import { endInvitation } from './open-invitations.js';
 import type { AddedWrite } from '../ready-write.js';
 
 // Memberships live in their projects. A directory above the projects maps each membership to its project, so that the
@@ -41,5 +42,9 @@ export function directoryRemoval(key: ResourceKey, from: number, before: AnyReso
   if (before === null) return [];
   const former = formerMembershipWrite(key.project, before);
   const removal: Write = { kind: 'delete', key: { ...key, project: SERVER_SCOPE } };
-  return [removal, ...(former === undefined ? [] : [former])].map((write) => ({ role: 'added', write, from }));
+  return [removal, endInvitation(key.id), ...(former === undefined ? [] : [former])].map((write) => ({
+    role: 'added',
+    write,
+    from,
+  }));
 }

@@ -95,7 +95,7 @@ function decidePut(
   const { type, id } = write.key;
   const key: ResourceKey = { ...write.key, project: homeOf(type, caller) };
   if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(state.model, write.resource);
-  const { keepSecrets: _, generatedId: _g, ...put } = write;
+  const { keepSecrets: _, generatedId: _g, records = [], ...put } = write;
   const stored = state.stored.get(referenceTo(type, id));
   const { resource: settled, expect } = withWhatStays(caller, write, stored);
   const resource = stamp(settled, caller);
@@ -109,6 +109,7 @@ function decidePut(
         from,
         readRules: [unrestrictedRule('trusted code', secretFields(type))],
       },
+      ...records.map((record) => ({ role: 'added', write: record, from }) as const),
     ],
     state: { ...state, written: state.written.with(type, id, resource) },
   };

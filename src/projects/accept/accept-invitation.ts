@@ -1,0 +1,230 @@
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import { audited } from '../../access/audited.js';
+import { serverCaller } from '../../access/caller.js';
+import type { GuardedStore, GuardedWrite } from '../../access/contract.js';
+import { guardStore } from '../../access/guarded-store.js';
+import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
+import { underTimeout } from '../../access/limits/under-timeout.js';
+import { isInactive } from '../../access/sign-in/active-project.js';
+import { normalizeEmail } from '../../access/write/unique-keys.js';
+import {
+  endInvitation,
+  invitationIn,
+  invitationKey,
+  type OpenInvitation,
+  putInvitation,
+} from '../../access/write/checks/open-invitations.js';
+import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo, splitReference } from '../../fhir/reference.js';
+import { isConflict } from '../../store/conflicts.js';
+import type { ResourceStore } from '../../store/store.js';
+import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import { hashOfSecret, readToken, sameHash } from '../invitation/invitation-token.js';
+import { withoutInvitation } from '../invitation/new-invitation.js';
+import { assertBody, BodyReader } from '../session/body-reader.js';
+
+/** Who accepts, as the host's identity provider proved it. */
+export interface VerifiedIdentity {
+  /** The person's id with the identity provider, by which `signIn` will find the membership. */
+  readonly externalId: string;
+  readonly email: string;
+  /** True if the provider, or the host, verified that the address is the person's. */
+  readonly emailVerified: boolean;
+}
+
+/** The context of an acceptance, which needs no caller: the person is no member yet. */
+export interface AcceptanceContext extends LimitedStoreContext, AuditOptions {
+  /** Default: the system clock. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+/** The membership that was accepted. */
+export interface AcceptedInvitation {
+  /** `ProjectMembership/1`, for `signIn(store, { membership })`. */
+  readonly membership: string;
+  /** `Project/1`. */
+  readonly project: string;
+  /** `User/1`. */
+  readonly user: string;
+  /** `Practitioner/1`. */
+  readonly profile: string;
+}
+
+/**
+ * Accepts an invitation: links the person's external id with the membership, once. It needs the token of the message and
+ * a verified e-mail address that is the User's, so neither a forwarded message nor a taken address is enough.
+ *
+ * An `externalId` that the membership has is never replaced. Of two acceptances at the same moment one wins. After ten
+ * failures the invitation ends; a new one can be sent with `resendInvitation`.
+ *
+ * @throws FhirError `invitation-invalid` - the token is unknown, used, replaced, withdrawn or expired, or the address is
+ * another one or not verified
+ * @throws FhirError `invalid` - the identity is malformed
+ * @throws FhirError `conflict` - the membership has another external id, or another member of the project has this one
+ *
+ * @example
+ * const accepted = await acceptInvitation(url.searchParams.get('token'), identity, { store });
+ * const caller = await signIn(store, accepted);
+ */
+export function acceptInvitation(
+  token: string,
+  identity: VerifiedIdentity,
+  context: AcceptanceContext,
+): Promise<AcceptedInvitation> {
+  return audited({ ...context, caller: undefined }, 'accept-invitation', (facts) =>
+    underTimeout(context, (bounded) => accept(token, readIdentity(bounded.store.model, identity), bounded, facts)),
+  );
+}
+
+async function accept(
+  token: unknown,
+  { externalId, email }: ReadIdentity,
+  { store, clock, signal }: AcceptanceContext,
+  facts: AuditFacts,
+): Promise<AcceptedInvitation> {
+  return withRetries({ attempts: ATTEMPTS.members, signal }, async () => {
+    const found = await findInvitation(store, token, signal);
+    const { id, invitation, version } = found;
+    facts.targets = [{ type: 'ProjectMembership', id }];
+    facts.who = { kind: 'unknown', project: invitation.project };
+    if (!(Date.parse(invitation.expires) > (clock?.() ?? new Date()).getTime())) throw invalidInvitation();
+    const guard = guardStore(store, serverCaller(invitation.project));
+    const { member, user, userVersion, memberVersion } = await readInvited(guard, found, signal);
+    if (email === undefined || user.email === undefined || normalizeEmail(user.email) !== email) {
+      await countFailure(store, found);
+      throw new FhirError('invitation-invalid', 'The invitation is for another e-mail address, or it is not verified');
+    }
+    if (member.externalId !== undefined && member.externalId !== externalId) {
+      throw new FhirError('conflict', 'The membership has another external id already, and none is ever replaced');
+    }
+    const link: GuardedWrite = {
+      kind: 'put',
+      key: { type: 'ProjectMembership', id },
+      resource: withoutInvitation({ ...member, externalId }),
+      expect: { version: memberVersion },
+      records: [endInvitation(id, { version })],
+    };
+    const verified: GuardedWrite = {
+      kind: 'put',
+      key: { type: 'User', id: user.id! },
+      resource: { ...user, emailVerified: true } as User,
+      keepSecrets: true,
+      expect: { version: userVersion },
+    };
+    try {
+      await guard.commit(user.emailVerified === true ? [link] : [link, verified], { signal });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      if (error.code === 'precondition-failed') return new Overtaken(error);
+      throw new FhirError('conflict', 'Another member of the project has this external id', { cause: error });
+    }
+    const accepted = {
+      membership: referenceTo('ProjectMembership', id),
+      project: referenceTo('Project', invitation.project),
+      user: referenceTo('User', user.id!),
+      profile: member.profile.reference ?? '',
+    };
+    facts.who = { kind: 'member', ...accepted, project: invitation.project };
+    return accepted;
+  });
+}
+
+/** An open invitation, its token proven. */
+interface FoundInvitation {
+  /** The id of the membership. */
+  readonly id: string;
+  readonly invitation: OpenInvitation;
+  readonly version: string;
+}
+
+/** @throws FhirError `invitation-invalid` - always the same one: only the owner of a token learns anything */
+async function findInvitation(
+  store: ResourceStore,
+  token: unknown,
+  signal: AbortSignal | undefined,
+): Promise<FoundInvitation> {
+  const given = readToken(token);
+  if (given === undefined) throw invalidInvitation();
+  const id = given.membership;
+  const [row] = await store.read([invitationKey(id)], { signal });
+  const invitation = row?.status === 'found' ? invitationIn(row.resource) : undefined;
+  const isSame = sameHash(invitation?.hash ?? NO_HASH, hashOfSecret(given.secret));
+  if (row?.status !== 'found' || invitation === undefined) throw invalidInvitation();
+  const found = { id, invitation, version: row.versionId };
+  if (isSame) return found;
+  await countFailure(store, found);
+  throw invalidInvitation();
+}
+
+/** Compared with where there is no invitation. */
+const NO_HASH = '0'.repeat(64);
+
+/** Failed attempts after which an invitation ends. */
+const MAX_FAILURES = 10;
+
+/** Counts a failed attempt. One that is not counted because another one came first was one of a flood. */
+async function countFailure(store: ResourceStore, { id, invitation, version }: FoundInvitation): Promise<void> {
+  const failures = invitation.failures + 1;
+  const counted = { ...invitation, failures };
+  const expect = { version };
+  try {
+    await store.commit([failures < MAX_FAILURES ? putInvitation(id, counted, expect) : endInvitation(id, expect)]);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+  }
+}
+
+/** The invited person as it is now. @throws FhirError `invitation-invalid` - nobody can accept for it */
+async function readInvited(
+  guard: GuardedStore,
+  { id, invitation }: FoundInvitation,
+  signal: AbortSignal | undefined,
+): Promise<{
+  readonly member: ProjectMembership;
+  readonly memberVersion: string;
+  readonly user: User;
+  readonly userVersion: string;
+}> {
+  const keys = [
+    { type: 'ProjectMembership', id },
+    { type: 'Project', id: invitation.project },
+  ];
+  const [membership, project] = await guard.read(keys, { signal });
+  if (membership?.status !== 'found' || isInactive(membership.resource)) throw invalidInvitation();
+  if (project?.status !== 'found' || isInactive(project.resource)) throw invalidInvitation();
+  const member = membership.resource as ProjectMembership;
+  const [person] = await guard.read([splitReference(member.user.reference ?? '')], { signal });
+  if (person?.status !== 'found' || person.resource.resourceType !== 'User') throw invalidInvitation();
+  return {
+    member,
+    memberVersion: membership.versionId,
+    user: person.resource as User,
+    userVersion: person.versionId,
+  };
+}
+
+function invalidInvitation(): FhirError {
+  return new FhirError(
+    'invitation-invalid',
+    'The invitation cannot be accepted: it is unknown, used, replaced, withdrawn or expired; ask for another one',
+  );
+}
+
+interface ReadIdentity {
+  readonly externalId: string;
+  /** In normal form; undefined if it is not verified. */
+  readonly email: string | undefined;
+}
+
+/** @throws FhirError `invalid` - one issue per field */
+function readIdentity(model: FhirModel, identity: unknown): ReadIdentity {
+  const body = assertBody(identity, 'acceptInvitation');
+  const reader = new BodyReader(model);
+  const externalId = reader.requiredText(body, 'externalId', '');
+  const email = reader.requiredText(body, 'email', '', 320);
+  const isVerified = reader.flag(body, 'emailVerified', '') === true;
+  reader.assertGood('The invitation cannot be accepted');
+  return { externalId, email: isVerified ? normalizeEmail(email) : undefined };
+}
