@@ -116,8 +116,20 @@ const METHODS: { readonly [name: string]: Call } = {
     const first = await upsert('male');
     expect(await upsert('female')).toMatchObject({ id: first.id, gender: 'female' });
   },
-  createAttachment: (medplum) => medplum.createAttachment({ data: 'x', contentType: 'text/plain' }),
-  createBinary: (medplum) => medplum.createBinary({ data: 'x', contentType: 'text/plain' }),
+  createAttachment: async (medplum) => {
+    const { url } = await medplum.createAttachment({ data: 'x', contentType: 'text/plain' });
+    expect(await (await medplum.download(url!)).text()).toBe('x');
+  },
+  createBinary: async (medplum, service) => {
+    const securityContext = { reference: 'Patient/ann' };
+    const binary = await medplum.createBinary({ data: 'hello', contentType: 'text/plain', securityContext });
+    expect(await service.repository.read('Binary', binary.id)).toMatchObject({
+      contentType: 'text/plain',
+      securityContext,
+    });
+    expect(await (await medplum.download(binary.url!)).text()).toBe('hello');
+    expect((await medplum.readResource('Binary', binary.id)).data).toBe(btoa('hello'));
+  },
   uploadwithProgress: (medplum) =>
     medplum.uploadwithProgress(medplum.fhirUrl('Binary'), 'x', 'text/plain', () => undefined),
   createPdf: (medplum) => medplum.createPdf({ docDefinition: PDF }),
@@ -173,7 +185,10 @@ const METHODS: { readonly [name: string]: Call } = {
   getAccessPolicy: (medplum) => medplum.getAccessPolicy(),
   download: async (medplum) => expect((await medplum.download('fhir/R4/Patient/ann')).type).toContain('json'),
   downloadResponse: async (medplum) => expect((await medplum.downloadResponse('fhir/R4/Patient/ann')).status).toBe(200),
-  createMedia: (medplum) => medplum.createMedia({ data: 'x', contentType: 'text/plain', filename: 'x' }),
+  createMedia: async (medplum) => {
+    const { content } = await medplum.createMedia({ data: 'x', contentType: 'text/plain', filename: 'x' });
+    expect(await (await medplum.download(content.url!)).text()).toBe('x');
+  },
   uploadMedia: (medplum) => medplum.uploadMedia('x', 'text/plain', 'x'),
   createDocumentReference: (medplum) =>
     medplum.createDocumentReference({ data: 'x', contentType: 'text/plain', filename: 'x' }),
@@ -236,8 +251,6 @@ const DIFFERS: { readonly [name: string]: string } = {
   requestProfileSchema: 'finds the profiles that the project holds',
   readPatientEverything: 'the patient compartment in pages of 100, without resources that are only referred to',
   validateResource: 'findings come as the outcome; R4 only, no profiles',
-  download: 'a Binary comes as FHIR JSON, its content in base64',
-  downloadResponse: 'a Binary comes as FHIR JSON, its content in base64',
 };
 
 /** Needs a connection that the client keeps open. */

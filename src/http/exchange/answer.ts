@@ -7,6 +7,8 @@ export interface Answer {
   readonly json?: unknown;
   /** The media type of `json`. Default: FHIR's, as the client accepts it. */
   readonly type?: string | undefined;
+  /** A body of bytes; its type is among the headers. */
+  readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
   /** A body that is text already; its type is among the headers. */
   readonly text?: string | undefined;
 }

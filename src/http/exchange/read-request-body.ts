@@ -3,6 +3,7 @@ import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/reso
 import type { HttpRequest } from '../http-types.js';
 import { readJsonBody, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
+import { isRawBinary, readRawBinary } from './raw-binary.js';
 import { readBoundedBody } from '../read-bounded-body.js';
 
 const JSON_TYPES = ['application/fhir+json', 'application/json'];
@@ -31,8 +32,13 @@ export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
   throw new FhirError('invalid', 'The body must be a JSON object');
 }
 
-/** The resource of the body. @throws FhirError `invalid` - it is not of the type that the path names */
+/**
+ * The resource of the body, or the Binary whose content the body is.
+ *
+ * @throws FhirError `invalid` - it is not of the type that the path names
+ */
 export async function readResourceBody(exchange: Exchange): Promise<AnyResource> {
+  if (isRawBinary(exchange)) return readRawBinary(exchange);
   const { type, id } = exchange.path;
   const body = await readJsonObject(exchange);
   if (body['resourceType'] !== type) throw new FhirError('invalid', `The body must be a ${type}, as the URL says`);

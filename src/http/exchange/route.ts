@@ -14,6 +14,8 @@ export interface Route {
   readonly path: string;
   /** The body of errors: GraphQL's `errors` instead of an OperationOutcome, where the client accepts only that. */
   readonly isGraphql?: true;
+  /** The route decides what `Accept` and `_format` mean. Default: JSON, or 406. */
+  readonly takesAnyFormat?: true;
   readonly answer: (exchange: CallerExchange) => Promise<Answer> | Answer;
   /** Answers requests without a caller too. Default: they are 401. */
   readonly answerPublic?: (exchange: Exchange) => Promise<Answer> | Answer;

@@ -77,7 +77,9 @@ async function answerRequest(
   if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowed(matched) } };
   const route = routeFor(request, matched);
   sent.isGraphql = route.isGraphql === true;
-  if (!sent.isGraphql) sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'));
+  if (!sent.isGraphql) {
+    sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
+  }
   const signal = options.signal === undefined ? request.signal : AbortSignal.any([request.signal, options.signal]);
   const exchange: Exchange = { settings, request, url, path: matched.path, signal, report };
   const caller = route.isAnonymous === true ? undefined : await callerOf(exchange, options, route);

@@ -9,13 +9,17 @@ export interface Format {
 
 export const DEFAULT_FORMAT: Format = { type: 'application/fhir+json', pretty: false };
 
-/** @throws HttpRequestError 406 - the client takes no JSON */
-export function negotiateFormat(parameters: URLSearchParams, accept: string | null): Format {
+/**
+ * @param isLenient a client that takes no JSON is answered in the default format
+ * @throws HttpRequestError 406 - the client takes no JSON
+ */
+export function negotiateFormat(parameters: URLSearchParams, accept: string | null, isLenient = false): Format {
   const pretty = parameters.get('_pretty') === 'true';
   const asked = parameters.get('_format');
   const type =
     asked === null ? typeByAccept(accept) : TYPES_BY_FORMAT.get(asked.toLowerCase().split(';', 1)[0]!.trim());
   if (type !== undefined) return { type, pretty };
+  if (isLenient) return { ...DEFAULT_FORMAT, pretty };
   throw new HttpRequestError(406, 'This service answers application/fhir+json only');
 }
 

@@ -1,6 +1,7 @@
 import { INVITATION_ROUTES } from '../admin/invitation-routes.js';
 import { MEMBER_ROUTES } from '../admin/member-routes.js';
 import { PROJECT_ROUTES } from '../admin/project-routes.js';
+import { BINARY_ROUTES } from '../rest/binary-routes.js';
 import { BUNDLE_ROUTES } from '../rest/bundle-routes.js';
 import { EVERYTHING_ROUTES } from '../rest/everything-routes.js';
 import { GRAPHQL_ROUTES } from '../rest/graphql-routes.js';
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   ...GRAPHQL_ROUTES,
   ...EVERYTHING_ROUTES,
   ...VALIDATE_ROUTES,
+  ...BINARY_ROUTES,
   ...READ_ROUTES,
   ...SEARCH_ROUTES,
   ...WRITE_ROUTES,

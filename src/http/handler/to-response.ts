@@ -10,8 +10,9 @@ const COMMON = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-export function toResponse({ status, headers, json, type, text }: Answer, format: Format, isHead: boolean): Response {
-  const body = json === undefined ? text : stringifyJson(json, format.pretty ? 2 : 0);
+export function toResponse(answer: Answer, format: Format, isHead: boolean): Response {
+  const { status, headers, json, type, text, bytes } = answer;
+  const body = json === undefined ? (bytes ?? text) : stringifyJson(json, format.pretty ? 2 : 0);
   const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
   return new Response(isHead || body === undefined || body === '' ? null : body, {
     status,

@@ -3,6 +3,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { WrittenResource } from '../../repository/open-repository.js';
 import type { Answer } from '../exchange/answer.js';
 import type { Exchange } from '../exchange/exchange.js';
+import { isRawBinary } from '../exchange/raw-binary.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { versionHeaders } from '../version-headers.js';
 
@@ -44,13 +45,19 @@ export function answerWritten(exchange: Exchange, { status, resource }: WrittenR
     case 'OperationOutcome':
       return { ...answer, json: success(`${resource.resourceType} ${status}`) };
     case 'representation':
-      return { ...answer, json: resource };
+      return { ...answer, json: isRawBinary(exchange) ? withUrl(exchange, resource) : resource };
   }
 }
 
 function locationOf({ settings }: Exchange, { resourceType, id, meta }: AnyResource): string {
   const version = meta?.versionId === undefined ? '' : `/_history/${meta.versionId}`;
   return `${trimBaseUrl(settings.baseUrl)}/${resourceType}/${id!}${version}`;
+}
+
+/** MedplumClient makes attachments of the `url` of the Binaries that it uploads, which R4 does not know. */
+function withUrl({ request, settings }: Exchange, binary: AnyResource): object {
+  if (request.headers.get('x-medplum') !== 'extended') return binary;
+  return { ...binary, url: `${trimBaseUrl(settings.baseUrl)}/Binary/${binary.id!}` };
 }
 
 type Return = 'minimal' | 'representation' | 'OperationOutcome';

@@ -2,7 +2,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { repositoryOf } from '../../repository/create-repository.js';
 import { readSubset } from '../../repository/search/result-parameters.js';
 import { subsetOf } from '../../repository/search/subset.js';
-import { repositoryFor } from '../exchange/exchange.js';
+import { type Exchange, repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
 import { pageParameters, typeHistoryParameters } from './page-parameters.js';
@@ -15,10 +15,9 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/:id',
     async answer(exchange) {
       const { type, id } = exchange.path;
-      const { model } = exchange.settings.store;
-      const subset = readSubset(model, type, exchange.url.searchParams);
+      const subset = subsetFor(exchange);
       const resource = (await repositoryOf(repositoryFor(exchange)).read(type as never, id)) as AnyResource;
-      return answerUnlessCurrent(exchange, subset === undefined ? resource : subsetOf(model, resource, subset));
+      return answerUnlessCurrent(exchange, subset === undefined ? resource : subset(resource));
     },
   },
   {
@@ -55,3 +54,14 @@ export const READ_ROUTES: readonly Route[] = [
     },
   },
 ];
+
+/**
+ * How `_elements` and `_summary` reduce a resource; undefined if the request has neither.
+ *
+ * @throws FhirError `invalid` - an unknown element or summary
+ */
+export function subsetFor({ settings, path, url }: Exchange): ((resource: AnyResource) => object) | undefined {
+  const { model } = settings.store;
+  const subset = readSubset(model, path.type, url.searchParams);
+  return subset && ((resource) => subsetOf(model, resource, subset));
+}

@@ -1,0 +1,71 @@
+import { parseReference } from '../../fhir/reference.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import { encodeBase64 } from '../../platform/base64.js';
+import { mediaTypeOf } from '../http-types.js';
+import { HttpRequestError } from '../http-request-error.js';
+import { readBoundedBody } from '../read-bounded-body.js';
+import type { Exchange } from './exchange.js';
+
+/**
+ * Whether the body is the content of a Binary: of any media type but FHIR's own, which hold the Binary itself. See
+ * https://hl7.org/fhir/R4/binary.html#rest.
+ */
+export function isRawBinary({ path, request }: Exchange): boolean {
+  const type = mediaTypeOf(request.headers.get('content-type') ?? undefined);
+  return path.type === 'Binary' && type !== undefined && !/^application\/fhir\+(?:json|xml)$/.test(type);
+}
+
+/**
+ * The Binary whose content is the body.
+ *
+ * @throws HttpRequestError 400 - `X-Security-Context` is no reference
+ * @throws HttpRequestError 413 - the body is too long
+ * @throws HttpRequestError 415 - the media type is malformed, or browsers may have sent the body for another site
+ */
+export async function readRawBinary({ request, settings, path }: Exchange): Promise<AnyResource> {
+  const contentType = request.headers.get('content-type')!.trim();
+  if (!isMediaType(contentType)) throw new HttpRequestError(415, 'The media type of the body is malformed');
+  if (SIMPLE_TYPES.has(mediaTypeOf(contentType)!) && !isOfClient(request.headers)) {
+    throw new HttpRequestError(
+      415,
+      'A body of this type needs a header that browsers never send unasked: a bearer token, or X-Requested-With',
+    );
+  }
+  const context = request.headers.get('x-security-context')?.trim();
+  if (context !== undefined && !isContext(context, settings.baseUrl)) {
+    throw new HttpRequestError(400, 'X-Security-Context must be a reference such as Patient/1');
+  }
+  const bytes = await readBoundedBody(request, settings.maxBodyBytes);
+  return {
+    resourceType: 'Binary',
+    ...(path.id === '' ? {} : { id: path.id }),
+    contentType,
+    ...(context === undefined ? {} : { securityContext: { reference: context } }),
+    ...(bytes.length === 0 ? {} : { data: encodeBase64(bytes) }),
+  } as AnyResource;
+}
+
+/** A media type as a header may hold it. */
+export function isMediaType(text: string): boolean {
+  return text.length <= MAX_TYPE_LENGTH && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+ *(?:;[\x20-\x7e]*)?$/.test(text);
+}
+
+const MAX_TYPE_LENGTH = 256;
+
+/** Bodies that browsers send to other origins without asking them. See docs/how-to/csrf-and-cors.md. */
+const SIMPLE_TYPES: ReadonlySet<string> = new Set([
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+]);
+
+/** Has a header that a page of another site cannot send unasked. Browsers attach Basic credentials by themselves. */
+function isOfClient(headers: Headers): boolean {
+  const isBearer = /^bearer /i.test(headers.get('authorization') ?? '');
+  return isBearer || ['x-requested-with', 'x-medplum', 'x-security-context'].some((name) => headers.has(name));
+}
+
+function isContext(text: string, baseUrl: string): boolean {
+  const parsed = parseReference(text, baseUrl);
+  return parsed !== undefined && (parsed.kind === 'local' || (parsed.kind === 'foreign' && URL.canParse(text)));
+}

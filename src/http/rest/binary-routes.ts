@@ -1,0 +1,90 @@
+import type { Binary } from '@medplum/fhirtypes';
+import { repositoryOf } from '../../repository/create-repository.js';
+import { acceptedTypes } from '../accepted-types.js';
+import { mediaTypeOf } from '../http-types.js';
+import { HttpRequestError } from '../http-request-error.js';
+import { decodeBase64 } from '../../platform/base64.js';
+import type { Answer } from '../exchange/answer.js';
+import { type CallerExchange, repositoryFor } from '../exchange/exchange.js';
+import { isMediaType } from '../exchange/raw-binary.js';
+import type { Route } from '../exchange/route.js';
+import { answerUnlessCurrent } from './answer-resource.js';
+import { subsetFor } from './read-routes.js';
+
+/**
+ * Reads of Binaries, which are their content unless the client asks for FHIR JSON. See
+ * https://hl7.org/fhir/R4/binary.html#rest.
+ */
+export const BINARY_ROUTES: readonly Route[] = [
+  {
+    group: 'read',
+    method: 'GET',
+    root: 'fhir',
+    path: 'Binary/:id',
+    takesAnyFormat: true,
+    async answer(exchange) {
+      const subset = subsetFor(exchange);
+      const binary = await repositoryOf(repositoryFor(exchange)).read('Binary', exchange.path.id);
+      return subset === undefined ? answerBinary(exchange, binary) : answerUnlessCurrent(exchange, subset(binary));
+    },
+  },
+  {
+    group: 'read',
+    method: 'GET',
+    root: 'fhir',
+    path: 'Binary/:id/_history/:version',
+    takesAnyFormat: true,
+    async answer(exchange) {
+      const { id, version } = exchange.path;
+      return answerBinary(exchange, await repositoryOf(repositoryFor(exchange)).vread('Binary', id, version));
+    },
+  },
+];
+
+function answerBinary(exchange: CallerExchange, binary: Binary): Answer {
+  const answer = answerUnlessCurrent(exchange, binary);
+  const { contentType = '', data } = binary;
+  const bytes = data === undefined ? undefined : decodeBase64(data);
+  // Without its content, or with one that is not what it says, there is nothing but the resource.
+  const isRaw = bytes !== undefined && isMediaType(contentType) && wantsContent(exchange, contentType);
+  if (!isRaw || answer.status === 304) return answer;
+  const context = binary.securityContext?.reference;
+  return {
+    status: 200,
+    bytes,
+    headers: {
+      ...answer.headers,
+      'content-type': contentType,
+      // A page among the contents must not act for the service.
+      'content-security-policy': "default-src 'none'; sandbox",
+      ...(context !== undefined && /^[\x21-\x7e]{1,1024}$/.test(context) ? { 'x-security-context': context } : {}),
+    },
+  };
+}
+
+/** @throws HttpRequestError 406 - neither the content nor JSON is acceptable */
+function wantsContent({ request, url }: CallerExchange, contentType: string): boolean {
+  const own = mediaTypeOf(contentType)!;
+  const format = url.searchParams.get('_format');
+  if (format !== null) {
+    const asked = format.toLowerCase().split(';', 1)[0]!.trim().replace(' ', '+');
+    if (asked === own) return true;
+    if (/^(?:json|(?:application|text)\/json|application\/fhir\+json)$/.test(asked)) return false;
+    throw notAcceptable(own);
+  }
+  const accept = request.headers.get('accept')?.trim() ?? '';
+  if (accept === '') return true;
+  const weights = acceptedTypes(accept);
+  const weightOf = (...ranges: readonly string[]): number =>
+    ranges.map((range) => weights.get(range)).find((weight) => weight !== undefined) ?? 0;
+  const fhir = weightOf('application/fhir+json');
+  const content = weightOf(own, `${own.split('/', 1)[0]!}/*`, '*/*');
+  if (fhir > 0 && fhir >= content) return false;
+  if (content > 0) return true;
+  if (weightOf('application/json', 'application/*') > 0) return false;
+  throw notAcceptable(own);
+}
+
+function notAcceptable(own: string): HttpRequestError {
+  return new HttpRequestError(406, `This Binary is ${own}, or application/fhir+json`);
+}
