@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +7,12 @@ import { SqliteStore } from 'fhirgraph/sqlite';
 import { parseArguments, USAGE, UsageError } from './quickstart/arguments.js';
 import { type BundleSource, bundlesInDirectory, generatedBundles } from './quickstart/bundles.js';
 import { formatJson } from './quickstart/format-json.js';
+import { serve } from './quickstart/serve.js';
 import { showProgress } from './quickstart/progress.js';
 import { type Example, examples, PICK } from './quickstart/queries.js';
 
-// Clinical data into a SQLite file, then five queries over it. Run it with `npm run quickstart`.
+// Imports clinical data into a SQLite file, then runs five queries on it, or serves GraphiQL over it.
+// Run it with `npm run quickstart`, or `npm run quickstart -- --serve`.
 
 interface Context {
   readonly store: ResourceStore;
@@ -25,7 +28,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { db, data, patients, help } = parseArguments(process.argv.slice(2));
+  const { db, data, patients, serve: serves, port, help } = parseArguments(process.argv.slice(2));
   if (help) {
     console.log(USAGE);
     return;
@@ -36,9 +39,9 @@ async function main(): Promise<void> {
   try {
     console.log(`Importing ${source.description} into ${file}`);
     await importAll(source, context);
-    const patient = await pickPatient(context);
-    let number = 1;
-    for (const example of examples(patient)) await show(number++, example, context);
+    const queries = examples(await pickPatient(context));
+    if (serves) await serveUntilInterrupted(queries, port, context);
+    else for (const [index, example] of queries.entries()) await show(index + 1, example, context);
     console.log(`\nThe data stay in ${file}`);
   } finally {
     await context.store.close();
@@ -81,8 +84,22 @@ async function pickPatient(context: Context): Promise<string> {
   const { data } = await executeFhirGraphql<Picked>(PICK, context);
   const subject = data?.DiagnosticReportList[0]?.subject?.reference;
   const id = subject?.startsWith('Patient/') === true ? subject.slice('Patient/'.length) : data?.PatientList[0]?.id;
-  if (id === undefined) throw new UsageError('The data hold no patient, so there is nothing to ask about');
+  if (id === undefined) throw new UsageError('The data has no Patient, so the examples have nothing to query');
   return id;
+}
+
+/** @returns after Ctrl+C, or when the process that started this one asks it to end */
+async function serveUntilInterrupted(queries: readonly Example[], port: number, context: Context): Promise<void> {
+  const { server, url } = await serve({ ...context, examples: queries, port });
+  console.log(`\nGraphiQL: ${url}\nPress Ctrl+C to stop.`);
+  const stop = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM'].map((name) =>
+    once(process, name, { signal: stop.signal }).catch(() => undefined),
+  );
+  await Promise.race(signals);
+  stop.abort();
+  server.close();
+  server.closeAllConnections();
 }
 
 async function show(number: number, { title, query, variables }: Example, context: Context): Promise<void> {

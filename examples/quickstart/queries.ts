@@ -5,19 +5,19 @@ export interface Example {
   readonly variables?: { readonly [name: string]: string };
 }
 
-/** Finds the resources that the examples are about, whatever data there is. */
+/** Finds a patient for the examples, whatever the data is. */
 export const PICK = `{
   DiagnosticReportList(_count: 1, _sort: "-date") { subject { reference } }
   PatientList(_count: 1) { id }
 }`;
 
-/** @param patient id of a patient, best one with reports */
+/** @param patient The id of a patient, preferably one with reports. */
 export function examples(patient: string): readonly Example[] {
   return [
     {
       title: 'Read one patient: aliases, and null for what is not there',
       variables: { id: patient },
-      query: `query ($id: String!) {
+      query: `query ReadPatient($id: String!) {
   patient: Patient(id: $id) {
     id
     born: birthDate
@@ -29,7 +29,7 @@ export function examples(patient: string): readonly Example[] {
     },
     {
       title: 'Search: arguments are combined with AND, commas mean OR',
-      query: `{
+      query: `query SearchPatients {
   PatientList(gender: "female", birthdate: "lt1995", address_state: "MA,Massachusetts", _sort: "-birthdate", _count: 3) {
     birthDate
     name { family given }
@@ -39,7 +39,7 @@ export function examples(patient: string): readonly Example[] {
     },
     {
       title: 'Follow references: a report, its patient, its results',
-      query: `{
+      query: `query LatestReport {
   DiagnosticReportList(_sort: "-date", _count: 1) {
     code { text }
     subject { resource { ... on Patient { name { family } birthDate } } }
@@ -52,7 +52,7 @@ export function examples(patient: string): readonly Example[] {
     {
       title: 'Follow references backwards: visits and what was measured, the latest first, and counts',
       variables: { id: patient },
-      query: `query ($id: String!) {
+      query: `query Visits($id: String!) {
   Patient(id: $id) {
     visits: EncounterConnection(_reference: patient) { count }
     measurements: ObservationConnection(_reference: subject) { count }

@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseArguments, UsageError } from '../../examples/quickstart/arguments.js';
@@ -24,6 +27,24 @@ function quickstart(...args: string[]): Promise<{ code: number; stdout: string; 
   return new Promise((resolve) => {
     const child = execFile(process.execPath, command, { cwd: root }, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+interface PageOptions {
+  readonly endpoint: string;
+  readonly additionalHeaders: Record<string, string>;
+  readonly defaultQuery: string;
+}
+
+/** What follows in the output of a program, once it is there. */
+function printed(stream: Readable, pattern: RegExp): Promise<string> {
+  let text = '';
+  return new Promise((resolve) => {
+    stream.on('data', (chunk) => {
+      text += String(chunk);
+      const found = pattern.exec(text);
+      if (found !== null) resolve(found[1]!);
     });
   });
 }
@@ -52,6 +73,30 @@ describe('the quickstart', () => {
     }
   });
 
+  test('serves GraphiQL and a service that only its page can use', async () => {
+    const db = join(directory, 'served.db');
+    const args = ['--import', 'tsx', 'examples/quickstart.ts', '--patients', '2', '--db', db, '--serve', '--port', '0'];
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+    const url = await printed(child.stdout, /GraphiQL: (\S+)/);
+    const page = await (await fetch(url)).text();
+    expect(page).toContain('fhirgraph quickstart');
+    const options = /\{"title":"fhirgraph quickstart".*\}/.exec(page)![0];
+    const { endpoint, additionalHeaders, defaultQuery } = JSON.parse(options) as PageOptions;
+    expect(defaultQuery.match(/^query \w+/gm)).toHaveLength(5);
+    for (const [, operationName] of defaultQuery.matchAll(/^query (\w+)/gm)) {
+      const body = JSON.stringify({ query: defaultQuery, operationName });
+      const headers = { 'content-type': 'application/json', ...additionalHeaders };
+      const answer = await fetch(new URL(endpoint, url), { method: 'POST', headers, body });
+      expect(Object.keys((await answer.json()) as object), operationName).toEqual(['data']);
+    }
+    expect((await fetch(new URL(endpoint, url))).status).toBe(401);
+    const rebound = request(url, { headers: { ...additionalHeaders, host: 'elsewhere.example' } }).end();
+    const [{ statusCode }] = (await once(rebound, 'response')) as [IncomingMessage];
+    expect(statusCode).toBe(421);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
   test('says in one line what is wrong', async () => {
     expect(await quickstart('--data', 'no-such-directory')).toEqual({
       code: 1,
@@ -66,6 +111,7 @@ describe('the quickstart', () => {
     [['--data', 'docs'], 'No .json or .json.gz files in docs'],
     [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"'],
     [['--patients', '0'], '--patients must be a whole number from 1 to 100000, not "0"'],
+    [['--port', '99999'], '--port must be a whole number from 0 to 65535, not "99999"'],
   ])('knows what is wrong with %j', async (args, message) => {
     const load = async (): Promise<unknown> => {
       const { data } = parseArguments(args);
