@@ -50,6 +50,7 @@ export const ROOMS = {
       'caller.ts',
       'turns/',
       'audited.ts',
+      'access-trace.ts',
       'contract.ts',
       'home-of.ts',
       'decide.ts',

@@ -25,17 +25,23 @@ export function audited<Result>(
   work: (facts: AuditFacts) => Promise<Result>,
 ): Promise<Result> {
   const facts: AuditFacts = {};
-  const { store, caller, audit } = context;
-  const carryOut = (): Promise<Result> => work(facts);
+  return observed(context.store, interaction, facts, () => recorded(context, interaction, work, facts));
+}
+
+/** {@link audited} for a part of an interaction, which has a record of its own but no span. */
+export function recorded<Result>(
+  context: AuditedContext,
+  interaction: AuditInteraction,
+  work: (facts: AuditFacts) => Promise<Result>,
+  facts: AuditFacts = {},
+): Promise<Result> {
+  const { store, caller, audit, requireAudit } = context;
   if (audit === undefined) {
-    if (context.requireAudit === true) return Promise.reject(new FhirError('invalid', 'requireAudit needs audit'));
-    return observed(store, interaction, facts, carryOut);
+    if (requireAudit === true) return Promise.reject(new FhirError('invalid', 'requireAudit needs audit'));
+    return work(facts);
   }
-  const { requireAudit } = context;
   const options = { audit, requireAudit, ...statedBy(context) };
-  return observed(store, interaction, facts, () =>
-    recordInteraction(context.store.model, options, auditedCaller(caller), interaction, facts, carryOut),
-  );
+  return recordInteraction(store.model, options, auditedCaller(caller), interaction, facts, () => work(facts));
 }
 
 /** The purpose and the id of a request: of the context, else of the caller. */

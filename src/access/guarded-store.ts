@@ -16,7 +16,8 @@ import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory } from 
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
-import { maskInside, withMasked } from './fields/mask-resource.js';
+import type { AccessTrace } from './access-trace.js';
+import { maskInside, type Origins, withMasked } from './fields/mask-resource.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
 import { typeHistoryVisible } from './read/type-history.js';
@@ -26,15 +27,16 @@ import { maskFound } from './evaluate/granting-rules.js';
 /**
  * Wraps a store with a caller's rights.
  *
+ * @param trace learns what is masked and what is written, for the audit record of one interaction
  * @param baseUrl the service's own base: absolute references below it count as local, for rights too
  * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
  * which its rules have another meaning
  */
-export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string): GuardedStore {
+export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string, trace?: AccessTrace): GuardedStore {
   assertCaller(caller);
   assertSameModel(whole, caller);
   const store = withBaseUrl(whole, baseUrl);
-  const guard = new Guard(store, caller);
+  const guard = new Guard(store, caller, trace?.origins);
   return {
     caller,
     model: store.model,
@@ -42,7 +44,7 @@ export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: strin
     search: (query, options) => guard.search(query, options),
     searchByReference: (query, parameter, targets, options) =>
       guard.searchByReference(query, parameter, targets, options),
-    commit: (writes, options) => commitGuarded(store, caller, writes, options),
+    commit: (writes, options) => commitGuarded(store, caller, writes, options, trace),
     history: (key, page, options) => guard.history(key, page, options),
     typeHistory: (query, options) => guard.typeHistory(query, options),
   };
@@ -62,12 +64,13 @@ class Guard {
   constructor(
     private readonly store: ResourceStore,
     private readonly caller: Caller,
+    private readonly origins: Origins | undefined,
   ) {
     this.#allRules = caller.kind === 'member' ? caller.rules : undefined;
   }
 
   read(keys: readonly GuardedKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return readVisible({ store: this.store, caller: this.caller, options }, keys);
+    return readVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, keys);
   }
 
   async search(query: GuardedQuery, options?: CallOptions): Promise<SearchPage> {
@@ -95,11 +98,11 @@ class Guard {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return historyVisible({ store: this.store, caller: this.caller, options }, key, page);
+    return historyVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, key, page);
   }
 
   typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return typeHistoryVisible({ store: this.store, caller: this.caller, options }, query, (search, rules) =>
+    return typeHistoryVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, query, (search, rules) =>
       this.#restrict(search, rules, undefined, options),
     );
   }
@@ -135,10 +138,20 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchPage> {
     if (this.caller.kind !== 'member' && isUnrestricted(rules)) {
-      return { ...page, matches: page.matches.map((row) => withMasked(row, maskInside(row.resource, undefined))) };
+      const masked = page.matches.map((row) => withMasked(row, maskInside(row.resource, undefined), this.origins));
+      return { ...page, matches: masked };
     }
     const project = homeOf(type, this.caller);
-    const matches = await maskFound(this.store, project, type, rules, this.#allRules, page.matches, options);
+    const matches = await maskFound(
+      this.store,
+      project,
+      type,
+      rules,
+      this.#allRules,
+      page.matches,
+      options,
+      this.origins,
+    );
     return { ...page, matches };
   }
 }

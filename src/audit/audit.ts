@@ -39,14 +39,12 @@ export interface AuditOptions {
 
 /** Facts that become known while an interaction runs. */
 export type AuditFacts = {
-  -readonly [
-    Name in 'targets' | 'parameters' | 'results' | 'storeCalls' | 'counts' | 'document' | 'reason'
-  ]?: AuditRecord[Name];
+  -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls' | 'document' | 'reason']?: AuditRecord[Name];
 } & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] } & {
   /** The caller, where only the interaction itself finds it. */
   who?: AuditedCaller;
-  /** Asked for once, at the end; undefined if the answer shows no resource. */
-  shown?: () => Pick<AuditRecord, 'returned' | 'patients'> | Promise<Pick<AuditRecord, 'returned' | 'patients'>>;
+  /** Asked for once, at the end; of an interaction that threw with `isAnswered` false. */
+  shown?: (isAnswered: boolean) => Pick<AuditRecord, 'returned' | 'patients' | 'counts'>;
   /** It failed, and the outcome of its writes is unknown. */
   unknown?: boolean;
   /** Something was committed. Default: by the interaction. */
@@ -81,7 +79,7 @@ export async function recordInteraction<Result>(
   }
   const outcome = outcomeOf(facts, thrown);
   try {
-    const record = await recordOf(model, options, facts, { who, interaction, outcome });
+    const record = recordOf(model, options, facts, { who, interaction, outcome });
     const duration = Math.round((performance.now() - clock) * 1000) / 1000;
     const taken = audit({ ...record, started: started.toISOString(), duration });
     if (requireAudit === true) await taken;
@@ -101,15 +99,15 @@ function outcomeOf(facts: AuditFacts, thrown: { readonly error: unknown } | unde
   return { success: false, code, ...(unknown ? { unknown } : {}) };
 }
 
-async function recordOf(
+function recordOf(
   model: FhirModel,
   { purpose, requestId }: AuditOptions,
   facts: AuditFacts,
   known: Pick<AuditRecord, 'who' | 'interaction' | 'outcome'>,
-): Promise<Omit<AuditRecord, 'started' | 'duration'>> {
-  const { targets = [], parameters, results, storeCalls, counts, document, reason } = facts;
-  const { returned, patients } = (await facts.shown?.()) ?? {};
+): Omit<AuditRecord, 'started' | 'duration'> {
   const { who, interaction, outcome } = known;
+  const { targets = [], parameters, results, storeCalls, document, reason } = facts;
+  const { returned, patients, counts } = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
   const optional = { parameters, results, storeCalls, returned, patients, counts, document };
   const said = { purpose: clip(purpose, 64), requestId: clip(requestId, 200), reason: clip(reason, 1000) };
   return {

@@ -1,4 +1,5 @@
 import type { AuditTarget } from '../audit/audit-record.js';
+import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import { guardStore } from '../access/guarded-store.js';
@@ -8,6 +9,7 @@ import { reportError } from '../fhir/report-error.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, type FhirGraphqlContext } from './context.js';
+import { hashOfPrepared, hashOfRequested } from './documents/document-hash.js';
 import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
@@ -50,8 +52,11 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   const context = typedContext as FhirGraphqlContext;
   assertStore(context, 'executeFhirGraphql');
   const answered = audited(context, 'graphql', async (record) => {
-    const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [] };
+    const trace = tracedBy(context, record, context.baseUrl);
+    const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [], trace };
     const result = await answerOrErrors(query, context, facts);
+    if (result.data === undefined || result.data === null) trace?.withhold();
+    if (trace !== undefined) record.document = facts.document ?? hashOfRequested(query);
     const { tally, written } = facts;
     const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
     record.targets = [...written, ...read.map((type) => ({ type }))];
@@ -78,6 +83,8 @@ function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlR
 interface RequestFacts {
   readonly tally: Tally;
   written: readonly AuditTarget[];
+  readonly trace: AccessTrace | undefined;
+  document?: string;
   attributes?: Attributes;
 }
 
@@ -117,10 +124,11 @@ async function answer(
     observer,
   );
   if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
-  const store = guardStore(context.store, context.caller, context.baseUrl);
+  if (facts.trace !== undefined) facts.document = hashOfPrepared(request.document, request.source);
+  const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace);
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
-  const runOptions = { ...runOptionsOf(request, context, watched, selections, onWrites), waited };
+  const runOptions = { ...runOptionsOf(request, context, watched, selections, onWrites), waited, trace: facts.trace };
   const about = introspections(plan, request, context);
   const isInstance = request.focus !== undefined;
   const foreseen = {

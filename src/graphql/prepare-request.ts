@@ -7,6 +7,7 @@ import { loadFhirPath } from '../fhirpath/library.js';
 import type { ReferenceTarget } from '../store/store.js';
 import type { Observer } from '../telemetry/observer.js';
 import { type Dialect, parseDialect } from './dialect.js';
+import type { DocumentText } from './documents/documents.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
@@ -23,6 +24,8 @@ import { QUERY } from './schema/fields.js';
 
 /** A valid request, ready for planning. */
 export interface PreparedRequest {
+  /** The document as it was given or found. */
+  readonly source: DocumentText;
   readonly document: PreparedDocument;
   readonly operation: OperationDefinitionNode;
   /** Coerced to their declared types. */
@@ -68,7 +71,7 @@ export async function prepareRequest(
   );
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
   if (document.usesFhirPath) await loadFhirPath();
-  return { document, operation, variables: variables.values, limits, dialect, focus };
+  return { source: found.document, document, operation, variables: variables.values, limits, dialect, focus };
 }
 
 export function runOptionsOf(

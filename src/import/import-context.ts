@@ -1,9 +1,10 @@
+import type { AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { CallLimits } from '../access/limits/call-limits.js';
 import type { ResourceStore } from '../store/store.js';
 
 /** The context of every import. */
-export interface ImportContext {
+export interface ImportContext extends AuditOptions {
   readonly store: ResourceStore;
   /** The caller; resources are imported into its project. */
   readonly caller: Caller;

@@ -1,4 +1,5 @@
 import type { GuardedSession } from '../interactions/interaction-session.js';
+import type { AccessTrace } from '../access/access-trace.js';
 import { guardStore } from '../access/guarded-store.js';
 import type { ImportContext } from './import-context.js';
 
@@ -11,11 +12,12 @@ export interface ImportSession extends GuardedSession {
 }
 
 /** @throws FhirError `unauthenticated` - the context has no caller */
-export function openSession(context: ImportContext): ImportSession {
+export function openSession(context: ImportContext, trace?: AccessTrace): ImportSession {
   return {
-    store: guardStore(context.store, context.caller, context.baseUrl),
+    store: guardStore(context.store, context.caller, context.baseUrl, trace),
     options: { signal: context.signal },
     baseUrl: context.baseUrl,
+    trace,
     assignIds: context.ids === 'assigned',
     extendedMeta: context.extendedMeta === true,
   };

@@ -1,4 +1,5 @@
 import type { CallOptions } from '../store/store.js';
+import type { AccessTrace } from '../access/access-trace.js';
 import type { GuardedStore } from '../access/contract.js';
 
 /** A caller's session: the store as the caller sees it, and the options of every call. */
@@ -7,4 +8,6 @@ export interface GuardedSession {
   readonly options: CallOptions;
   /** Absolute references below it are local. */
   readonly baseUrl: string | undefined;
+  /** Learns what is shown, if the interaction is audited. */
+  readonly trace?: AccessTrace | undefined;
 }

@@ -1,6 +1,8 @@
+import { tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
-import { bundleTargets, carryOutBundle } from './carry-out-bundle.js';
+import { bundleTargets } from '../import/bundle/bundle-targets.js';
+import { carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
 import { failAsFhirError, openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
 import { readResource } from './read-resource.js';
@@ -64,9 +66,11 @@ export function repositoryOf(open: OpenRepository): Repository {
       }),
     transaction: (request) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
-        facts.targets = bundleTargets(context.store.model, request, undefined, baseUrl);
-        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded));
-        facts.targets = bundleTargets(context.store.model, request, response, baseUrl);
+        const trace = tracedBy(context, facts, baseUrl);
+        const { model } = context.store;
+        if (trace !== undefined) facts.targets = bundleTargets(model, request, undefined, baseUrl);
+        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded, trace));
+        if (trace !== undefined) facts.targets = bundleTargets(model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
       }).catch(failAsFhirError),

@@ -29,7 +29,7 @@ export interface HistoryBundleEntry {
 export async function historyBundle(
   key: GuardedKey,
   asked: VersionsPage,
-  { store, options, baseUrl }: RepositorySession,
+  { store, options, baseUrl, trace }: RepositorySession,
 ): Promise<HistoryBundle> {
   assertReadable(store.model, key);
   const page = pageOf(asked);
@@ -40,6 +40,7 @@ export async function historyBundle(
     const before = entries[index + 1];
     return toHistoryEntry(key, version, before === undefined || before.kind === 'delete', baseUrl);
   });
+  for (const version of entries.slice(0, page.count)) if (version.kind === 'put') trace?.show(version.resource);
   const more = page.count > 0 && entries.length > page.count;
   return {
     resourceType: 'Bundle',

@@ -1,6 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
 import type { AuditFacts } from '../audit/audit.js';
+import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';
@@ -52,16 +53,20 @@ export interface OpenRepository {
 export function openRepository(context: RepositoryContext): OpenRepository {
   const { extendedMeta = false } = context;
   const baseUrl = trimBaseUrl(context.baseUrl);
-  const open = ({ store, caller, signal }: RepositoryContext): RepositorySession => ({
-    store: guardStore(store, caller, baseUrl),
+  const open = ({ store, caller, signal }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
+    store: guardStore(store, caller, baseUrl, trace),
     options: { signal },
     baseUrl,
+    trace,
   });
   const unlimited = open(context);
   const interact: OpenRepository['interact'] = (interaction, target, work) =>
     audited(context, interaction, (facts) => {
       facts.targets = [target];
-      return underLimits(context, (bounded) => work(facts, bounded === context ? unlimited : open(bounded)));
+      const trace = tracedBy(context, facts, baseUrl);
+      return underLimits(context, (bounded) =>
+        work(facts, bounded === context && trace === undefined ? unlimited : open(bounded, trace)),
+      );
     }).catch(failAsFhirError);
   const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
@@ -72,6 +77,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
       interact(interaction, target, async (facts, session) => {
         const resource = await work(facts, session);
         facts.targets = [targetOf(resource)];
+        session.trace?.show(resource);
         return copy(resource);
       }),
     withWrite: (interaction, target, work) =>
@@ -81,6 +87,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
           throw new TypeError('What is created, updated or patched is a resource');
         }
         facts.targets = [targetOf(outcome.resource)];
+        if (!('unreadable' in outcome && outcome.unreadable === true)) session.trace?.show(outcome.resource);
         return { status: outcome.status, resource: copy(outcome.resource) };
       }),
     write: async (request, session) => (await carryOutWrites([request], session))[0],

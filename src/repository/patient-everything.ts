@@ -30,6 +30,7 @@ export function patientEverything(open: OpenRepository, id: string, parameters: 
     await readResource({ type: 'Patient', id }, session);
     const found = await collect(id, request, session);
     facts.results = found.resources.length;
+    for (const resource of found.resources) session.trace?.show(resource);
     return bundle({
       resourceType: 'Bundle',
       type: 'searchset',

@@ -48,6 +48,7 @@ export async function searchBundle(
   const matches = answer.matches.slice(0, page.count);
   const found = matches.map(({ resource }) => resource);
   const included = await followIncludes(search.includes, found, session);
+  for (const resource of [...found, ...included]) session.trace?.show(resource);
   const entry = [
     ...found.map((resource) => entryOf(resource, 'match', search, session)),
     ...included.map((resource) => entryOf(resource, 'include', search, session)),

@@ -20,7 +20,7 @@ interface TypeHistoryBundle {
 export async function typeHistoryBundle(
   type: string,
   asked: TypeHistoryPage,
-  { store, options, baseUrl }: RepositorySession,
+  { store, options, baseUrl, trace }: RepositorySession,
 ): Promise<TypeHistoryBundle> {
   if (!store.model.isResourceType(type)) throw notFound({ type, id: '' });
   const { count } = pageOf({ count: asked.count });
@@ -29,6 +29,7 @@ export async function typeHistoryBundle(
   // One extra version shows whether there is a next page.
   const entries = await store.typeHistory({ type, since, after, limit: count === 0 ? 0 : count + 1 }, options);
   const page = entries.slice(0, count);
+  for (const version of page) if (version.kind === 'put') trace?.show(version.resource);
   const url = (cursor: string | undefined): string => {
     const parameters = new URLSearchParams({
       ...(asked.since === undefined ? {} : { _since: asked.since }),

@@ -8,7 +8,7 @@ import { baseUrlOf } from '../../store/with-base-url.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { isUnrestricted } from '../decide.js';
 import { isLocal } from './evaluate-criteria.js';
-import { maskResource, withMasked } from '../fields/mask-resource.js';
+import { maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../rule.js';
 
 /** A version of a resource with the rules that grant this version. */
@@ -121,10 +121,11 @@ export async function maskFound(
   all: AccessRules | undefined,
   rows: readonly StoredResource[],
   options?: CallOptions,
+  origins?: Origins,
 ): Promise<readonly StoredResource[]> {
   const mask = (row: StoredResource, grants: readonly AccessRule[]): StoredResource => {
     const resource = maskResource(row.resource, grants, all);
-    return withMasked(row, resource);
+    return withMasked(row, resource, origins);
   };
   // Some rule grants each result; the particular rule matters only if they hide different fields.
   const [first, ...others] = rules;

@@ -24,9 +24,18 @@ export function withoutSecrets(resource: AnyResource): AnyResource {
   return maskInside(withoutFields(resource, secretFields(resource.resourceType)), undefined);
 }
 
+/** The stored resource of each masked one, for audit records. */
+export type Origins = WeakMap<AnyResource, AnyResource>;
+
 /** The row with the resource as it was masked; the same row where nothing was hidden. */
-export function withMasked<Row extends { readonly resource: AnyResource }>(row: Row, resource: AnyResource): Row {
-  return resource === row.resource ? row : { ...row, resource };
+export function withMasked<Row extends { readonly resource: AnyResource }>(
+  row: Row,
+  resource: AnyResource,
+  origins?: Origins,
+): Row {
+  if (resource === row.resource) return row;
+  origins?.set(resource, row.resource);
+  return { ...row, resource };
 }
 
 /** Fields that every one of the rules hides; those that some rule shows are seen. */

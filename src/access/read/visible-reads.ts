@@ -16,7 +16,7 @@ import { baseUrlOf } from '../../store/with-base-url.js';
 import { evaluateCriteria } from '../evaluate/evaluate-criteria.js';
 import type { GuardedKey } from '../contract.js';
 import { homeOf } from '../home-of.js';
-import { maskInside, maskResource, withMasked } from '../fields/mask-resource.js';
+import { maskInside, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { AccessRule } from '../rule.js';
 import { NO_OVERLAY } from '../evaluate/overlay.js';
@@ -27,6 +27,8 @@ export interface Reading {
   readonly store: ResourceStore;
   readonly caller: Caller;
   readonly options: CallOptions | undefined;
+  /** Filled with the stored resources behind masked ones, if given. */
+  readonly origins?: Origins | undefined;
 }
 
 /**
@@ -35,14 +37,16 @@ export interface Reading {
  * A deletion is visible if a rule grants the whole type; other rules cannot decide whether they granted the resource.
  */
 export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
-  const { store, caller, options } = reading;
+  const { store, caller, options, origins } = reading;
   const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
   const asked = allowed.map((index) => fullKey(keys[index]!, caller));
   if (asked.length === 0) return keys.map(() => MISSING);
   if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
     const results = await store.read(asked, options);
-    return results.map((one) => (one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined)) : one));
+    return results.map((one) =>
+      one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined), origins) : one,
+    );
   }
   const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
   const found = await store.read([...asked, ...current], options);
@@ -194,10 +198,14 @@ async function grantsOfVersion(
   return granting;
 }
 
-function masked<Row extends StoredResource>({ caller }: Reading, row: Row, grants: readonly AccessRule[]): Row {
+function masked<Row extends StoredResource>(
+  { caller, origins }: Reading,
+  row: Row,
+  grants: readonly AccessRule[],
+): Row {
   const all = caller.kind === 'member' ? caller.rules : undefined;
   const resource = maskResource(row.resource, grants, all);
-  return withMasked(row, resource);
+  return withMasked(row, resource, origins);
 }
 
 /**

@@ -1,9 +1,11 @@
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { Pace } from '../../platform/pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
-import type { ResourceStore, WriteResult } from '../../store/store.js';
+import type { ReadResult, ResourceStore, Write, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import type { AccessTrace } from '../access-trace.js';
 import type { Caller } from '../caller.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
@@ -23,6 +25,7 @@ export async function commitGuarded(
   caller: Caller,
   writes: readonly GuardedWrite[],
   options: CommitOptions | undefined,
+  trace?: AccessTrace,
 ): Promise<readonly GuardedResult[]> {
   const strictness = await strictnessFor(store, caller, writes, options);
   // A member's write is validated after its hidden fields are restored.
@@ -43,6 +46,7 @@ export async function commitGuarded(
     const policyUser = await loadPolicyUser(store, caller, decided, options);
     const ready = withPolicyChecks(caller, withCodeChecks(caller, decided), policyUser);
     const steps = ready.filter((one) => one.role !== 'unchanged');
+    const replaced = trace === undefined ? [] : await readReplaced(store, steps, options);
     assertNotAborted(options);
     options?.onCommit?.();
     try {
@@ -50,7 +54,8 @@ export async function commitGuarded(
         steps.map(({ write }) => write),
         options && { signal: options.signal, deadline: options.deadline },
       );
-      return answersOf(ready, steps, results, caller);
+      if (trace !== undefined) traceWrites(trace, steps, replaced);
+      return answersOf(ready, steps, results, caller, trace);
     } catch (error) {
       const failure = commitFailure(error, steps, writes);
       if (failure === undefined) throw error;
@@ -66,20 +71,56 @@ function answersOf(
   steps: readonly ReadyWrite[],
   results: readonly WriteResult[],
   caller: Caller,
+  trace: AccessTrace | undefined,
 ): readonly GuardedResult[] {
   const resultOf = new Map(steps.map((step, index) => [step, results[index]!]));
   return ready.flatMap((one) => {
     if (one.role === 'added') return [];
-    return [one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller)];
+    return [one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller, trace)];
   });
 }
 
 /** PERF: most callers of a large commit never read the resources, so they are masked on first access. */
-function answerOf({ readRules, unreadable }: OwnWrite, result: WriteResult, caller: Caller): GuardedResult {
+function answerOf(
+  { readRules, unreadable }: OwnWrite,
+  result: WriteResult,
+  caller: Caller,
+  trace: AccessTrace | undefined,
+): GuardedResult {
   if (result.kind !== 'put') return result;
   const rules = caller.kind === 'member' ? caller.rules : undefined;
-  const answer = putResultOf(result, () => maskResource(result.resource, readRules, rules));
+  const answer = putResultOf(result, () => {
+    const masked = maskResource(result.resource, readRules, rules);
+    if (masked !== result.resource) trace?.origins.set(masked, result.resource);
+    return masked;
+  });
   return unreadable === true ? Object.assign(answer, { unreadable }) : answer;
+}
+
+interface Step {
+  readonly write: Write;
+}
+
+/** What the writes replace or delete: the patients of its compartments are touched, too. */
+async function readReplaced(
+  store: ResourceStore,
+  steps: readonly Step[],
+  options: CommitOptions | undefined,
+): Promise<readonly ReadResult[]> {
+  const keys = steps.flatMap(({ write }) =>
+    write.kind !== 'assert-no-match' && isOfPatients(store.model, write.key.type) ? [write.key] : [],
+  );
+  return keys.length === 0 ? [] : store.read(keys, options && { signal: options.signal, deadline: options.deadline });
+}
+
+/** A Patient is its own compartment, whatever it held before. */
+function isOfPatients(model: FhirModel, type: string): boolean {
+  return type !== 'Patient' && (type === 'Bundle' || model.patientCompartment(type).length > 0);
+}
+
+function traceWrites(trace: AccessTrace, steps: readonly Step[], replaced: readonly ReadResult[]): void {
+  for (const { write } of steps) if (write.kind === 'put') trace.touch(write.resource);
+  for (const before of replaced) if (before.status === 'found') trace.touch(before.resource);
 }
 
 /** True for writes that require an administrator. */

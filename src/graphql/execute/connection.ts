@@ -29,6 +29,7 @@ export function answerConnection(
   run: Run,
 ): Output {
   const { window, total } = page;
+  const { type } = page.request.query;
   const out: Output = {};
   for (const field of shape.fields) {
     switch (field.part) {
@@ -36,9 +37,11 @@ export function answerConnection(
         out[field.key] = field.value;
         break;
       case 'edges':
+        if (!field.fields.some(({ part }) => part === 'resource')) run.options.trace?.count(type, kept.length);
         out[field.key] = kept.map((match) => answerEdge(field.fields, match, run));
         break;
       case 'count':
+        if (total !== undefined) run.options.trace?.count(type, total);
         out[field.key] = total ?? null;
         break;
       case 'offset':

@@ -190,6 +190,7 @@ function entryOf(container: AnyResource, fullUrl: string): JsonObject | undefine
 function versionOf(resource: AnyResource, run: Run): AnyResource {
   const version = { ...resource };
   run.versions.add(version);
+  run.options.trace?.copied(version, resource);
   return version;
 }
 

@@ -46,6 +46,9 @@ const PROJECTORS = new WeakMap<Selection, Projector>();
 
 /** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
+  const { trace } = run.options;
+  // What the host resolved elsewhere is no resource of this service.
+  if (trace !== undefined && !run.foreign.has(resource)) trace.show(resource);
   return projectorOf(selection)(elementsOf(resource), resource, run);
 }
 

@@ -2,6 +2,7 @@ import { type FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
+import type { AccessTrace } from '../../access/access-trace.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
 import { LimitError, tooCostly, type Limits } from '../limits.js';
@@ -67,6 +68,8 @@ export interface RunOptions {
   readonly resolveReference: ReferenceResolver | undefined;
   /** Called before a mutation writes, and again with the outcome. */
   readonly onWrites: ((targets: readonly AuditTarget[]) => void) | undefined;
+  /** Learns what the answer shows, if the request is audited. */
+  readonly trace?: AccessTrace | undefined;
   /** Receives errors that are not the client's. */
   readonly onError?: ErrorHook | undefined;
 }

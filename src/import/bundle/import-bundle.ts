@@ -1,7 +1,9 @@
+import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
+import { audited } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
-import { observed } from '../../telemetry/observed.js';
+import { bundleTargets } from './bundle-targets.js';
 import { runBatch } from './batch.js';
 import { readBundle } from '../entries/bundle-entries.js';
 import type { ImportResult } from '../entries/entry-outcome.js';
@@ -36,17 +38,22 @@ import { runTransaction } from './transaction.js';
  * const { created } = await importBundle(parseJson(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return observed(context.store, 'import', {}, () =>
+  return audited(context, 'import', (facts) =>
     underLimits(context, async (bounded) => {
-      const result = await runBundle(bundle, bounded);
+      const trace = tracedBy(context, facts, context.baseUrl);
+      const { model } = context.store;
+      if (trace !== undefined) facts.targets = bundleTargets(model, bundle, undefined, context.baseUrl);
+      const result = await runBundle(bundle, bounded, trace);
+      if (trace !== undefined) facts.targets = bundleTargets(model, bundle, result.bundle, context.baseUrl);
+      facts.results = result.bundle.entry?.length ?? 0;
       return hasDecimalText(result.bundle) ? { ...result, bundle: copyForHost(result.bundle) } : result;
     }),
   );
 }
 
 /** {@link importBundle} within a larger operation. */
-export async function runBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  const session = openSession(context);
+export async function runBundle(bundle: object, context: ImportContext, trace?: AccessTrace): Promise<ImportResult> {
+  const session = openSession(context, trace);
   const content = await readBundle(context.store.model, bundle, session.baseUrl);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

@@ -81,7 +81,8 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
     if (fate === 'put') continue;
     await faults.guardAsync(entry.index, async () => {
       if (fate === 'delete') throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
-      await readEntry(entry, session);
+      // The answer shows what is read after the commit.
+      await readEntry(entry, { ...session, trace: undefined });
     });
   }
 }

@@ -18,7 +18,7 @@ const DEFAULT_COUNT = 1000;
 export async function readEntry(entry: BundleEntry, session: ImportSession): Promise<EntryOutcome> {
   const { type, id, version, method, query } = entry.request;
   const head = method === 'HEAD';
-  if (id === undefined) return { kind: 'read', resource: await search(type, query ?? '', session), head };
+  if (id === undefined) return { kind: 'read', resource: await search(type, query ?? '', session, head), head };
 
   const key = version === undefined ? { type, id } : { type, id, version };
   const [found] = await session.store.read([key], session.options);
@@ -26,10 +26,11 @@ export async function readEntry(entry: BundleEntry, session: ImportSession): Pro
   if (found?.status !== 'found') throw new FhirError('not-found', `${referenceTo(type, id)} does not exist`);
   if (entry.ifNoneMatch === '*' || entry.ifNoneMatch === found.versionId)
     return { kind: 'not-modified', stored: found };
+  if (!head) session.trace?.show(found.resource);
   return { kind: 'read', resource: withChosenMeta(found.resource, session), stored: found, head };
 }
 
-async function search(type: string, query: string, session: ImportSession): Promise<AnyResource> {
+async function search(type: string, query: string, session: ImportSession, head: boolean): Promise<AnyResource> {
   const request = parseSearch(
     session.store.model,
     type,
@@ -47,6 +48,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
     },
     session.options,
   );
+  if (!head) for (const { resource } of page.matches) session.trace?.show(resource);
   const base = trimBaseUrl(session.baseUrl);
   const entry = page.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),

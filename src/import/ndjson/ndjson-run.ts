@@ -1,5 +1,7 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError, maskError } from '../../fhir/error.js';
+import { tracedBy } from '../../access/access-trace.js';
+import { recorded } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
@@ -15,6 +17,12 @@ import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
 
+/** A line to be stored. */
+interface WantedLine {
+  readonly line: number;
+  readonly put: WantedPut;
+}
+
 /** The state of one NDJSON import: the current batch, and the counts so far. */
 export class NdjsonRun {
   readonly splitter: LineSplitter;
@@ -26,7 +34,7 @@ export class NdjsonRun {
   readonly #batchBytes: number;
   readonly #maxErrors: number;
   /** The lines of the current batch to be stored, and the errors of the others, in order of lines. */
-  #puts: { readonly line: number; readonly put: WantedPut }[] = [];
+  #puts: WantedLine[] = [];
   #bad: BadLine[] = [];
   #heldLines = 0;
   #heldBytes = 0;
@@ -71,7 +79,7 @@ export class NdjsonRun {
     this.#heldLines = 0;
     this.#heldBytes = 0;
 
-    bad.push(...(await underLimits(this.#context, (context) => this.#commit(puts, openSession(context)))));
+    if (puts.length > 0) bad.push(...(await this.#writeAudited(puts)));
     bad.sort((a, b) => a.line - b.line);
     if (this.#context.stopOnError === true && bad.length > 0) {
       this.stopped = true;
@@ -99,12 +107,19 @@ export class NdjsonRun {
     };
   }
 
+  /** Each batch has a record of its own, so that records are bounded and a killed import leaves those of its commits. */
+  #writeAudited(puts: readonly WantedLine[]): Promise<readonly BadLine[]> {
+    const context = this.#context;
+    return recorded(context, 'import', (facts) => {
+      const trace = tracedBy(context, facts, context.baseUrl);
+      if (trace !== undefined) facts.targets = puts.map(({ put }) => ({ ...put.key, interaction: 'update' }));
+      facts.results = puts.length;
+      return underLimits(context, (bounded) => this.#commit(puts, openSession(bounded, trace)));
+    });
+  }
+
   /** @returns the lines that the store refused */
-  async #commit(
-    puts: readonly { readonly line: number; readonly put: WantedPut }[],
-    session: ImportSession,
-  ): Promise<readonly BadLine[]> {
-    if (puts.length === 0) return [];
+  async #commit(puts: readonly WantedLine[], session: ImportSession): Promise<readonly BadLine[]> {
     const plans = await planPuts(
       puts.map(({ put }) => put),
       new Set(),

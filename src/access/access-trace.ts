@@ -1,0 +1,108 @@
+import type { AuditFacts, AuditHook } from '../audit/audit.js';
+import type { AuditedCount, AuditRecord } from '../audit/audit-record.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import type { AnyResource } from '../fhir/resource.js';
+import { addPatientsOf } from '../search/index/patients-of.js';
+
+/** The most resources, and the most patients, that a record names. */
+const MAX_NAMED = 1000;
+
+/** The trace of an interaction, whose facts join its record; undefined if it is not audited. */
+export function tracedBy(
+  { store, audit }: { readonly store: { readonly model: FhirModel }; readonly audit?: AuditHook | undefined },
+  facts: AuditFacts,
+  baseUrl: string | undefined,
+): AccessTrace | undefined {
+  if (audit === undefined) return undefined;
+  const trace = new AccessTrace(store.model, baseUrl);
+  facts.shown = (isAnswered) => {
+    if (!isAnswered) trace.withhold();
+    return trace.facts();
+  };
+  return trace;
+}
+
+/**
+ * What one interaction showed and changed, for its audit record.
+ *
+ * The guarded store keeps the resources behind masked ones here, so that the patients of a resource are known even if a
+ * policy hides its references.
+ */
+export class AccessTrace {
+  /** The stored resource of each masked one. */
+  readonly origins = new WeakMap<AnyResource, AnyResource>();
+  readonly #shown = new Set<AnyResource>();
+  readonly #patients = new Set<string>();
+  readonly #counts = new Map<string, number>();
+
+  /** @param baseUrl the service's own base, without a slash at its end */
+  constructor(
+    private readonly model: FhirModel,
+    private readonly baseUrl: string | undefined,
+  ) {}
+
+  /** The answer shows this version. */
+  show(resource: AnyResource): void {
+    this.#shown.add(resource);
+  }
+
+  /** The answer shows a number of matches. */
+  count(type: string, count: number): void {
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) + count);
+  }
+
+  /** A copy of a resource that this trace knows. */
+  copied(copy: AnyResource, resource: AnyResource): void {
+    this.origins.set(copy, this.origins.get(resource) ?? resource);
+  }
+
+  /** It was written, or was there before it was replaced or deleted. */
+  touch(resource: AnyResource): void {
+    addPatientsOf(this.model, this.origins.get(resource) ?? resource, this.baseUrl, this.#patients);
+  }
+
+  /** Forgets what the answer would have shown: it is not released. */
+  withhold(): void {
+    this.#shown.clear();
+    this.#counts.clear();
+  }
+
+  /** The facts for the record. */
+  facts(): Pick<AuditRecord, 'returned' | 'patients' | 'counts'> {
+    const versions = new Map<string, AnyResource>();
+    for (const one of this.#shown) {
+      const resource = this.origins.get(one) ?? one;
+      const { resourceType, id, meta } = resource;
+      const key = `${resourceType}/${id}/${meta?.versionId}`;
+      if (versions.has(key)) continue;
+      versions.set(key, resource);
+      addPatientsOf(this.model, resource, this.baseUrl, this.#patients);
+    }
+    const patients = this.#patients;
+    return {
+      ...(versions.size === 0
+        ? {}
+        : { returned: { total: versions.size, resources: firstOf(versions.values(), named) } }),
+      ...(patients.size === 0 ? {} : { patients: { total: patients.size, ids: firstOf(patients, (id) => id) } }),
+      ...(this.#counts.size === 0 ? {} : { counts: Array.from(this.#counts, toCount) }),
+    };
+  }
+}
+
+function named({ resourceType: type, id, meta }: AnyResource): { type: string; id: string; versionId?: string } {
+  const versionId = meta?.versionId;
+  return versionId === undefined ? { type, id: id! } : { type, id: id!, versionId };
+}
+
+function toCount([type, count]: readonly [string, number]): AuditedCount {
+  return { type, count };
+}
+
+function firstOf<Value, Result>(values: Iterable<Value>, map: (value: Value) => Result): Result[] {
+  const first: Result[] = [];
+  for (const value of values) {
+    if (first.length === MAX_NAMED) break;
+    first.push(map(value));
+  }
+  return first;
+}
