@@ -102,8 +102,10 @@ class Guard {
   }
 
   typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return typeHistoryVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, query, (search, rules) =>
-      this.#restrict(search, rules, undefined, options),
+    return typeHistoryVisible(
+      { store: this.store, caller: this.caller, options, origins: this.origins },
+      query,
+      (search, rules) => this.#restrict(search, rules, undefined, options),
     );
   }
 

@@ -1,11 +1,13 @@
 import type { Bot, ClientApplication, Patient, Practitioner, Project } from '@medplum/fhirtypes';
 import type { ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import type { AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { copyForHost } from '../fhir/json/copy-json.js';
 import { withChosenMeta } from '../fhir/own-meta.js';
 import { splitReference } from '../fhir/reference.js';
 import type { Stored } from '../fhir/stored.js';
-import { observed } from '../telemetry/observed.js';
+import { tracedBy } from './access-trace.js';
+import { audited } from './audited.js';
 import { assertCaller, type Caller } from './caller.js';
 import { guardStore } from './guarded-store.js';
 import type { LimitedStoreContext } from './limits/call-limits.js';
@@ -24,7 +26,7 @@ export interface WhoAmI {
 }
 
 /** The store, and how much `meta` the answer has. */
-export interface WhoAmIContext extends LimitedStoreContext {
+export interface WhoAmIContext extends LimitedStoreContext, AuditOptions {
   /** Resources carry Medplum's `meta.project` and `meta.author`. Default false. */
   readonly extendedMeta?: boolean | undefined;
 }
@@ -40,8 +42,9 @@ export interface WhoAmIContext extends LimitedStoreContext {
  * const { user, project } = await whoAmI(caller, { store });
  */
 export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> {
-  return observed(context.store, 'who-am-i', {}, () =>
-    underTimeout(context, async ({ store, signal, extendedMeta }) => {
+  return audited({ ...context, caller }, 'who-am-i', (facts) => {
+    const trace = tracedBy(context, facts, undefined);
+    return underTimeout(context, async ({ store, signal, extendedMeta }) => {
       assertCaller(caller);
       if (caller.kind !== 'member')
         throw new FhirError('invalid', 'Only members are somebody; pass a caller of signIn');
@@ -51,7 +54,7 @@ export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> 
         { type: 'Project', id: project },
       ];
       const keys = [...names, splitReference(user), splitReference(profile)];
-      const found = await guardStore(store, caller).read(keys, { signal });
+      const found = await guardStore(store, caller, undefined, trace).read(keys, { signal });
       const [member, home, person, own] = found.map((one) =>
         one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
       );
@@ -59,12 +62,13 @@ export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> 
         throw new FhirError('membership-missing', `ProjectMembership/${membership} was not found`);
       }
       if (home === undefined) throw new FhirError('project-missing', `Project/${project} does not exist`);
+      for (const one of found) if (one.status === 'found') trace?.show(one.resource);
       return {
         membership: member as Stored<ProjectMembership>,
         project: home as Stored<Project>,
         user: person?.resourceType === 'User' ? (person as Stored<User>) : undefined,
         profile: own as WhoAmI['profile'],
       };
-    }),
-  );
+    });
+  });
 }

@@ -48,7 +48,13 @@ export type AuditInteraction = RestInteraction | 'graphql' | 'import' | SignInIn
 
 /** How callers come to be, and how they end. */
 export type SignInInteraction =
-  'sign-in' | 'break-glass' | 'list-memberships' | 'accept-invitation' | 'revoke-sessions';
+  | 'sign-in'
+  | 'verify-secret'
+  | 'break-glass'
+  | 'list-memberships'
+  | 'who-am-i'
+  | 'accept-invitation'
+  | 'revoke-sessions';
 
 /** Interactions of the repository. */
 export type RestInteraction =

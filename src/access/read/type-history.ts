@@ -50,10 +50,12 @@ class TypeHistory {
   ) {}
 
   async read(): Promise<readonly TypeHistoryEntry[]> {
-    const { store, caller, options } = this.reading;
+    const { store, caller, options, origins } = this.reading;
     if (caller.kind !== 'member' && isUnrestricted(this.decided)) {
       const entries = await store.typeHistory!(this.query, options);
-      return entries.map((one) => (one.kind === 'put' ? withMasked(one, maskInside(one.resource, undefined)) : one));
+      return entries.map((one) =>
+        one.kind === 'put' ? withMasked(one, maskInside(one.resource, undefined), origins) : one,
+      );
     }
     const rules = await resolved(this.reading, this.decided);
     if (openRules(rules).length === 0) return this.#ofSome(rules);

@@ -1,8 +1,10 @@
+import type { AuditOptions } from '../../audit/audit.js';
 import { referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import type { LimitedStoreContext } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
-import { observed } from '../../telemetry/observed.js';
+import { audited } from '../audited.js';
+import { namedBy } from './named-by.js';
 import { SERVER_SCOPE } from '../../store/store.js';
 import { membershipsOf, type PersonIdentity } from './memberships-of.js';
 import { usableMemberships } from './usable-memberships.js';
@@ -37,10 +39,11 @@ export interface MembershipSummary {
  */
 export function listMemberships(
   identity: PersonIdentity,
-  context: LimitedStoreContext,
+  context: LimitedStoreContext & AuditOptions,
 ): Promise<readonly MembershipSummary[]> {
-  return observed(context.store, 'list-memberships', {}, () =>
-    underTimeout(context, async ({ store }) => {
+  return audited({ ...context, caller: undefined }, 'list-memberships', (facts) => {
+    facts.targets = namedBy(identity);
+    return underTimeout(context, async ({ store }) => {
       const named: PersonIdentity = isJsonObject(identity) ? identity : { externalId: undefined as never };
       const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
       const projects = await store.read(
@@ -58,11 +61,13 @@ export function listMemberships(
           admin: admin === true,
         };
       });
+      facts.targets = found.map(({ membership }) => ({ type: 'ProjectMembership', id: membership.id }));
+      facts.results = summaries.length;
       return summaries.sort(
         (one, other) => compare(one.projectName, other.projectName) || compare(one.membership, other.membership),
       );
-    }),
-  );
+    });
+  });
 }
 
 function textIn(value: unknown, name: string): string | undefined {

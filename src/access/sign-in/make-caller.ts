@@ -1,3 +1,4 @@
+import type { AuditOptions } from '../../audit/audit.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
@@ -25,11 +26,14 @@ export interface Member {
 /**
  * Creates the caller of a member, with the rules of its policies, or without policies those of its profile type.
  *
+ * @param request what the caller's audit records say of its request
+ *
  * @throws FhirError `policy-invalid`
  */
 export function makeCaller(
   model: FhirModel,
   { project, settings, membership, user, profile, parameters, grants }: Member,
+  request: Pick<AuditOptions, 'purpose' | 'requestId'> = {},
 ): MemberCaller {
   const admin = elementsOf(membership)['admin'] === true;
   const superAdmin = settings['superAdmin'] === true;
@@ -46,7 +50,22 @@ export function makeCaller(
       : ownPlaceRules(model, project, membership.id!),
   ]);
   const bound = grants.length > 0;
-  return memberCaller({ project, membership: membership.id!, user, profile, admin, superAdmin, powers, bound, rules });
+  return memberCaller({
+    ...stated(request),
+    project,
+    membership: membership.id!,
+    user,
+    profile,
+    admin,
+    superAdmin,
+    powers,
+    bound,
+    rules,
+  });
+}
+
+function stated({ purpose, requestId }: Pick<AuditOptions, 'purpose' | 'requestId'>): Partial<MemberCaller> {
+  return { ...(purpose === undefined ? {} : { purpose }), ...(requestId === undefined ? {} : { requestId }) };
 }
 
 /**

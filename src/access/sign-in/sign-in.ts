@@ -1,7 +1,8 @@
+import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
-import { observed } from '../../telemetry/observed.js';
 import { withCallOptions } from '../../store/with-call-options.js';
+import { audited, auditedCaller, type AuditedContext } from '../audited.js';
 import type { MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
@@ -12,9 +13,10 @@ import { makeCaller } from './make-caller.js';
 import { assertUser, memberReference, readProfile } from './member-people.js';
 import { readMemberPolicies } from './member-policies.js';
 import type { FoundMembership } from './memberships-of.js';
+import { namedBy, strangerOf } from './named-by.js';
 import { ownParameters } from './own-parameters.js';
 
-export interface SignInOptions {
+export interface SignInOptions extends AuditOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
   /** Ends the sign-in early with `aborted`. */
@@ -51,13 +53,26 @@ export function signIn(
   identity: SignInIdentity,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
-  return observed(store, 'sign-in', {}, () =>
-    underTimeout({ store, limits: options.limits }, async (bounded) => {
+  return audited(auditing(store, options), 'sign-in', (facts) => {
+    facts.targets = namedBy(identity);
+    facts.who = strangerOf(facts.targets);
+    return underTimeout({ store, limits: options.limits }, async (bounded) => {
       const { signal } = options;
       const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
-      return checkMember(asked, await findMembership(asked, identity, store), options);
-    }),
-  );
+      const found = await findMembership(asked, identity, store);
+      facts.who = { kind: 'unknown', project: found.project };
+      facts.targets = [{ type: 'ProjectMembership', id: found.membership.id }];
+      const caller = await checkMember(asked, found, options);
+      facts.who = auditedCaller(caller);
+      return caller;
+    });
+  });
+}
+
+/** Nobody has signed in yet, so that the purpose and the id of the request are those of the options. */
+function auditing(store: ResourceStore, options: SignInOptions): AuditedContext {
+  const { audit, requireAudit, purpose, requestId } = options;
+  return { store, caller: undefined, audit, requireAudit, purpose, requestId };
 }
 
 /** A caller with the current state of its membership. */
@@ -80,7 +95,15 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
   // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
   return {
-    caller: await checkMember(store, { project, membership: found.resource }, { requirePolicy: SIGNED_IN.get(caller) }),
+    caller: await checkMember(
+      store,
+      { project, membership: found.resource },
+      {
+        requirePolicy: SIGNED_IN.get(caller),
+        purpose: caller.purpose,
+        requestId: caller.requestId,
+      },
+    ),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
@@ -102,7 +125,12 @@ async function checkMember(
   if (grants.length === 0 && options.requirePolicy === true) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
-  const caller = makeCaller(store.model, { project, settings, membership, user, profile, parameters, grants });
+  const { purpose, requestId } = options;
+  const caller = makeCaller(
+    store.model,
+    { project, settings, membership, user, profile, parameters, grants },
+    { purpose, requestId },
+  );
   await assertRulesIndexed(store, project, caller.rules);
   SIGNED_IN.set(caller, options.requirePolicy === true);
   return caller;

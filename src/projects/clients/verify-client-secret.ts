@@ -1,5 +1,8 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/resource-ref.js';
+import type { AuditOptions } from '../../audit/audit.js';
+import { recorded } from '../../access/audited.js';
+import { namedBy, strangerOf } from '../../access/sign-in/named-by.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
@@ -26,9 +29,19 @@ export interface PresentedSecret extends ClientRef {
  * const caller = await signIn(store, { project, client });
  */
 export async function verifyClientSecret(
-  { project, client, secret }: PresentedSecret,
-  context: LimitedStoreContext,
+  presented: PresentedSecret,
+  context: LimitedStoreContext & AuditOptions,
 ): Promise<boolean> {
+  return recorded({ ...context, caller: undefined }, 'verify-secret', async (facts) => {
+    facts.targets = namedBy(presented);
+    facts.who = strangerOf(facts.targets);
+    const fits = await verify(presented, context);
+    if (!fits) facts.failure = 'unauthenticated';
+    return fits;
+  });
+}
+
+async function verify({ project, client, secret }: PresentedSecret, context: LimitedStoreContext): Promise<boolean> {
   const key = {
     project: requireId(project, 'Project'),
     type: 'ClientApplication',
