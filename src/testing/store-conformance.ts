@@ -35,7 +35,7 @@ export interface ConformanceOptions {
   readonly skip?: readonly ConformanceSkip[] | undefined;
   /** Seed of the random data; a failing case reports it. Default: a new one for each run. */
   readonly seed?: number | undefined;
-  /** Factor on the number of random searches: 0.2 takes a fifth of the time, 20 finds rarer faults. Default: 1. */
+  /** Factor on the number of random cases: 0.2 takes a fifth of the time, 20 finds rarer faults. Default: 1. */
   readonly effort?: number | undefined;
 }
 

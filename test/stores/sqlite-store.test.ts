@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { temporaryFolder } from './temporary-folder.js';
-import { KIT_EFFORT, SEED } from '../support/chance.js';
+import { IS_LONG, KIT_EFFORT, SEED } from '../support/chance.js';
 
 const fileNamed = temporaryFolder();
 let files = 0;
@@ -14,7 +14,8 @@ describe('a file', () => {
   });
 });
 
-describe('without a cache of resources', () => {
+// `npm test` has a database in memory with its cache in node-sqlite.test.ts.
+describe.runIf(IS_LONG)('without a cache of resources', () => {
   storeConformance({ describe, test }, () => new SqliteStore(':memory:', { cacheBytes: 0 }), {
     seed: SEED,
     effort: KIT_EFFORT,

@@ -41,9 +41,9 @@ export const positionSuite: ConformanceSuite = {
     },
     {
       name: 'neither skip nor repeat what stays while other resources come and go',
-      async run(store, random) {
+      async run(store, random, effort) {
         let next = 0;
-        for (const sort of SORTS) {
+        for (const sort of effort < 1 ? SORTS.slice(-3) : SORTS) {
           const staying = patients(25, random);
           await putAll(store, ...staying, ...patients(25, random, 'going'));
           let changes = 0;

@@ -44,7 +44,7 @@ test('each statement of a caller reads and writes one partition, that of its pro
   // The first call makes the tables, which belong to all projects.
   await store.read([keyOf('Patient', 'nobody')]);
   sent.length = 0;
-  const resources = randomResources(createRandom(SEED));
+  const resources = randomResources(createRandom(SEED)).slice(0, 24);
   const seen = new Set<string>();
   for (const project of ['clinic', 'hospital', 'practice', 'ward']) {
     const start = sent.length;
