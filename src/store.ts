@@ -33,6 +33,7 @@ export { createSearch, type CriteriaSearch } from './repository/search-query.js'
 export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { ChangeFeed } from './store/change-feed.js';
 export { expectationFailed, uniqueKeyTaken, matchFound } from './store/conflicts.js';
+export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/erasure.js';
 export { deepFreeze } from './store/deep-freeze.js';
 export {
   assertNotAborted,
@@ -90,12 +91,17 @@ export type {
   CallOptions,
   Change,
   DeleteWrite,
+  Deletion,
+  EraseWrite,
   Expectation,
   HistoryEntry,
   HistoryPage,
+  PurgeRequest,
+  PurgeStep,
   PutWrite,
   ReadResult,
   ReferenceTarget,
+  RemovalStep,
   ResourceKey,
   ResourceStore,
   SearchPage,
@@ -103,6 +109,7 @@ export type {
   StatementPlan,
   StoreCall,
   StoredResource,
+  StoreRemoval,
   NoMatchAssertion,
   TypeHistoryEntry,
   TypeHistoryQuery,

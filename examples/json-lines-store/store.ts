@@ -1,4 +1,4 @@
-import type { ResourceStore } from 'fhirgraph';
+import { FhirError, type ResourceStore } from 'fhirgraph';
 import type {
   CallOptions,
   Change,
@@ -136,6 +136,8 @@ export class JsonLinesStore implements ResourceStore {
       if (match !== undefined) throw matchFound(index, `${match.type}/${match.id}`);
       return { kind: 'assert-no-match' };
     }
+    // It has no `removal`, so nobody should ask.
+    if (write.kind === 'erase') throw new FhirError('unsupported', 'This store erases nothing', { details: { index } });
     if (write.kind === 'put') assertPutMatchesKey(write, index);
     const { project, type, id } = write.key;
     const versions = this.#project(project).get(type, id)?.versions ?? [];

@@ -108,6 +108,7 @@ function outcomeOf(key: GuardedKey, result: GuardedResult): WriteOutcome {
     }
     case 'delete':
       return { status: 'deleted', key, versionId: result.versionId };
+    case 'erase':
     case 'assert-no-match':
       throw new TypeError('A write has the result of a write');
   }

@@ -69,7 +69,7 @@ export interface ResourceStore {
    */
   typeHistory?(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
 
-  /** Calls the listener after each commit with what changed. @returns a function that stops it. */
+  /** Calls the listener after each commit and removal with what changed. @returns a function that stops it. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
   /**
@@ -89,8 +89,69 @@ export interface ResourceStore {
    */
   pendingParameters?(project: string, options?: CallOptions): Promise<readonly TypeParameter[]>;
 
+  /**
+   * Removal for good: of earlier versions, of whole projects, of traces. A store that has it also takes {@link
+   * EraseWrite}s.
+   *
+   * Optional: without it nothing can be erased, no history be purged and no project be deleted.
+   */
+  readonly removal?: StoreRemoval | undefined;
+
   /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;
+}
+
+/**
+ * What a store removes so that it cannot be restored. Each step is one transaction of bounded size that other calls do not
+ * wait long for; callers repeat it until nothing is left, and resume it after a crash by calling it again.
+ */
+export interface StoreRemoval {
+  /** Removes versions that are not current. Current versions, deletions included, always stay. */
+  purgeHistory(request: PurgeRequest, options?: CallOptions): Promise<PurgeStep>;
+
+  /**
+   * Removes resources of a project with all their versions, index values and unique texts, without tombstones, and at the
+   * end everything else that the store keeps of the project. The project is then as if it had never been written to.
+   */
+  removeProject(project: string, options?: CallOptions): Promise<RemovalStep>;
+
+  /**
+   * Overwrites what removed data left where only the store looks: free pages, logs, names without resources. Takes as long as
+   * copying the store, and may hold up writes meanwhile.
+   *
+   * @throws FhirError `unavailable` - another connection holds on to an old state; try again
+   */
+  scrub(options?: CallOptions): Promise<void>;
+}
+
+export interface PurgeRequest {
+  readonly project: string;
+  /** Only versions that were replaced before this instant. ISO 8601, UTC. */
+  readonly replacedBefore: string;
+  /** How many of the newest versions of each resource stay, the current one included. From 1 up. */
+  readonly keep: number;
+  /** Only versions of resources of this type. Default: of all types. */
+  readonly type?: string | undefined;
+  /** `next` of the step before. Default: from the beginning. */
+  readonly after?: string | undefined;
+}
+
+/** What a step of purging did. */
+export interface PurgeStep {
+  /** The number of versions removed. */
+  readonly versions: number;
+  /** Where the next step begins; undefined: all is done. */
+  readonly next?: string | undefined;
+}
+
+/** What a step of removing a project did. */
+export interface RemovalStep {
+  /** The number of resources removed; of deleted and erased ones too. */
+  readonly resources: number;
+  /** The number of versions removed. */
+  readonly versions: number;
+  /** Nothing is left. */
+  readonly done: boolean;
 }
 
 export interface CallOptions {
@@ -139,7 +200,16 @@ export type ReadResult =
   /** No such resource, or no such version of it. */
   | { readonly status: 'missing' }
   /** Deleted, with the version of the deletion. */
-  | { readonly status: 'gone'; readonly versionId: string; readonly lastUpdated: string };
+  | ({ readonly status: 'gone' } & Deletion);
+
+/** A version without content: a deletion, or what is left of an erased resource. */
+export interface Deletion {
+  readonly versionId: string;
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  /** The resource was erased: this version is all that is left of it. */
+  readonly erased?: { readonly reason: string } | undefined;
+}
 
 export interface SearchQuery {
   readonly project: string;
@@ -189,9 +259,13 @@ export interface SearchPage {
   readonly total?: number | undefined;
 }
 
-export type Write = PutWrite | DeleteWrite | NoMatchAssertion;
+export type Write = PutWrite | DeleteWrite | EraseWrite | NoMatchAssertion;
 
-/** Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's. */
+/**
+ * Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's.
+ *
+ * The id of an erased resource takes no further version: the commit rejects with `gone` (`details.index`).
+ */
 export interface PutWrite {
   readonly kind: 'put';
   readonly key: ResourceKey;
@@ -211,6 +285,18 @@ export interface DeleteWrite {
   readonly expect?: Expectation | undefined;
 }
 
+/**
+ * Removes the resource with all its versions, index values and unique texts. One version is left, a deletion with an
+ * instant and a reason. Erasing what was never written, or what is erased already, changes nothing.
+ */
+export interface EraseWrite {
+  readonly kind: 'erase';
+  readonly key: ResourceKey;
+  /** Why, as a code without content: see {@link isErasureReason}. */
+  readonly reason: string;
+  readonly expect?: Expectation | undefined;
+}
+
 /** Fails the commit if the query has a match after the preceding writes, as for a conditional create. */
 export interface NoMatchAssertion {
   readonly kind: 'assert-no-match';
@@ -226,6 +312,13 @@ export type WriteResult =
       /** True when there was no current version before. */ readonly created: boolean;
     } & StoredResource)
   | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
+  | {
+      readonly kind: 'erase';
+      /** The version that is left; null when there was nothing to erase. */
+      readonly versionId: string | null;
+      /** The number of versions removed. */
+      readonly versions: number;
+    }
   | { readonly kind: 'assert-no-match' };
 
 export interface HistoryPage {
@@ -233,9 +326,7 @@ export interface HistoryPage {
   readonly total: number;
 }
 
-export type HistoryEntry =
-  | ({ readonly kind: 'put' } & StoredResource)
-  | { readonly kind: 'delete'; readonly versionId: string; readonly lastUpdated: string };
+export type HistoryEntry = ({ readonly kind: 'put' } & StoredResource) | ({ readonly kind: 'delete' } & Deletion);
 
 export interface TypeHistoryQuery {
   readonly project: string;
@@ -266,14 +357,16 @@ export type TypeHistoryEntry =
   | ({
       readonly kind: 'put';
       readonly id: string;
-      /** True when there was no current version before. */
+      /** True when there was no current version before; false if that version was purged. */
       readonly created: boolean;
     } & StoredResource)
-  | { readonly kind: 'delete'; readonly id: string; readonly versionId: string; readonly lastUpdated: string };
+  | ({ readonly kind: 'delete'; readonly id: string } & Deletion);
 
 /** One write of a commit, for listeners. */
 export interface Change {
-  readonly kind: 'put' | 'delete';
+  /** `erase`: nothing that was ever read of the resource may be kept. */
+  readonly kind: 'put' | 'delete' | 'erase';
   readonly key: ResourceKey;
+  /** The newest version. Of a resource of a removed project: the last one that it had. */
   readonly versionId: string;
 }

@@ -1,4 +1,4 @@
-import type { CallOptions, ResourceStore } from './store.js';
+import type { CallOptions, ResourceStore, StoreRemoval } from './store.js';
 
 /**
  * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal.
@@ -24,7 +24,19 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
     ...(store.pendingParameters === undefined
       ? {}
       : { pendingParameters: (project, given) => store.pendingParameters!(project, merged(given)) }),
+    ...(store.removal === undefined ? {} : { removal: removalWith(store.removal, merged) }),
     close: () => store.close(),
+  };
+}
+
+function removalWith(
+  removal: StoreRemoval,
+  merged: (given: CallOptions | undefined) => CallOptions | undefined,
+): StoreRemoval {
+  return {
+    purgeHistory: (request, given) => removal.purgeHistory(request, merged(given)),
+    removeProject: (project, given) => removal.removeProject(project, merged(given)),
+    scrub: (given) => removal.scrub(merged(given)),
   };
 }
 

@@ -9,6 +9,7 @@ import type {
   SearchQuery,
   StoreCall,
   TypeHistoryEntry,
+  StoreRemoval,
   Write,
   WriteResult,
 } from '../store/store.js';
@@ -127,6 +128,37 @@ class ObservedStore implements ResourceStore {
     ...call: Parameters<NonNullable<ResourceStore['pendingParameters']>>
   ): ReturnType<NonNullable<ResourceStore['pendingParameters']>> {
     return this.store.pendingParameters!(...call);
+  }
+
+  get removal(): StoreRemoval | undefined {
+    const { removal } = this.store;
+    if (removal === undefined) return undefined;
+    return {
+      purgeHistory: (request, options) =>
+        this.#call(
+          'purge-history',
+          request.type,
+          undefined,
+          () => removal.purgeHistory(request, options),
+          ({ versions }) => versions,
+        ),
+      removeProject: (project, options) =>
+        this.#call(
+          'remove-project',
+          undefined,
+          undefined,
+          () => removal.removeProject(project, options),
+          ({ resources }) => resources,
+        ),
+      scrub: (options) =>
+        this.#call(
+          'scrub',
+          undefined,
+          undefined,
+          () => removal.scrub(options),
+          () => 0,
+        ),
+    };
   }
 
   close(): Promise<void> {

@@ -12,6 +12,7 @@ import { positionSuite } from './suites/positions.js';
 import { privacySuite } from './suites/privacy.js';
 import { randomSuite } from './suites/random-searches.js';
 import { readingSuite } from './suites/reading.js';
+import { removalSuite } from './suites/removal.js';
 import { typeHistorySuite } from './suites/type-history.js';
 import { valueSuite } from './suites/values.js';
 import { writingSuite } from './suites/writing.js';
@@ -86,6 +87,7 @@ const SUITES: readonly ConformanceSuite[] = [
   insideSuite,
   privacySuite,
   eventSuite,
+  removalSuite,
   randomSuite,
 ];
 

@@ -1,7 +1,14 @@
 import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
 import { and, type Criteria, not, notLastUpdatedAt, or } from '../../search/criteria/criteria.js';
-import { SERVER_SCOPE, type CallOptions, type ResourceStore, type Write, type WriteResult } from '../../store/store.js';
+import {
+  SERVER_SCOPE,
+  type CallOptions,
+  type ResourceStore,
+  type StoreRemoval,
+  type Write,
+  type WriteResult,
+} from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller, MemberCaller } from '../caller.js';
@@ -42,6 +49,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
     history: (key, page, options) => store.history(key, page, options),
     ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
     subscribe: (listener) => store.subscribe(listener),
+    ...(store.removal === undefined ? {} : { removal: removalWhile(store, caller, stillMay) }),
     close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
@@ -59,6 +67,23 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
         }
       });
     },
+  };
+}
+
+/** Removals are no commits: rights are confirmed right before each step. */
+function removalWhile(store: ResourceStore, caller: MemberCaller, stillMay: StillMay): StoreRemoval {
+  const removal = store.removal!;
+  return {
+    async purgeHistory(request, options) {
+      await confirm(store, caller, stillMay, options);
+      return removal.purgeHistory(request, options);
+    },
+    async removeProject(project, options) {
+      await confirm(store, caller, stillMay, options);
+      return removal.removeProject(project, options);
+    },
+    // What was removed is gone already: no right is needed to forget it.
+    scrub: (options) => removal.scrub(options),
   };
 }
 

@@ -6,7 +6,18 @@ import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/confl
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { jsonText, parseJsonText } from '../../store/json-text.js';
-import type { Change, DeleteWrite, Expectation, PutWrite, ResourceKey, Write, WriteResult } from '../../store/store.js';
+import { assertErasureReason, erasedForGood, erasureOf } from '../../store/erasure.js';
+import type {
+  Change,
+  DeleteWrite,
+  Deletion,
+  EraseWrite,
+  Expectation,
+  PutWrite,
+  ResourceKey,
+  Write,
+  WriteResult,
+} from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';
@@ -56,6 +67,8 @@ class Commit {
         return this.#put(write, index);
       case 'delete':
         return this.#delete(write, index);
+      case 'erase':
+        return this.#erase(write, index);
       case 'assert-no-match': {
         const { query } = write;
         const [match] = searchSubjects(new LocalWorld(this.#dataOf(query.project), query.baseUrl), query);
@@ -75,6 +88,7 @@ class Commit {
     const data = this.#dataOf(key.project);
     const found = data.holding(key.type, key.id);
     assertExpected(key, expect, found, index);
+    if (found?.erased !== undefined) throw erasedForGood(index, key);
     const created = found?.subject === undefined;
     const holding = found ?? this.#addHolding(data, key);
     const version = this.#addVersion(data, holding, key, resource);
@@ -94,6 +108,26 @@ class Commit {
     return { kind: 'delete', versionId: version.versionId };
   }
 
+  #erase(write: EraseWrite, index: number): WriteResult {
+    assertErasureReason(write, index);
+    const { key, reason, expect } = write;
+    const data = this.#dataOf(key.project);
+    const holding = data.holding(key.type, key.id);
+    assertExpected(key, expect, holding, index);
+    if (holding === undefined) return { kind: 'erase', versionId: null, versions: 0 };
+    const count = holding.versions.length;
+    if (holding.erased !== undefined) {
+      return { kind: 'erase', versionId: holding.versions.at(-1)!.versionId, versions: 0 };
+    }
+    const version = this.#addVersion(data, holding, key, undefined, 'erase');
+    this.#undo.push(data.removeOldest([[holding, count]]));
+    holding.erased = reason;
+    this.#undo.push(() => (holding.erased = undefined));
+    this.#setSubject(data, holding, version);
+    this.#setUnique(data, holding, [], index);
+    return { kind: 'erase', versionId: version.versionId, versions: count };
+  }
+
   #addHolding(data: ProjectData, { type, id }: ResourceKey): Holding {
     const holding = data.addHolding(type, id);
     this.#undo.push(() => data.removeHolding(holding));
@@ -105,14 +139,15 @@ class Commit {
     holding: Holding,
     { project, type, id }: ResourceKey,
     resource: AnyResource | undefined,
+    kind: Change['kind'] = resource === undefined ? 'delete' : 'put',
   ): HeldVersion {
     const { versions } = holding;
-    const versionId = String(versions.length + 1);
+    const versionId = String(Number(versions.at(-1)?.versionId ?? 0) + 1);
     const updated = nextInstant(this.#now, versions.at(-1)?.updated);
     const frozen = resource && frozenCopy(resource, versionId, updated);
     const version = data.addVersion(holding, { versionId, updated, resource: frozen });
     this.#undo.push(() => data.removeVersion(holding));
-    this.changes.push({ kind: resource === undefined ? 'delete' : 'put', key: { project, type, id }, versionId });
+    this.changes.push({ kind, key: { project, type, id }, versionId });
     return version;
   }
 
@@ -142,6 +177,11 @@ export function storedVersion({ versionId, updated, resource }: HeldVersion): {
   readonly resource: AnyResource;
 } {
   return { versionId, lastUpdated: new Date(updated).toISOString(), resource: resource! };
+}
+
+/** A version without content. @param erased why the resource was erased; undefined: it was not */
+export function deletionOf({ versionId, updated }: HeldVersion, erased: string | undefined): Deletion {
+  return { versionId, lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
 /** A copy through JSON, which keeps exactly what a store on disk would. */

@@ -8,8 +8,10 @@ import type { ReferenceTarget } from '../../store/store.js';
 export interface Holding {
   readonly type: string;
   readonly id: string;
-  /** Oldest first; version n is at n - 1. */
+  /** Oldest first, the earliest of them may have been purged; never empty once written. */
   readonly versions: HeldVersion[];
+  /** Why it was erased; undefined: it was not. */
+  erased: string | undefined;
   /** What searches see; undefined while there is no current version. */
   subject: SearchSubject | undefined;
   /** The unique texts it holds. */
@@ -50,7 +52,7 @@ export class ProjectData implements SearchWorld {
 
   /** Makes room for a resource that has no version yet. */
   addHolding(type: string, id: string): Holding {
-    const holding: Holding = { type, id, versions: [], subject: undefined, unique: [] };
+    const holding: Holding = { type, id, versions: [], erased: undefined, subject: undefined, unique: [] };
     getOrAdd(this.#byType, type, () => new Map<string, Holding>()).set(id, holding);
     return holding;
   }
@@ -80,9 +82,36 @@ export class ProjectData implements SearchWorld {
     );
   }
 
+  /** Removes the oldest versions of resources, so many of each. @returns what takes it back */
+  removeOldest(counts: readonly (readonly [Holding, number])[]): () => void {
+    const before = new Map(this.#timelines);
+    const removed = new Set<HeldVersion>();
+    const back = counts.map(([{ versions }, count]) => {
+      const oldest = versions.splice(0, count);
+      for (const version of oldest) removed.add(version);
+      return () => void versions.unshift(...oldest);
+    });
+    for (const type of new Set(counts.map(([holding]) => holding.type))) {
+      const timeline = this.#timelines.get(type)!;
+      this.#timelines.set(
+        type,
+        timeline.filter(({ version }) => !removed.has(version)),
+      );
+    }
+    return () => {
+      for (const [type, timeline] of before) this.#timelines.set(type, timeline);
+      for (const undo of back) undo();
+    };
+  }
+
   /** All versions of a type by instant, the oldest first. */
   timeline(type: string): readonly TimelineEntry[] {
     return this.#timelines.get(type) ?? [];
+  }
+
+  /** Everything that ever was in the project, of one or all types. */
+  *holdings(type?: string): Iterable<Holding> {
+    for (const [name, byId] of this.#byType) if (type === undefined || type === name) yield* byId.values();
   }
 
   /** Current resources of a type, by ascending id. */

@@ -11,6 +11,7 @@ import type {
   ReferenceTarget,
   ResourceKey,
   ResourceStore,
+  StoreRemoval,
   SearchPage,
   SearchQuery,
   TypeHistoryEntry,
@@ -20,9 +21,10 @@ import type {
 } from '../../store/store.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { cutPage } from '../cut-page.js';
-import { commitWrites, storedVersion } from './commit.js';
+import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
-import { type HeldVersion, ProjectData } from './project-data.js';
+import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
+import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
@@ -39,6 +41,21 @@ import { typeHistory } from './type-history.js';
 export class MemoryStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly removal: StoreRemoval = {
+    purgeHistory: async (request, options) => {
+      this.#assertUsable(options);
+      return purgeHistory(this.#dataOf(request.project), request);
+    },
+    removeProject: async (project, options) => {
+      this.#assertUsable(options);
+      const { step, changes } = removalOf(project, this.#dataOf(project));
+      this.#projects.delete(project);
+      this.#feed.publish(changes);
+      return step;
+    },
+    // The garbage collector does.
+    scrub: async (options) => this.#assertUsable(options),
+  };
   readonly #projects = new Map<string, ProjectData>();
   readonly #feed = new ChangeFeed();
   readonly #clock: () => Date;
@@ -94,11 +111,11 @@ export class MemoryStore implements ResourceStore {
   ): Promise<HistoryPage> {
     this.#assertUsable(options);
     const { offset, limit = 0 } = pageOf(page);
-    const versions = this.#dataOf(key.project).holding(key.type, key.id)?.versions ?? [];
+    const { versions, erased } = this.#dataOf(key.project).holding(key.type, key.id) ?? NEVER_WRITTEN;
     const entries = versions
       .toReversed()
       .slice(offset, offset + limit)
-      .map(historyEntry);
+      .map((version) => historyEntry(version, erased));
     return { entries, total: versions.length };
   }
 
@@ -117,11 +134,11 @@ export class MemoryStore implements ResourceStore {
   }
 
   #readOne({ project, type, id, version }: ResourceKey): ReadResult {
-    const versions = this.#dataOf(project).holding(type, id)?.versions ?? [];
+    const { versions, erased } = this.#dataOf(project).holding(type, id) ?? NEVER_WRITTEN;
     const held = version === undefined ? versions.at(-1) : versions.find(({ versionId }) => versionId === version);
     if (held === undefined) return { status: 'missing' };
     if (held.resource !== undefined) return { status: 'found', ...storedVersion(held) };
-    return { status: 'gone', versionId: held.versionId, lastUpdated: new Date(held.updated).toISOString() };
+    return { status: 'gone', ...deletionOf(held, erased) };
   }
 
   #dataOf(project: string): ProjectData {
@@ -148,8 +165,9 @@ function toPage(
   return query.total === true ? { matches, total: matching.length } : { matches };
 }
 
-function historyEntry(version: HeldVersion): HistoryEntry {
-  const { versionId, updated, resource } = version;
-  if (resource !== undefined) return { kind: 'put', ...storedVersion(version) };
-  return { kind: 'delete', versionId, lastUpdated: new Date(updated).toISOString() };
+function historyEntry(version: HeldVersion, erased: string | undefined): HistoryEntry {
+  if (version.resource !== undefined) return { kind: 'put', ...storedVersion(version) };
+  return { kind: 'delete', ...deletionOf(version, erased) };
 }
+
+const NEVER_WRITTEN: Pick<Holding, 'versions' | 'erased'> = { versions: [], erased: undefined };

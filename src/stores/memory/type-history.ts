@@ -1,6 +1,6 @@
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
-import { storedVersion } from './commit.js';
+import { deletionOf, storedVersion } from './commit.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
@@ -43,9 +43,10 @@ function endOf(timeline: readonly TimelineEntry[], until: number): number {
 }
 
 function toEntry({ holding, version }: TimelineEntry): TypeHistoryEntry {
-  const { id, versions } = holding;
-  const { versionId, updated, resource } = version;
-  if (resource === undefined) return { kind: 'delete', id, versionId, lastUpdated: new Date(updated).toISOString() };
-  const created = versions[versions.indexOf(version) - 1]?.resource === undefined;
+  const { id, versions, erased } = holding;
+  if (version.resource === undefined) return { kind: 'delete', id, ...deletionOf(version, erased) };
+  // The version before may have been purged.
+  const position = versions.indexOf(version);
+  const created = position === 0 ? version.versionId === '1' : versions[position - 1]!.resource === undefined;
   return { kind: 'put', id, created, ...storedVersion(version) };
 }

@@ -5,13 +5,22 @@ import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
-import type { Change, DeleteWrite, PutWrite, NoMatchAssertion, Write, WriteResult } from '../../store/store.js';
+import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
+import type {
+  Change,
+  DeleteWrite,
+  EraseWrite,
+  PutWrite,
+  NoMatchAssertion,
+  Write,
+  WriteResult,
+} from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { Connections } from './connections.js';
 import type { IndexStatus } from './index-status.js';
 import { resourceKey } from './keys.js';
-import { ProjectWrites } from './project-writes.js';
+import { ProjectWrites, type ResourceState } from './project-writes.js';
 import { firstMatchStatement } from './search.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
@@ -50,12 +59,17 @@ export class Commits {
 }
 
 type PreparedWrite =
-  | { readonly write: PutWrite | DeleteWrite; readonly key: string; readonly entries: readonly IndexEntry[] }
+  | {
+      readonly write: PutWrite | DeleteWrite | EraseWrite;
+      readonly key: string;
+      readonly entries: readonly IndexEntry[];
+    }
   | { readonly write: NoMatchAssertion };
 
 function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
   if (write.kind === 'assert-no-match') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
+  if (write.kind === 'erase') assertErasureReason(write, index);
   const { project, type, id } = write.key;
   const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
   return { write, key: resourceKey(project, type, id), entries };
@@ -122,12 +136,22 @@ class Commit {
     const known = this.#projects.get(write.key.project)!;
     if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
     const before = known.stateOf(key);
+    if (write.kind === 'put' && before.erased !== null) throw erasedForGood(index, write.key);
     assertExpected(write.key, write.expect, before, index);
+    if (write.kind === 'erase') return this.#erase(known, key, write, before);
     if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
     const version = known.add(key, write.key, write.kind === 'put' ? write.resource : null, entries);
     known.setUnique(key, write.key, new Set(write.kind === 'put' ? write.unique : []), index);
     this.#changes.push(changeOf(write.kind, write.key, version));
     return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };
+  }
+
+  #erase(known: ProjectWrites, key: string, write: EraseWrite, before: ResourceState): WriteResult {
+    if (before.version === 0) return { kind: 'erase', versionId: null, versions: 0 };
+    if (before.erased !== null) return { kind: 'erase', versionId: String(before.version), versions: 0 };
+    const { versionId } = known.erase(key, write.key, write.reason);
+    this.#changes.push(changeOf('erase', write.key, { versionId }));
+    return { kind: 'erase', versionId, versions: before.version - before.purged };
   }
 
   async #check({ query }: NoMatchAssertion, index: number): Promise<WriteResult> {

@@ -105,6 +105,8 @@ interface StoredRow {
   readonly type: string;
   readonly id: string;
   readonly version: number;
+  /** How many of the oldest versions were removed. */
+  readonly purged: number;
   readonly content: string | null;
   readonly shape: string | undefined;
   /** Number of rows in `version`. */
@@ -114,25 +116,29 @@ interface StoredRow {
 }
 
 async function readPart(connection: Pick<Connection, 'run'>, { shard, keys }: Part): Promise<readonly StoredRow[]> {
-  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.content, r.shape,
+  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.purged, r.content, r.shape,
       (SELECT count(*)::int FROM version v WHERE v.project = ${shard} AND v.resource = r.key AND v.version < r.version),
       (SELECT count(*)::int FROM unique_key u WHERE u.project = ${shard} AND u.resource = r.key)
     FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${arrayText(keys)})`);
   return rows.map((row) => {
-    const [key, type, id, version, content, shape, versions, held] = row as StoredColumns;
+    const [key, type, id, version, purged, content, shape, versions, held] = row as StoredColumns;
     return {
-      ...{ key: plainKey(key), type, id, version, content, versions, held },
+      ...{ key: plainKey(key), type, id, version, purged, content, versions, held },
       shape: shape === null ? undefined : plainKey(shape),
     };
   });
 }
 
-type StoredColumns = readonly [string, string, string, number, string | null, string | null, number, number];
+type StoredColumns = readonly [string, string, string, number, number, string | null, string | null, number, number];
 
-function problemsOf(shard: string, { key, type, id, version, content, versions, held }: StoredRow): readonly string[] {
+function problemsOf(
+  shard: string,
+  { key, type, id, version, purged, content, versions, held }: StoredRow,
+): readonly string[] {
   const problems: string[] = [];
   if (key !== resourceKeyIn(shard, type, id)) problems.push('its key is of another resource');
-  if (versions !== version - 1) problems.push(`of its ${version - 1} versions before, ${versions} are there`);
+  const earlier = version - purged - 1;
+  if (versions !== earlier) problems.push(`of its ${earlier} versions before, ${versions} are there`);
   if (content === null) return held > 0 ? [...problems, 'it is deleted, but holds unique texts'] : problems;
   if (!isReadable(content)) return [...problems, 'its text cannot be read'];
   const { versionId, resource } = parseStored(content);

@@ -22,6 +22,10 @@ export interface ResourceState {
   readonly updated: number;
   /** The newest version is not a deletion. */
   readonly exists: boolean;
+  /** How many of the oldest versions were removed. */
+  readonly purged: number;
+  /** Why it was erased; null: it was not. */
+  readonly erased: string | null;
 }
 
 /**
@@ -61,10 +65,10 @@ export class ProjectWrites {
   async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
     const rows =
       await transaction.readAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
-        r.content IS NOT NULL, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
+        r.content IS NOT NULL, r.purged, r.erased, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
       FROM resource r WHERE r.project = ${this.#shard} AND r.key = ANY (${arrayText(keys)})`);
-    for (const [key, type, id, version, updated, exists, held] of rows as readonly StateRow[]) {
-      this.#states.set(key, { version, updated: Number(updated), exists });
+    for (const [key, type, id, version, updated, exists, purged, erased, held] of rows as readonly StateRow[]) {
+      this.#states.set(key, { version, updated: Number(updated), exists, purged, erased });
       for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
     }
     if (texts.length === 0) return;
@@ -104,9 +108,20 @@ export class ProjectWrites {
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
     const shape = text === null ? null : this.#rows.add(key, type, entries);
-    this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists });
-    this.#states.set(key, { version, updated, exists: text !== null });
+    const { purged, erased } = before;
+    this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
+    this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
     return { versionId, lastUpdated, text };
+  }
+
+  /** Removes all versions of a resource that was written, and adds the one that is left of it. */
+  erase(key: string, name: ResourceKey, reason: string): WrittenVersion {
+    const purged = this.stateOf(key).version;
+    const left = this.add(key, name, null, []);
+    for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
+    this.#pending.set(key, { ...this.#pending.get(key)!, erased: reason });
+    this.#states.set(key, { ...this.stateOf(key), purged, erased: reason });
+    return left;
   }
 
   /** Replaces the unique texts of the resource. @throws FhirError `conflict` */
@@ -145,7 +160,9 @@ export class ProjectWrites {
   #statement(): Sql {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
-    const replaced = arrayText(versions.filter(({ version }) => version > 1).map(({ key }) => key));
+    const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
+    const replaced = arrayText(kept.map(({ key }) => key));
+    const erased = arrayText(versions.filter((version) => version.erased !== null).map(({ key }) => key));
     const indexed = arrayText(versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key));
     const taken = [...this.#holders].filter(([text]) => !this.#heldThere.has(text));
     const parts: Sql[] = [];
@@ -153,6 +170,9 @@ export class ProjectWrites {
       parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
         SELECT r.project, r.type, r.key, r.version, r.updated, r.content
         FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${replaced})`);
+    }
+    if (erased !== '{}') {
+      parts.push(sql`DELETE FROM version WHERE project = ${shard} AND resource = ANY (${erased})`);
     }
     if (indexed !== '{}') {
       for (const table of ALL_INDEX_TABLES) {
@@ -194,6 +214,8 @@ interface PendingVersion {
   readonly shape: string | null;
   /** The previous version has rows in the index tables. */
   readonly wasIndexed: boolean;
+  /** Why it was erased; null: it was not. */
+  readonly erased: string | null;
 }
 
 type StateRow = readonly [
@@ -203,10 +225,12 @@ type StateRow = readonly [
   version: number,
   updated: string | number,
   exists: boolean,
+  purged: number,
+  erased: string | null,
   held: string | null,
 ];
 
-const NEVER: ResourceState = { version: 0, updated: 0, exists: false };
+const NEVER: ResourceState = { version: 0, updated: 0, exists: false, purged: 0, erased: null };
 
 /**
  * Returns a row for each version that follows the one in the database, and none for a resource changed concurrently.
@@ -214,12 +238,13 @@ const NEVER: ResourceState = { version: 0, updated: 0, exists: false };
  */
 function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
   const sorted = versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text' | 'shape'): string =>
+  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text' | 'shape' | 'erased'): string =>
     arrayText(sorted.map((version) => version[name]));
-  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape) SELECT ${shard}::uuid, u.*
+  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape, erased) SELECT ${shard}::uuid, u.*
     FROM unnest(${column('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${column('version')}::int[],
-      ${column('updated')}::bigint[], ${column('text')}::text[], ${column('shape')}::uuid[]) AS u
+      ${column('updated')}::bigint[], ${column('text')}::text[], ${column('shape')}::uuid[], ${column('erased')}::text[]) AS u
     ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content,
-      shape = excluded.shape
+      shape = excluded.shape, erased = excluded.erased,
+      purged = CASE WHEN excluded.erased IS NULL THEN r.purged ELSE r.version END
     WHERE r.version = excluded.version - 1 RETURNING 1`;
 }

@@ -1,5 +1,6 @@
 import { pageOf } from '../../store/guards.js';
-import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
+import { erasureOf } from '../../store/erasure.js';
+import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
@@ -27,7 +28,7 @@ export async function read(keys: readonly ResourceKey[], run: Run): Promise<read
 
 /** The statement for current versions: the position of the key from 1 up, then a {@link VersionRow}. */
 export function currentStatement(keys: readonly ResourceKey[]): Sql {
-  return sql`SELECT k.position, r.version, r.updated, r.content
+  return sql`SELECT k.position, r.version, r.updated, r.content, r.erased
     FROM unnest(${arrayText(keys.map(keyOf))}::uuid[]) WITH ORDINALITY AS k(key, position)
     JOIN resource r ON r.key = k.key WHERE r.project = ${shardOf(keys)}`;
 }
@@ -35,12 +36,12 @@ export function currentStatement(keys: readonly ResourceKey[]): Sql {
 function versionStatement(keys: readonly ResourceKey[]): Sql {
   const shard = shardOf(keys);
   const versions = arrayText(keys.map(({ version }) => Number(version)));
-  return sql`SELECT k.position, v.version, v.updated, v.content
+  return sql`SELECT k.position, v.version, v.updated, v.content, v.erased
     FROM unnest(${arrayText(keys.map(keyOf))}::uuid[], ${versions}::int[]) WITH ORDINALITY AS k(key, version, position)
     CROSS JOIN LATERAL (${oneVersion(shard, sql`k.key`, sql`= k.version`)}) AS v`;
 }
 
-/** Versions of a resource, newest first. They are counted from 1 without gaps. */
+/** Versions of a resource, newest first. They are counted without gaps; the oldest may have been purged. */
 export async function history(
   key: ResourceKey,
   page: { readonly offset: number; readonly limit: number },
@@ -48,7 +49,7 @@ export async function history(
 ): Promise<HistoryPage> {
   const { offset, limit = 0 } = pageOf(page);
   const shard = projectKey(key.project);
-  const rows = await run(sql`SELECT r.version, v.version, v.updated, v.content
+  const rows = await run(sql`SELECT r.version - r.purged, v.version, v.updated, v.content, v.erased
     FROM resource r LEFT JOIN LATERAL (${oneVersion(shard, sql`r.key`, sql`<= r.version - ${offset}::int`)}
       ORDER BY version DESC LIMIT ${limit}) AS v ON TRUE
     WHERE r.project = ${shard} AND r.key = ${keyOf(key)} ORDER BY v.version DESC`);
@@ -60,13 +61,19 @@ export async function history(
 
 /** The current version and those before it, as far as their number fits. */
 function oneVersion(shard: string, key: Sql, fits: Sql): Sql {
-  return sql`SELECT c.version, c.updated, c.content FROM resource c
+  return sql`SELECT c.version, c.updated, c.content, c.erased FROM resource c
       WHERE c.project = ${shard} AND c.key = ${key} AND c.version ${fits}
-    UNION ALL SELECT o.version, o.updated, o.content FROM version o
+    UNION ALL SELECT o.version, o.updated, o.content, NULL FROM version o
       WHERE o.project = ${shard} AND o.resource = ${key} AND o.version ${fits}`;
 }
 
-type VersionRow = readonly [version: number, updated: string | number, content: string | null];
+type VersionRow = readonly [
+  version: number,
+  updated: string | number,
+  content: string | null,
+  /** Why the resource was erased; null: it was not. */
+  erased: string | null,
+];
 
 function keyOf({ project, type, id }: ResourceKey): string {
   return resourceKey(project, type, id);
@@ -81,12 +88,22 @@ function isVersion(version: string | undefined): boolean {
   return String(number) === version && Number.isInteger(number) && number > 0 && number <= 0x7fffffff;
 }
 
-function readResult([version, updated, content]: VersionRow): ReadResult {
+function readResult(row: VersionRow): ReadResult {
+  const [, , content] = row;
   if (content !== null) return { status: 'found', ...parseStored(content) };
-  return { status: 'gone', versionId: String(version), lastUpdated: new Date(Number(updated)).toISOString() };
+  return { status: 'gone', ...deletionOf(row) };
 }
 
-function historyEntry([version, updated, content]: VersionRow): HistoryEntry {
+function historyEntry(row: VersionRow): HistoryEntry {
+  const [, , content] = row;
   if (content !== null) return { kind: 'put', ...parseStored(content) };
-  return { kind: 'delete', versionId: String(version), lastUpdated: new Date(Number(updated)).toISOString() };
+  return { kind: 'delete', ...deletionOf(row) };
+}
+
+function deletionOf([version, updated, , erased]: VersionRow): Deletion {
+  return {
+    versionId: String(version),
+    lastUpdated: new Date(Number(updated)).toISOString(),
+    ...erasureOf(erased),
+  };
 }

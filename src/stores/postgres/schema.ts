@@ -172,11 +172,19 @@ function timelines(): readonly Sql[] {
   ].map((text) => new Sql(text, []));
 }
 
+/** Removals: how many of the oldest versions of a resource were removed, and why it was erased. */
+function removals(): readonly Sql[] {
+  return [
+    'ALTER TABLE resource ADD COLUMN purged int NOT NULL DEFAULT 0',
+    'ALTER TABLE resource ADD COLUMN erased text COLLATE "C"',
+  ].map((text) => new Sql(text, []));
+}
+
 /**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
-const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered, timelines];
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered, timelines, removals];
 
 /** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;

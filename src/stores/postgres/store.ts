@@ -12,6 +12,7 @@ import type {
   ReferenceTarget,
   ResourceKey,
   ResourceStore,
+  StoreRemoval,
   SearchPage,
   SearchQuery,
   StatementPlan,
@@ -33,6 +34,7 @@ import { IndexStatus } from './index-status.js';
 import { IndexWork } from './index-work.js';
 import { type PostgresVerification, verify } from './maintenance.js';
 import { history, read } from './reads.js';
+import { purgeHistory, removeProject, vacuum } from './removal.js';
 import { prepareSchema } from './schema.js';
 import type { Reader, Run } from './run.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
@@ -60,6 +62,18 @@ export interface PostgresPools {
 export class PostgresStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly removal: StoreRemoval = {
+    purgeHistory: (request, options) =>
+      this.#remove(request.project, options, (bounded) => purgeHistory(this.#writer, request, bounded?.signal)),
+    removeProject: async (project, options) => {
+      const { step, changes } = await this.#remove(project, options, (bounded) =>
+        removeProject(this.#writer, project, bounded?.signal),
+      );
+      this.#feed.publish(changes);
+      return step;
+    },
+    scrub: (options) => this.vacuum(options),
+  };
   readonly #writer: Connections;
   readonly #readers: Connections;
   readonly #commits: Commits;
@@ -207,12 +221,32 @@ export class PostgresStore implements ResourceStore {
     return this.#answer(options, (bounded) => verify(this.model, this.#writer, bounded?.signal));
   }
 
+  /**
+   * VACUUM of all tables: rows of removed data become free space, and statistics are gathered again.
+   *
+   * PostgreSQL does not overwrite free space. Only `full`, which writes every table again and locks it meanwhile, leaves
+   * nothing of removed data in the files of the tables; its write-ahead log keeps it until it is recycled, as backups do.
+   *
+   * @param options `full`: default false
+   */
+  async vacuum(options: CallOptions & { readonly full?: boolean | undefined } = {}): Promise<void> {
+    await untilDeadline(options, (bounded) =>
+      this.#perform(bounded, () => vacuum(this.#writer, options.full === true, bounded?.signal)),
+    );
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#background.stop();
     this.#writer.close();
     if (this.#readers !== this.#writer) this.#readers.close();
+  }
+
+  async #remove<Result>(project: string, options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
+    const result = await untilDeadline(options, (bounded) => this.#perform(bounded, work));
+    this.#written?.set(project, true);
+    return result;
   }
 
   #searched<Result>(

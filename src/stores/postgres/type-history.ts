@@ -1,3 +1,4 @@
+import { erasureOf } from '../../store/erasure.js';
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
 import { parseStored } from '../sql/parse-stored.js';
@@ -11,8 +12,10 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
   const { limit } = timeWindowOf(query);
   const shard = projectKey(query.project);
   const versions = query.ids === undefined ? ofType(query, shard) : ofResources(query, query.ids, shard);
-  // The version before may be a deletion, and then this one created the resource again.
-  const rows = await run(sql`SELECT r.id, b.content IS NULL, h.version, h.updated, h.content
+  // The version before may be a deletion, and then this one created the resource again; or it was purged.
+  const rows =
+    await run(sql`SELECT r.id, h.version = 1 OR (b.version IS NOT NULL AND b.content IS NULL), h.version, h.updated,
+      h.content, r.erased
     FROM (SELECT * FROM (${versions}) AS parts ORDER BY updated DESC, key DESC, version DESC LIMIT ${limit}::int) AS h
     JOIN resource r ON r.project = ${shard} AND r.key = h.key
     LEFT JOIN version b ON b.project = ${shard} AND b.resource = h.key AND b.version = h.version - 1
@@ -59,10 +62,10 @@ function positionOf(query: TypeHistoryQuery): Sql {
   return sql`${until}::bigint, ${key}::uuid, ${version}::int`;
 }
 
-function toEntry([id, created, version, updated, content]: VersionRow): TypeHistoryEntry {
+function toEntry([id, created, version, updated, content, erased]: VersionRow): TypeHistoryEntry {
   if (content !== null) return { kind: 'put', id, created, ...parseStored(content) };
   const lastUpdated = new Date(Number(updated)).toISOString();
-  return { kind: 'delete', id, versionId: String(version), lastUpdated };
+  return { kind: 'delete', id, versionId: String(version), lastUpdated, ...erasureOf(erased) };
 }
 
 type VersionRow = readonly [
@@ -71,4 +74,5 @@ type VersionRow = readonly [
   version: number,
   updated: string | number,
   content: string | null,
+  erased: string | null,
 ];

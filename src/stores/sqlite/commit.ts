@@ -4,7 +4,16 @@ import { indexEntries } from '../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
-import type { Change, DeleteWrite, PutWrite, ResourceKey, NoMatchAssertion, WriteResult } from '../../store/store.js';
+import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
+import type {
+  Change,
+  DeleteWrite,
+  EraseWrite,
+  PutWrite,
+  ResourceKey,
+  NoMatchAssertion,
+  WriteResult,
+} from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
@@ -14,6 +23,7 @@ import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
 import type { PreparedWrite } from './prepared-write.js';
+import { noteRemoval } from './removal-epoch.js';
 import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -32,6 +42,7 @@ export class Commits {
   readonly #shapes: Shapes;
   readonly #guard: Guard;
   readonly #clock: () => Date;
+  #erases = false;
 
   constructor(
     private readonly model: FhirModel,
@@ -95,6 +106,8 @@ export class Commits {
 
   #settle(committed: boolean): void {
     settleAll(this.#dictionaries, committed);
+    if (this.#erases) this.#status.forgetRemovals();
+    this.#erases = false;
     if (committed) return;
     this.#index.clear();
     this.#shapes.clear();
@@ -107,6 +120,8 @@ export class Commits {
         return this.#put(write, index, marked, changes);
       case 'delete':
         return this.#delete(write, index, changes);
+      case 'erase':
+        return this.#erase(write, index, changes);
       case 'assert-no-match':
         return this.#check(write, index);
     }
@@ -136,6 +151,7 @@ export class Commits {
     marked: MarkedEntries,
   ): { readonly version: NewVersion; readonly isNew: boolean } {
     const before = this.#versions.stateOf(key);
+    if (before.erased !== null) throw erasedForGood(index, key);
     assertExpected(key, expect, before, index);
     const version = this.#versions.add(key, before, resource, marked);
     if (before.exists) this.#takeOut(version.owner);
@@ -150,6 +166,21 @@ export class Commits {
     this.#takeOut(version.owner);
     changes.push(changeOf('delete', key, version));
     return { kind: 'delete', versionId: version.versionId };
+  }
+
+  #erase(write: EraseWrite, index: number, changes: Change[]): WriteResult {
+    assertErasureReason(write, index);
+    const { key, expect, reason } = write;
+    const before = this.#versions.stateOf(key);
+    assertExpected(key, expect, before, index);
+    if (before.version === 0) return { kind: 'erase', versionId: null, versions: 0 };
+    if (before.erased !== null) return { kind: 'erase', versionId: String(before.version), versions: 0 };
+    this.#erases = true;
+    noteRemoval(this.#database, this.#statements);
+    const left = this.#versions.erase(key, before, reason);
+    this.#takeOut(left.owner);
+    changes.push(changeOf('erase', key, left));
+    return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
   }
 
   #check({ query }: NoMatchAssertion, index: number): WriteResult {

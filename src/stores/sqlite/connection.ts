@@ -10,6 +10,8 @@ import { type Guard, guardOf, registerGuard } from './guard.js';
 import { IndexStatus } from './index-status.js';
 import { Maintenance } from './maintenance.js';
 import { Reads } from './reads.js';
+import { Removal } from './removal.js';
+import { scrub } from './scrub.js';
 import { type KeyPage, Searches } from './search.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
@@ -27,6 +29,7 @@ export class Connection {
   readonly status: IndexStatus;
   readonly commits: Commits;
   readonly maintenance: Maintenance;
+  readonly removal: Removal;
 
   constructor(
     model: FhirModel,
@@ -41,8 +44,12 @@ export class Connection {
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
     this.searches = new Searches(model, statements, dictionaries, guard, snapshot);
-    this.status = new IndexStatus(statements, model);
+    this.status = new IndexStatus(statements, model, () => {
+      forgetAll(dictionaries);
+      this.contents.forget();
+    });
     this.commits = new Commits(model, database, statements, dictionaries, this.searches, this.status, guard, clock);
+    this.removal = new Removal(database, statements, dictionaries, this.status, guard);
     this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status);
   }
 
@@ -62,9 +69,15 @@ export class Connection {
     return this.#whileSearchable(query, [parameter], find);
   }
 
+  /** Overwrites what removed content left behind. */
+  scrub(): void {
+    scrub(this.database, this.statements, this.status);
+  }
+
   /** Clears what is remembered of the file, after a repair by another connection. */
   forget(): void {
     forgetAll(this.dictionaries);
+    this.contents.forget();
     this.status.forget();
   }
 

@@ -17,6 +17,8 @@ export class Contents {
   readonly #guard: Guard;
   readonly #shared: LRUCache<number, StoredResource> | undefined;
   readonly #seen = new RecentKeys();
+  /** Called when the first object is cached. */
+  onFilled: (() => void) | undefined;
 
   /** @param cacheBytes maximum JSON text of the cached objects; 0 disables the cache. */
   constructor(statements: Statements, cacheBytes: number, guard: Guard) {
@@ -32,6 +34,11 @@ export class Contents {
 
   get isCaching(): boolean {
     return this.#shared !== undefined;
+  }
+
+  /** Drops all objects, as some of them may have been removed from the file. */
+  forget(): void {
+    this.#shared?.clear();
   }
 
   /** The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones. */
@@ -55,6 +62,7 @@ export class Contents {
     this.#guard.check();
     const stored = parseKept(kept);
     if (this.#shared !== undefined && this.#seen.saw(key)) {
+      if (this.#shared.size === 0) this.onFilled?.();
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
     }
     return stored;

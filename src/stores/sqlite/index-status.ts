@@ -13,6 +13,7 @@ import {
   mayBePending,
   searchableParameters,
 } from '../sql/index-state.js';
+import { REMOVAL_EPOCH } from './removal-epoch.js';
 import type { Statements } from './statements.js';
 
 /**
@@ -24,12 +25,21 @@ import type { Statements } from './statements.js';
 export class IndexStatus {
   readonly #statements: Statements;
   readonly #model: FhirModel;
+  readonly #onRemoval: () => void;
+  #removals: string | undefined;
   #known: IndexState | undefined;
   #seen: SeenEpoch | undefined;
 
-  constructor(statements: Statements, model: FhirModel) {
+  /** @param onRemoval called when the file has lost content since the last look: see removal-epoch.ts */
+  constructor(statements: Statements, model: FhirModel, onRemoval: () => void = () => undefined) {
     this.#statements = statements;
     this.#model = model;
+    this.#onRemoval = onRemoval;
+  }
+
+  /** Looks whether the file has lost content. */
+  noteRemovals(): void {
+    this.#epoch();
   }
 
   /**
@@ -39,14 +49,19 @@ export class IndexStatus {
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
   whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
+    // Removals may come faster than searches end. The names of a second attempt were all looked up during this call.
+    let mayRepeat = true;
     for (let attempt = 1; attempt <= ATTEMPTS.search; attempt++) {
       // Parameters may have become searchable since.
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
       if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
+      const removals = this.#removals;
       const result = search();
-      if (this.#epoch() === state.epoch) return result;
-      this.#known = undefined;
+      const isSame = this.#epoch() === state.epoch;
+      if (isSame && (this.#removals === removals || !mayRepeat)) return result;
+      if (!isSame) this.#known = undefined;
+      mayRepeat &&= this.#removals === removals;
     }
     throw indexChanging();
   }
@@ -73,7 +88,9 @@ export class IndexStatus {
    * @throws FhirError `unavailable` - another process has taken the file over, and this one would write other rows
    */
   assertOurs(): void {
-    const [version, epoch] = this.#statements.read(READ_VERSION).get() as [string | null, string | null];
+    const row = this.#statements.read(READ_VERSION).get();
+    const [version, epoch, removals] = row as [string | null, string | null, string | null];
+    this.#compareRemovals(removals);
     // Only a newer version is refused here; what an older one wrote has been taken over.
     isOfThisVersion(version);
     if (this.#known?.epoch !== epoch) this.#known = undefined;
@@ -88,6 +105,12 @@ export class IndexStatus {
   /** Re-reads the state on the next use, after a change by this process that may be rolled back. */
   forget(): void {
     this.#known = undefined;
+    this.#seen = undefined;
+  }
+
+  /** Looks again for removals, after one by this process that may be rolled back. */
+  forgetRemovals(): void {
+    this.#removals = undefined;
     this.#seen = undefined;
   }
 
@@ -125,13 +148,21 @@ export class IndexStatus {
     );
   }
 
+  #compareRemovals(removals: string | null): void {
+    const now = removals ?? '0';
+    if (this.#removals === now) return;
+    this.#removals = now;
+    this.#onRemoval();
+  }
+
   /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Without further commits the epoch is unchanged. */
   #epoch(): string {
     const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
     const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];
     if (this.#seen?.others !== others || this.#seen.own !== own) {
-      const row = this.#statements.read(READ_EPOCH).get() as [string] | undefined;
-      this.#seen = { others, own, epoch: row?.[0] ?? '' };
+      const [epoch, removals] = this.#statements.read(READ_EPOCH).get() as [string | null, string | null];
+      this.#seen = { others, own, epoch: epoch ?? '' };
+      this.#compareRemovals(removals);
     }
     return this.#seen.epoch;
   }
@@ -153,10 +184,10 @@ interface WorkState {
 }
 
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
-const READ_EPOCH = "SELECT value FROM meta WHERE name = 'index_epoch'";
+const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
 const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
-const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}`;
+const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
 const READ_STATE = `SELECT ${ofMeta('index_epoch')}, ${ofMeta('index_definitions')}, ${ofMeta('index_pending')}`;
 export const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
 const READ_WORK = `SELECT w.parameters, w.done, w.total FROM collection c CROSS JOIN index_work w ON w.collection = c.key

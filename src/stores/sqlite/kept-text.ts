@@ -27,5 +27,14 @@ export function assertWhole(kept: KeptText): void {
 
 /** The error for a missing version. */
 export function textLost(): FhirError {
-  return new FhirError('corrupt', 'The database has lost the text of a version');
+  const error = new FhirError('corrupt', 'The database has lost the text of a version');
+  LOST.add(error);
+  return error;
 }
+
+/** True for {@link textLost}: a removal between two statements of a call has the same effect. */
+export function isTextLost(error: unknown): boolean {
+  return LOST.has(error as object);
+}
+
+const LOST = new WeakSet<object>();

@@ -24,6 +24,7 @@ function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
   addPast(database);
+  addRemovals(database);
 }
 
 function addIndexWork(database: SqliteDatabase): void {
@@ -80,6 +81,13 @@ function addPast(database: SqliteDatabase): void {
       collection INTEGER NOT NULL, updated INTEGER NOT NULL, version INTEGER NOT NULL,
       PRIMARY KEY (collection, updated, version)) WITHOUT ROWID;
     ${FILL_PAST}`);
+}
+
+/** How many versions were removed, and why a resource was erased. */
+function addRemovals(database: SqliteDatabase): void {
+  database.exec(`
+    ALTER TABLE resource ADD COLUMN purged INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE resource ADD COLUMN erased TEXT;`);
 }
 
 /** Fills the empty table `past` from the versions. */

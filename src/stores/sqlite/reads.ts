@@ -1,6 +1,14 @@
 import { FhirError } from '../../fhir/error.js';
 import { pageOf } from '../../store/guards.js';
-import type { HistoryEntry, HistoryPage, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
+import { erasureOf } from '../../store/erasure.js';
+import type {
+  Deletion,
+  HistoryEntry,
+  HistoryPage,
+  ReadResult,
+  ResourceKey,
+  StoredResource,
+} from '../../store/store.js';
 import { assertWhole, parseKept } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, ONE_TEXT, TEXTS } from './contents.js';
@@ -59,11 +67,12 @@ export class Reads {
   history({ project, type, id }: ResourceKey, page: { readonly offset: number; readonly limit: number }): HistoryPage {
     const { offset, limit = 0 } = pageOf(page);
     const collection = this.#dictionaries.collections.find(project, type);
-    const resource = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
-    if (resource === undefined) return { entries: [], total: 0 };
+    const row = collection === undefined ? undefined : this.#statements.read(FIND_RESOURCE).get(collection, id);
+    if (row === undefined) return { entries: [], total: 0 };
+    const [resource, erased] = row as [number, string | null];
     const [total] = this.#statements.read(COUNT_VERSIONS).get(resource) as [number];
     const rows = this.#statements.read(LIST_VERSIONS).all(resource, limit, offset) as readonly VersionRow[];
-    return { entries: rows.map((row) => historyEntry(resource, row)), total };
+    return { entries: rows.map((version) => historyEntry(resource, version, erased)), total };
   }
 
   /**
@@ -77,14 +86,14 @@ export class Reads {
     if (this.#contents.isCaching) {
       const row = this.#statements.read(ONE_STATE).get(collection, id);
       if (row === undefined) return { status: 'missing' };
-      const [version, updated, content] = row as StateRow;
-      if (content === null) return goneResult({ version, updated, content });
+      const [version, updated, content, erased] = row as StateRow;
+      if (content === null) return goneResult({ version, updated, content, erased });
       return foundResult(this.#contents.load([content])[0]!, key, version);
     }
     const row = this.#statements.read(ONE_RESOURCE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
-    const [version, updated, content, resource, text, sum] = row as OneRow;
-    if (content === null) return goneResult({ version, updated, content });
+    const [version, updated, content, erased, resource, text, sum] = row as OneRow;
+    if (content === null) return goneResult({ version, updated, content, erased });
     return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }), key, version);
   }
 
@@ -107,7 +116,9 @@ export class Reads {
     const states: (State | undefined)[] = new Array<undefined>(keys.length);
     const wanted = JSON.stringify(keys.map(({ id }, index) => [collections[index] ?? 0, id]));
     const rows = this.#statements.read(MANY_STATES).all(wanted) as readonly (readonly [number, ...StateRow])[];
-    for (const [index, version, updated, content] of rows) states[index] = { version, updated, content };
+    for (const [index, version, updated, content, erased] of rows) {
+      states[index] = { version, updated, content, erased };
+    }
     return states;
   }
 
@@ -115,7 +126,7 @@ export class Reads {
     const number = Number(version);
     if (String(number) !== version) return undefined;
     const row = this.#statements.read(VERSION_STATE).get(collection, id, number) as StateRow | undefined;
-    return row && { version: row[0], updated: row[1], content: row[2] };
+    return row && { version: row[0], updated: row[1], content: row[2], erased: row[3] };
   }
 }
 
@@ -125,27 +136,35 @@ export interface State {
   /** Milliseconds since 1970. */
   readonly updated: number;
   readonly content: number | null;
+  /** Why the resource was erased; null: it was not. */
+  readonly erased: string | null;
 }
 
-type StateRow = [version: number, updated: number, content: number | null];
+type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
 type OneRow = [...StateRow, resource: number, text: string | null, sum: number | null];
 
 type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
 
-const ONE_STATE = 'SELECT version, updated, content FROM resource WHERE collection = ? AND id = ? AND version > 0';
-const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
+const ONE_STATE =
+  'SELECT version, updated, content, erased FROM resource WHERE collection = ? AND id = ? AND version > 0';
+const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, r.erased, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
-const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content FROM json_each(?) j CROSS JOIN resource r
+const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
-const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END
+const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
+const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
 const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
 const LIST_VERSIONS =
   'SELECT version, updated, text, sum FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
 
-function goneResult({ version, updated }: State): ReadResult {
-  return { status: 'gone', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
+function goneResult(state: State): ReadResult {
+  return { status: 'gone', ...deletionOf(state) };
+}
+
+function deletionOf({ version, updated, erased }: Omit<State, 'content'>): Deletion {
+  return { versionId: String(version), lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
 /** @throws FhirError `corrupt` - the text belongs to another resource or version */
@@ -157,9 +176,13 @@ function foundResult(stored: StoredResource, { type, id }: ResourceKey, version:
   return { status: 'found', versionId, lastUpdated, resource };
 }
 
-function historyEntry(resource: number, [version, updated, text, sum]: VersionRow): HistoryEntry {
+function historyEntry(
+  resource: number,
+  [version, updated, text, sum]: VersionRow,
+  erased: string | null,
+): HistoryEntry {
   const kept = { resource, version, updated, text, sum };
   if (text !== null) return { kind: 'put', ...parseKept(kept) };
   assertWhole(kept);
-  return { kind: 'delete', versionId: String(version), lastUpdated: new Date(updated).toISOString() };
+  return { kind: 'delete', ...deletionOf({ version, updated, erased }) };
 }

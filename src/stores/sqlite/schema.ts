@@ -13,6 +13,8 @@
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never written
  *               shape                        of the current version; null where content is
+ *               purged                       how many of the oldest versions were removed
+ *               erased                       why it was erased; null: it was not
  * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion
  * past          (collection, updated, version)   version.key of every version that is not current, deletions included:
  *                                            together with resource_by_updated the history of a type
@@ -48,7 +50,7 @@ CREATE TABLE shape (
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,
-  sum INTEGER, shape INTEGER, UNIQUE (collection, id));
+  sum INTEGER, shape INTEGER, purged INTEGER NOT NULL DEFAULT 0, erased TEXT, UNIQUE (collection, id));
 CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
 CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
 CREATE TABLE version (

@@ -8,6 +8,7 @@ import type {
   ReferenceTarget,
   ResourceKey,
   ResourceStore,
+  StoreRemoval,
   SearchPage,
   SearchQuery,
   TypeHistoryEntry,
@@ -40,7 +41,11 @@ import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { Reindexing } from './reindexing.js';
 import { NoThreads } from './threads/pool.js';
-import type { ThreadCall } from './threads/protocol.js';
+import { isTextLost } from './kept-text.js';
+import { RemovalWatch } from './removal-watch.js';
+import { storeRemoval } from './store-removal.js';
+import { ATTEMPTS } from '../../store/with-retries.js';
+import type { ResultOf, ThreadCall } from './threads/protocol.js';
 import { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './threads/tuning.js';
 import { Turn } from './threads/turn.js';
@@ -60,6 +65,7 @@ import type { Verification } from './verify.js';
 export class SqliteStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly removal: StoreRemoval;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
@@ -68,6 +74,7 @@ export class SqliteStore implements ResourceStore {
   readonly #clock: () => Date;
   readonly #busyTimeout: number;
   readonly #turn = new Turn();
+  readonly #watch: RemovalWatch;
   /** Undefined: everything runs in the event loop. */
   #threads: Threads | undefined;
   #closed = false;
@@ -99,6 +106,13 @@ export class SqliteStore implements ResourceStore {
       throw fault(error);
     }
     const connection = (this.#connection = new Connection(model, this.#database, config));
+    this.removal = storeRemoval({
+      connection,
+      write: (call, options, inline) => this.#write(call, options, inline),
+      publish: (changes) => this.#feed.publish(changes),
+    });
+    this.#watch = new RemovalWatch(() => this.#lookForRemovals());
+    connection.contents.onFilled = () => this.#watch.start();
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
     this.#reindexing = new Reindexing(this.#database, work);
@@ -108,6 +122,7 @@ export class SqliteStore implements ResourceStore {
       Connection.prepare(model, this.#database);
       prepareSchema(this.#database, statements, model);
       takeOver(this.#database, statements, model);
+      status.noteRemovals();
       if (typeof database === 'string' && isFile(database) && hasLog && readers > 0) {
         const file = resolve(database.trim());
         this.#threads = new Threads({ ...config, file }, this.#turn);
@@ -122,7 +137,24 @@ export class SqliteStore implements ResourceStore {
     }
   }
 
-  async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+  read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return whileKept(() => this.#read(keys, options));
+  }
+
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return whileKept(() => this.#search(query, options));
+  }
+
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    return whileKept(() => this.#searchByReference(query, parameter, targets, options));
+  }
+
+  async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#threads === undefined) return this.#answer(options, () => reads.read(keys));
     if (this.#turn.isSpent) await this.#turn.next();
@@ -132,7 +164,7 @@ export class SqliteStore implements ResourceStore {
     return this.#answer(options, () => reads.resultsOf(keys, states, contents));
   }
 
-  async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+  async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     const find = (): KeyPage => this.#connection.search(query);
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
     if (this.#threads === undefined) {
@@ -145,7 +177,7 @@ export class SqliteStore implements ResourceStore {
     return filled(page, await this.#load(page.keys, options));
   }
 
-  async searchByReference(
+  async #searchByReference(
     query: SearchQuery,
     parameter: string,
     targets: readonly ReferenceTarget[],
@@ -172,6 +204,7 @@ export class SqliteStore implements ResourceStore {
       this.#threads === undefined
         ? this.#answer(options, commit)
         : await this.#commit(this.#threads, writes, options, commit);
+    if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
     return results;
   }
@@ -198,6 +231,7 @@ export class SqliteStore implements ResourceStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#watch.stop();
     await this.#reindexing.stop();
     await this.#threads?.close();
     if (this.#ownsDatabase) this.#database.close();
@@ -270,6 +304,33 @@ export class SqliteStore implements ResourceStore {
       const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
       return pages < THREAD_TUNING.smallFile;
     });
+  }
+
+  /** Runs a removal: in the event loop if the file is small, else in the thread that writes. */
+  async #write<Call extends ThreadCall>(
+    call: Call,
+    options: CallOptions | undefined,
+    inline: () => ResultOf<Call>,
+  ): Promise<ResultOf<Call>> {
+    const isBrief = this.#threads?.isWriting !== true && this.#isSmall();
+    const brief = isBrief ? this.#briefly(options, inline) : TOO_LONG;
+    const result =
+      brief instanceof TooLong
+        ? await this.#inThread(options, (threads) => threads.write(call, options), inline)
+        : brief;
+    this.#answer(undefined, () => this.#connection.status.noteRemovals());
+    return result;
+  }
+
+  /** @returns whether anything is remembered that may be removed later */
+  #lookForRemovals(): boolean {
+    if (this.#closed || !this.#database.open) return false;
+    try {
+      this.#connection.status.noteRemovals();
+    } catch {
+      // The file is locked or lost; the next look may find it.
+    }
+    return this.#connection.contents.cachedBytes > 0;
   }
 
   /** Begins in the event loop, and ends there if that does not take long. */
@@ -368,6 +429,20 @@ export class SqliteStore implements ResourceStore {
       return this.#connection.guard.run(options?.deadline, work);
     } catch (error) {
       throw storeError(error);
+    }
+  }
+}
+
+/**
+ * Runs a read of several statements again if a removal came between them, so that the content of what the first ones
+ * found was gone.
+ */
+async function whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (attempt >= ATTEMPTS.read || !isTextLost(error)) throw error;
     }
   }
 }

@@ -60,10 +60,15 @@ function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE')
   if (database.inTransaction) {
     throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
   }
+  untilUnlocked(database, () => database.exec(statement));
+}
+
+/** Runs an action that needs a lock, again and again within the patience of the connection. */
+export function untilUnlocked(database: SqliteDatabase, action: () => void): void {
   const end = performance.now() + (patience.get(database) ?? 0);
   for (;;) {
     try {
-      database.exec(statement);
+      action();
       return;
     } catch (error) {
       if (!isBusy(error) || performance.now() >= end) throw error;

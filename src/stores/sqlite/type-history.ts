@@ -1,3 +1,4 @@
+import { erasureOf } from '../../store/erasure.js';
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
 import type { Dictionaries } from './dictionary.js';
@@ -37,11 +38,12 @@ function keyOfPosition(
   return row?.[0] ?? 0;
 }
 
-function toEntry([id, created, resource, version, updated, text, sum]: VersionRow): TypeHistoryEntry {
+function toEntry([id, created, resource, version, updated, text, sum, erased]: VersionRow): TypeHistoryEntry {
   const kept = { resource, version, updated, text, sum };
   if (text !== null) return { kind: 'put', id, created: created === 1, ...parseKept(kept) };
   assertWhole(kept);
-  return { kind: 'delete', id, versionId: String(version), lastUpdated: new Date(updated).toISOString() };
+  const lastUpdated = new Date(updated).toISOString();
+  return { kind: 'delete', id, versionId: String(version), lastUpdated, ...erasureOf(erased) };
 }
 
 type VersionRow = readonly [
@@ -52,6 +54,7 @@ type VersionRow = readonly [
   updated: number,
   text: string | null,
   sum: number | null,
+  erased: string | null,
 ];
 
 const POSITION = `SELECT v.key FROM resource r CROSS JOIN version v ON v.resource = r.key
@@ -72,7 +75,8 @@ const OF_RESOURCES = `SELECT v.key FROM json_each(?) j CROSS JOIN resource r CRO
   WHERE r.collection = ? AND r.id = j.value AND v.resource = r.key AND v.updated >= ? AND (v.updated, v.key) < (?, ?)
   ORDER BY v.updated DESC, v.key DESC LIMIT ?`;
 
-/** The version before may be a deletion, and then this one created the resource again. */
-const VERSIONS = `SELECT r.id, b.text IS NULL, v.resource, v.version, v.updated, v.text, v.sum
+/** The version before may be a deletion, and then this one created the resource again; or it was purged. */
+const VERSIONS = `SELECT r.id, v.version = 1 OR (b.key IS NOT NULL AND b.text IS NULL), v.resource, v.version, v.updated,
+    v.text, v.sum, r.erased
   FROM json_each(?) j CROSS JOIN version v ON v.key = j.value CROSS JOIN resource r ON r.key = v.resource
   LEFT JOIN version b ON b.resource = v.resource AND b.version = v.version - 1 ORDER BY j.key`;

@@ -244,7 +244,7 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
     problem: 'version: resources whose versions are not all there',
     count: `SELECT count(*) FROM resource r LEFT JOIN
       (SELECT resource, count(*) number, max(version) newest FROM version GROUP BY resource) v ON v.resource = r.key
-      WHERE r.version IS NOT coalesce(v.number, 0) OR r.version IS NOT coalesce(v.newest, 0)`,
+      WHERE r.version - r.purged IS NOT coalesce(v.number, 0) OR r.version IS NOT coalesce(v.newest, 0)`,
   },
   {
     problem: 'version: rows of resources that are not there',
@@ -282,6 +282,10 @@ const CONTRADICTIONS: readonly { readonly problem: string; readonly count: strin
   {
     problem: 'resource: shapes of what is not there',
     count: 'SELECT count(*) FROM resource WHERE (shape IS NULL) <> (content IS NULL)',
+  },
+  {
+    problem: 'resource: erased, but there',
+    count: 'SELECT count(*) FROM resource WHERE erased IS NOT NULL AND content IS NOT NULL',
   },
   {
     problem: 'shape: wrong numbers of resources',

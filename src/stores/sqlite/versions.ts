@@ -4,7 +4,9 @@ import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { checksum } from './checksum.js';
-import type { MarkedEntries } from '../sql/extremes.js';
+import { type MarkedEntries, markEntries } from '../sql/extremes.js';
+import { LAST_VERSION_KEY } from './removal-epoch.js';
+import { removeVersions } from './remove-versions.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -23,7 +25,22 @@ export interface ResourceState {
   readonly content: number | null;
   /** The shape of the current version. */
   readonly shape: number | null;
+  /** How many of the oldest versions were removed. */
+  readonly purged: number;
+  /** Why it was erased; null: it was not. */
+  readonly erased: string | null;
 }
+
+const NEVER: ResourceState = {
+  owner: undefined,
+  version: 0,
+  updated: 0,
+  exists: false,
+  content: null,
+  shape: null,
+  purged: 0,
+  erased: null,
+};
 
 /** A version just written. */
 export interface NewVersion extends WrittenVersion {
@@ -50,7 +67,7 @@ export class Versions {
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
   begin(now: number): void {
-    const [last] = this.#statements.read('SELECT coalesce(max(key), 0) FROM version').get() as [number];
+    const [last] = this.#statements.read(LAST_KEY).get() as [number];
     this.#nextKey = last + 1;
     this.#now = now;
     this.#instant = new Date(now).toISOString();
@@ -59,10 +76,10 @@ export class Versions {
   stateOf({ project, type, id }: ResourceKey): ResourceState {
     const collection = this.#dictionaries.collections.find(project, type);
     const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
-    if (owner === undefined) return { owner, version: 0, updated: 0, exists: false, content: null, shape: null };
-    const row = this.#statements.read('SELECT version, updated, content, shape FROM resource WHERE key = ?').get(owner);
-    const [version, updated, content, shape] = row as [number, number, number | null, number | null];
-    return { owner, version, updated, exists: content !== null, content, shape };
+    if (owner === undefined) return NEVER;
+    const row = this.#statements.read(READ_STATE).get(owner) as StateRow;
+    const [version, updated, content, shape, purged, erased] = row;
+    return { owner, version, updated, exists: content !== null, content, shape, purged, erased };
   }
 
   /**
@@ -108,6 +125,15 @@ export class Versions {
     return this.#write(owner, collection, version, updated, resource);
   }
 
+  /** Removes all versions of a resource that was written, and writes the one that is left of it. */
+  erase(key: ResourceKey, state: ResourceState, reason: string): NewVersion {
+    const left = this.add(key, state, null, NO_ENTRIES);
+    // After the new version, so that its key is above all that were ever used.
+    removeVersions(this.#statements, left, state.version);
+    this.#statements.write(SET_ERASED).run(state.version, reason, left.owner);
+    return left;
+  }
+
   #write(
     owner: number,
     collection: number,
@@ -125,6 +151,22 @@ export class Versions {
   }
 }
 
+type StateRow = [
+  version: number,
+  updated: number,
+  content: number | null,
+  shape: number | null,
+  purged: number,
+  erased: string | null,
+];
+
+const NO_ENTRIES: MarkedEntries = markEntries([]);
+
+const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
+const READ_STATE = 'SELECT version, updated, content, shape, purged, erased FROM resource WHERE key = ?';
+/** A key never changes its meaning, also if the rows of the last ones were removed: see removal.ts. */
+const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
+  coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';
 const ADD_PAST = 'INSERT INTO past (collection, updated, version) VALUES (?, ?, ?)';

@@ -39,7 +39,9 @@ function connect(model: FhirModel): Connection {
   setGuard(database, new Guard(() => Atomics.load(cancelledCall, 0) === running));
   Connection.prepare(model, database);
   // The event loop has the cache of resources: a thread finds keys.
-  return new Connection(model, database, { cacheBytes: 0, clock: () => new Date(now) });
+  const connection = new Connection(model, database, { cacheBytes: 0, clock: () => new Date(now) });
+  connection.status.noteRemovals();
+  return connection;
 }
 
 function serve(connection: Connection, request: Request): void {
@@ -77,6 +79,13 @@ function answer(connection: Connection, call: ThreadCall): unknown {
       return commit(connection, call.now);
     case 'reindex':
       return connection.maintenance.reindex();
+    case 'purge-history':
+      return connection.removal.purgeHistory(call.request);
+    case 'remove-project':
+      return connection.removal.removeProject(call.project);
+    case 'scrub':
+      connection.scrub();
+      return null;
     case 'nothing':
       return null;
     case 'checkpoint':

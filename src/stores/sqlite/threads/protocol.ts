@@ -1,6 +1,15 @@
 import type { DefinitionTexts } from '../../../fhir/model/definition-texts.js';
-import type { ReferenceTarget, ResourceKey, SearchQuery, Expectation } from '../../../store/store.js';
+import type {
+  EraseWrite,
+  Expectation,
+  PurgeRequest,
+  PurgeStep,
+  ReferenceTarget,
+  ResourceKey,
+  SearchQuery,
+} from '../../../store/store.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
+import type { RemovedPart } from '../removal.js';
 import type { KeyPage } from '../search.js';
 import type { Verification } from '../verify.js';
 
@@ -36,6 +45,9 @@ export interface ThreadCalls {
   readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
   /** In place of a call that ended before it was sent. */
   readonly nothing: { readonly input: object; readonly result: null };
+  readonly 'purge-history': { readonly input: { readonly request: PurgeRequest }; readonly result: PurgeStep };
+  readonly 'remove-project': { readonly input: { readonly project: string }; readonly result: RemovedPart };
+  readonly scrub: { readonly input: object; readonly result: null };
   readonly checkpoint: { readonly input: object; readonly result: null };
 }
 
@@ -57,12 +69,17 @@ export type TextWrite =
       readonly unique: readonly string[] | undefined;
     }
   | { readonly kind: 'delete'; readonly key: ResourceKey; readonly expect: Expectation | undefined }
+  | EraseWrite
   | { readonly kind: 'assert-no-match'; readonly query: SearchQuery };
 
-/** What became of a write: `[created, versionId, lastUpdated]` of a put, `[versionId]` of a deletion, else nothing. */
+/**
+ * What became of a write: `[created, versionId, lastUpdated]` of a put, `[versionId]` of a deletion, `[versionId, versions]`
+ * of an erasure, else nothing.
+ */
 export type WrittenRow =
   | readonly [created: boolean, versionId: string, lastUpdated: string]
   | readonly [versionId: string | null]
+  | readonly [versionId: string | null, versions: number]
   | readonly [];
 
 /** To the thread. */

@@ -1,7 +1,7 @@
 import type { FhirError } from '../../../fhir/error.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/store.js';
-import type { TextWrite, ThreadCall } from './protocol.js';
+import type { CallKind, TextWrite, ThreadCall } from './protocol.js';
 
 interface Settle {
   readonly resolve: (result: unknown) => void;
@@ -43,7 +43,7 @@ export class Task {
 
   /** It changes the file. */
   get writes(): boolean {
-    return this.call.kind === 'commit' || this.call.kind === 'reindex';
+    return WRITING.has(this.call.kind);
   }
 
   /** Milliseconds until the deadline. */
@@ -83,6 +83,8 @@ export class Task {
     return settle;
   }
 }
+
+const WRITING: ReadonlySet<CallKind> = new Set(['commit', 'reindex', 'purge-history', 'remove-project', 'scrub']);
 
 /** The longest delay of a Node timer; longer ones fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;

@@ -23,8 +23,9 @@ export function textWrite(write: Write, index: number, instant: string): TextWri
     }
     case 'delete':
       return { kind: 'delete', key: write.key, expect: write.expect };
+    case 'erase':
     case 'assert-no-match':
-      return { kind: 'assert-no-match', query: write.query };
+      return write;
   }
 }
 
@@ -38,6 +39,7 @@ export function readWrite(write: TextWrite): PreparedWrite {
 
 export function writtenRow(result: WriteResult): WrittenRow {
   if (result.kind === 'put') return [result.created, result.versionId, result.lastUpdated];
+  if (result.kind === 'erase') return [result.versionId, result.versions];
   return result.kind === 'delete' ? [result.versionId] : [];
 }
 
@@ -56,6 +58,11 @@ export function committedOf(writes: readonly TextWrite[], rows: readonly Written
         const [versionId] = rows[index] as readonly [string | null];
         if (versionId !== null) changes.push(changeOf('delete', write.key, { versionId }));
         return { kind: 'delete', versionId };
+      }
+      case 'erase': {
+        const [versionId, removed] = rows[index] as readonly [string | null, number];
+        if (removed > 0) changes.push(changeOf('erase', write.key, { versionId: versionId! }));
+        return { kind: 'erase', versionId, versions: removed };
       }
       case 'assert-no-match':
         return { kind: 'assert-no-match' };

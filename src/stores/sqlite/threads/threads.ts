@@ -60,6 +60,11 @@ export class Threads {
     return done;
   }
 
+  /** Runs a call in the thread that writes. @throws NoThreads */
+  write<Call extends ThreadCall>(call: Call, options: CallOptions | undefined): Promise<ResultOf<Call>> {
+    return this.#writer.run(call, options);
+  }
+
   /** Settles when the thread that writes has nothing to do. */
   async untilWritten(): Promise<void> {
     await this.#writer.idle();

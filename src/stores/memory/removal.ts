@@ -1,0 +1,33 @@
+import { purgeBoundsOf } from '../../store/erasure.js';
+import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
+import type { Holding, ProjectData } from './project-data.js';
+
+/** Removes all earlier versions that the request covers, in one step. */
+export function purgeHistory(data: ProjectData, request: PurgeRequest): PurgeStep {
+  const { replacedBefore, keep } = purgeBoundsOf(request);
+  const counts = [...data.holdings(request.type)].map(
+    (holding) => [holding, purgeable(holding, replacedBefore, keep)] as const,
+  );
+  data.removeOldest(counts.filter(([, count]) => count > 0));
+  return { versions: counts.reduce((sum, [, count]) => sum + count, 0) };
+}
+
+/** How many of the oldest versions may go. */
+function purgeable({ versions }: Holding, replacedBefore: number, keep: number): number {
+  const late = versions.slice(1).findIndex(({ updated }) => updated >= replacedBefore);
+  const replaced = late === -1 ? versions.length - 1 : late;
+  return Math.max(0, Math.min(replaced, versions.length - keep));
+}
+
+/** @returns what a removed project held, for listeners */
+export function removalOf(
+  project: string,
+  data: ProjectData,
+): { readonly step: RemovalStep; readonly changes: readonly Change[] } {
+  let versions = 0;
+  const changes = [...data.holdings()].map(({ type, id, versions: held }): Change => {
+    versions += held.length;
+    return { kind: 'erase', key: { project, type, id }, versionId: held.at(-1)!.versionId };
+  });
+  return { step: { resources: changes.length, versions, done: true }, changes };
+}

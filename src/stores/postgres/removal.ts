@@ -1,0 +1,95 @@
+import { purgeBoundsOf } from '../../store/erasure.js';
+import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
+import { TABLE_NAMES } from '../sql/index-tables.js';
+import { Sql, sql } from '../sql/sql.js';
+import type { Connections } from './connections.js';
+import { ALL_INDEX_TABLES } from './index-rows.js';
+import { plainKey, projectKey } from './keys.js';
+
+/**
+ * Purges the versions of the next resources, in the order of their keys.
+ *
+ * The rows of the resources are locked in the order in which commits lock them. A version is replaced once, so what is
+ * found replaced stays so.
+ */
+export async function purgeHistory(
+  connections: Connections,
+  request: PurgeRequest,
+  signal: AbortSignal | undefined,
+): Promise<PurgeStep> {
+  const { replacedBefore, keep } = purgeBoundsOf(request);
+  const shard = projectKey(request.project);
+  const ofType = request.type === undefined ? sql`` : sql`AND r.type = ${request.type}`;
+  const successors = sql`SELECT v.version, v.updated FROM version v WHERE v.project = ${shard} AND v.resource = p.key
+    UNION ALL SELECT p.version, p.updated`;
+  const [row] = await connections.use(
+    (connection) =>
+      connection.write(sql`WITH page AS MATERIALIZED (SELECT r.key, r.version, r.updated, r.purged FROM resource r
+        WHERE r.project = ${shard} AND r.key > ${request.after ?? NOWHERE} ${ofType} ORDER BY r.key LIMIT ${RESOURCES} FOR UPDATE),
+      ends AS MATERIALIZED (SELECT p.key, e.last FROM page p CROSS JOIN LATERAL (SELECT max(s.version) - 1 AS last
+        FROM (${successors}) AS s WHERE s.version <= p.version - ${keep}::int + 1 AND s.updated < ${replacedBefore}::bigint) AS e
+        WHERE p.version - p.purged > ${keep}::int AND e.last > p.purged),
+      removed AS (DELETE FROM version v USING ends e
+        WHERE v.project = ${shard} AND v.resource = e.key AND v.version <= e.last RETURNING 1),
+      noted AS (UPDATE resource r SET purged = e.last FROM ends e WHERE r.project = ${shard} AND r.key = e.key RETURNING 1)
+      SELECT (SELECT count(*)::int FROM removed), (SELECT count(*)::int FROM page), (SELECT max(key::text) FROM page),
+        (SELECT count(*) FROM noted)`),
+    signal,
+  );
+  const [versions, resources, last] = row as readonly [number, number, string | null];
+  return resources < RESOURCES ? { versions } : { versions, next: plainKey(last) };
+}
+
+/** Removes the next resources of a project. */
+export async function removeProject(
+  connections: Connections,
+  project: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly step: RemovalStep; readonly changes: readonly Change[] }> {
+  const shard = projectKey(project);
+  const ofPage = sql`x.project = ${shard} AND x.resource = p.key`;
+  const parts = [...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]), sql`unique_key`].map(
+    (table, index) => sql`${new Sql(`d${index}`, [])} AS (DELETE FROM ${table} x USING page p WHERE ${ofPage}), `,
+  );
+  const rows = await connections.use(
+    (connection) =>
+      connection.write(sql`WITH page AS MATERIALIZED (SELECT key FROM resource WHERE project = ${shard}
+        ORDER BY key LIMIT ${RESOURCES} FOR UPDATE),
+      ${parts.reduce((all, part) => sql`${all}${part}`, sql``)}
+      versions AS (DELETE FROM version x USING page p WHERE ${ofPage} RETURNING 1)
+      DELETE FROM resource r USING page p WHERE r.project = ${shard} AND r.key = p.key
+      RETURNING r.type, r.id, r.version, (SELECT count(*)::int FROM versions)`),
+    signal,
+  );
+  const changes = rows.map(([type, id, version]): Change => {
+    const key = { project, type: type as string, id: id as string };
+    return { kind: 'erase', key, versionId: String(version) };
+  });
+  // Current versions are in `resource`.
+  const versions = rows.length + Number(rows[0]?.[3] ?? 0);
+  const done = rows.length < RESOURCES;
+  if (done) {
+    for (const table of OF_PROJECT) {
+      await connections.run(sql`DELETE FROM ${table} WHERE project = ${shard}`, signal);
+    }
+  }
+  return { step: { resources: rows.length, versions, done }, changes };
+}
+
+/** VACUUM of all tables, one by one. @param full writes them again, which locks each of them */
+export async function vacuum(connections: Connections, full: boolean, signal: AbortSignal | undefined): Promise<void> {
+  const options = full ? sql`(FULL, ANALYZE)` : sql`(ANALYZE)`;
+  for (const table of TABLES) await connections.run(sql`VACUUM ${options} ${table}`, signal);
+}
+
+/** Tables with rows of a project that belong to no resource. */
+const OF_PROJECT = [sql`fhirgraph_shape`, sql`fhirgraph_inside`, sql`fhirgraph_index_work`];
+
+const TABLES = [
+  ...[sql`resource`, sql`version`, sql`unique_key`, sql`fhirgraph_shape`],
+  ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),
+];
+
+const NOWHERE = '00000000-0000-0000-0000-000000000000';
+/** Resources of a step. */
+const RESOURCES = 300;
