@@ -5,7 +5,9 @@ import { inTurn } from '../access/turns/in-turn.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
+import type { OperationOutcome } from '../fhir/operation-outcome.js';
 import { reportError } from '../fhir/report-error.js';
+import { writeWarningOutcome } from '../fhir/write-warning.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, type FhirGraphqlContext } from './context.js';
@@ -29,8 +31,12 @@ import type { QueryDocument, TypedContext } from './typed-document.js';
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly data?: Data | null;
   readonly errors?: readonly ResponseError[];
-  /** Additional facts requested by the host. */
-  readonly extensions?: { readonly cost?: RequestCost };
+  readonly extensions?: {
+    /** If the host asks for it (`reportCost`). */
+    readonly cost?: RequestCost;
+    /** Warnings about what a mutation has written, such as a SearchParameter, which has no effect on searches. */
+    readonly outcome?: OperationOutcome;
+  };
 }
 
 /**
@@ -64,8 +70,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
     record.attributes = facts.attributes;
     const failure = result.errors?.[0]?.extensions.code;
     record.failure = failure === undefined ? undefined : errorCodeOf(failure);
-    record.written =
-      written.length > 0 && (failure === undefined || result.errors?.[0]?.extensions.details?.['written'] === true);
+    record.written = written.length > 0 && isWritten(result.errors);
     record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
     return result as FhirGraphqlResult<Data>;
   });
@@ -143,8 +148,30 @@ async function answer(
   return {
     ...(data === null ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
-    ...(context.reportCost === true ? { extensions: { cost: requestCost(foreseen, outcome) } } : {}),
+    ...responseExtensions({
+      cost: context.reportCost === true ? requestCost(foreseen, outcome) : undefined,
+      outcome: isWritten(errors) ? warningsOn(facts.written) : undefined,
+    }),
   };
+}
+
+function responseExtensions(facts: {
+  readonly cost: RequestCost | undefined;
+  readonly outcome: OperationOutcome | undefined;
+}): Pick<FhirGraphqlResult, 'extensions'> {
+  const { cost, outcome } = facts;
+  if (cost === undefined && outcome === undefined) return {};
+  return { extensions: { ...(cost === undefined ? {} : { cost }), ...(outcome === undefined ? {} : { outcome }) } };
+}
+
+/** A mutation that failed before its commit has written nothing; an error after it says so. */
+function isWritten([first]: readonly ResponseError[] = []): boolean {
+  return first === undefined || first.extensions.details?.['written'] === true;
+}
+
+function warningsOn(written: readonly AuditTarget[]): OperationOutcome | undefined {
+  const kept = written.filter(({ interaction }) => interaction !== 'delete');
+  return kept.map(({ type }) => writeWarningOutcome(type)).find((outcome) => outcome !== undefined);
 }
 
 /** Operation names are client text, so they are recorded only if the host chose all documents itself. */

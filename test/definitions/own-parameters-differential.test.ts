@@ -1,43 +1,13 @@
-import { describe, expect, test } from 'vitest';
-import { extendDefinitions, R4 } from '../../src/definitions.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { test } from 'vitest';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
-import { assertSearches } from '../../src/testing/suites/random-searches.js';
-import { cases, SEED } from '../support/chance.js';
-import { postgresPool } from '../stores/postgres-pool.js';
-import { randomParameters } from './random-parameters.js';
+import { SEED } from '../support/chance.js';
+import { searchByRandomParameters } from './random-searches.js';
 
-describe('random searches by random own parameters', () => {
-  test.each<[string, number, (model: FhirModel) => Promise<ResourceStore>]>([
-    ['memory', 60, async (model) => new MemoryStore({ model })],
-    ['SQLite', 60, async (model) => new SqliteStore(':memory:', { model })],
-    ['PostgreSQL', 15, async (model) => new PostgresStore(await postgresPool(), { model })],
-  ])(`%s answers as the meaning of criteria demands (seed ${SEED})`, async (_, quick, open) => {
-    const random = createRandom(SEED);
-    const resources = randomResources(random);
-    const types = [...new Set(resources.map(({ resourceType }) => resourceType))];
-    const searchParameters = randomParameters(R4, types, 60, random);
-    const model = await extendDefinitions(R4, { searchParameters, words: true });
-    const found = resources.flatMap((resource) =>
-      indexEntries(model, resource).filter(({ parameter }) => parameter.startsWith('own-')),
-    );
-    expect(found.length).toBeGreaterThan(50);
+test(`random searches by random own parameters of a store in memory (seed ${SEED})`, async () => {
+  await searchByRandomParameters(async (model) => new MemoryStore({ model }), 40);
+});
 
-    const store = await open(model);
-    const current = new Map<string, AnyResource>();
-    for (const result of await store.commit(resources.map((resource) => put(resource)))) {
-      if (result.kind === 'put') current.set(`${result.resource.resourceType}/${result.resource.id!}`, result.resource);
-    }
-    await assertSearches(store, 'clinic', [...current.values()], random, cases(200, quick));
-    if (store instanceof SqliteStore) expect((await store.verify()).problems).toEqual([]);
-    await store.close();
-  });
+test(`random searches by random own parameters of SQLite (seed ${SEED})`, async () => {
+  await searchByRandomParameters(async (model) => new SqliteStore(':memory:', { model }), 40);
 });

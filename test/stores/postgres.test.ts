@@ -8,6 +8,7 @@ import './postgres/changing-models.js';
 import './postgres/decimals.js';
 import './postgres/limits.js';
 import './postgres/maintenance.js';
+import './postgres/own-parameters.js';
 import './postgres/partitions.js';
 import './postgres/reindex.js';
 

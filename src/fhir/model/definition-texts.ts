@@ -70,6 +70,7 @@ export interface ParameterRow {
   /** The number of a list, or the list itself. */
   readonly targets?: number | readonly string[];
   readonly words?: true;
+  readonly url?: string;
   readonly components?: readonly {
     readonly code: string;
     readonly type: SearchParameterType;

@@ -50,6 +50,8 @@ export interface SearchParameterDefinition {
   readonly components?: readonly SearchComponentDefinition[];
   /** String parameters: a search compares its words with the beginnings of words, not of whole values. */
   readonly words?: true;
+  /** The canonical url of a parameter that a host has added. */
+  readonly url?: string;
   readonly short: string;
 }
 

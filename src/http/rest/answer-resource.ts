@@ -1,5 +1,7 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
+import type { OperationOutcome } from '../../fhir/operation-outcome.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { writeWarning } from '../../fhir/write-warning.js';
 import type { WrittenResource } from '../../repository/open-repository.js';
 import type { Answer } from '../exchange/answer.js';
 import type { Exchange } from '../exchange/exchange.js';
@@ -34,16 +36,18 @@ const MAX_TAGS = 100;
 /** What was written, as `Prefer` asks for it. See https://hl7.org/fhir/R4/http.html#ops. */
 export function answerWritten(exchange: Exchange, { status, resource }: WrittenResource): Answer {
   const created = status === 'created';
+  const warning = status === 'matched' ? undefined : writeWarning(resource.resourceType);
   const headers = {
     ...versionHeaders(resource),
     ...(created || status === 'matched' ? { location: locationOf(exchange, resource) } : {}),
+    ...(warning === undefined ? {} : { warning: `199 - ${JSON.stringify(warning)}` }),
   };
   const answer = { status: created ? 201 : 200, headers };
   switch (preferredReturn(exchange.request.headers.get('prefer'))) {
     case 'minimal':
       return answer;
     case 'OperationOutcome':
-      return { ...answer, json: success(`${resource.resourceType} ${status}`) };
+      return { ...answer, json: success(`${resource.resourceType} ${status}`, warning) };
     case 'representation':
       return { ...answer, json: isRawBinary(exchange) ? withUrl(exchange, resource) : resource };
   }
@@ -69,10 +73,15 @@ function preferredReturn(prefer: string | null): Return {
 }
 
 /** An OperationOutcome without errors. */
-export function success(text: string): object {
+export function success(text: string, warning?: string): OperationOutcome {
+  const issue = (severity: 'information' | 'warning', message: string): OperationOutcome['issue'][number] => ({
+    severity,
+    code: 'informational',
+    details: { text: message },
+  });
   return {
     resourceType: 'OperationOutcome',
-    issue: [{ severity: 'information', code: 'informational', details: { text } }],
+    issue: [issue('information', text), ...(warning === undefined ? [] : [issue('warning', warning)])],
   };
 }
 

@@ -108,7 +108,11 @@ function resourcesOf(
 function searchParametersOf(model: FhirModel, type: string): CapabilityStatementRestResourceSearchParam[] {
   return [...model.searchParameters(type).values()]
     .filter((parameter) => parameter.type !== 'special')
-    .map(({ code, type: kind }) => ({ name: code, type: kind }));
+    .map(({ code, type: kind, url, short }) => ({
+      name: code,
+      type: kind,
+      ...(url === undefined ? {} : { definition: url, documentation: short }),
+    }));
 }
 
 /** Types refer to this one by too many parameters to name them all; `_revinclude` takes any. */

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
+import { writeWarning } from '../../fhir/write-warning.js';
 import type { Answer } from '../exchange/answer.js';
 import type { CallerExchange } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
@@ -25,7 +26,7 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   const issues = validateResource(store.model, resource, { strict: true, maxBytes: store.maxResourceBytes });
   // The findings are the result of the operation and no error of it.
   const findings = new FhirError('unprocessable', 'The resource is not valid', { issues });
-  return answerResource(issues.length === 0 ? success('The resource is valid') : findings.outcome);
+  return answerResource(issues.length === 0 ? success('The resource is valid', writeWarning(type)) : findings.outcome);
 }
 
 /** The resource itself, or that of Parameters. */

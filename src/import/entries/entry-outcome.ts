@@ -4,6 +4,7 @@ import type { FhirError } from '../../fhir/error.js';
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { writeWarningOutcome } from '../../fhir/write-warning.js';
 import type { StoredResource } from '../../store/store.js';
 
 /** The outcome of one entry. */
@@ -50,10 +51,10 @@ export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly
 function toEntry(outcome: EntryOutcome): object {
   switch (outcome.kind) {
     case 'created':
-      return { response: { status: '201 Created', location: location(outcome), ...version(outcome.stored) } };
+      return { response: { status: '201 Created', ...written(outcome) } };
     case 'updated':
     case 'unchanged':
-      return { response: { status: '200 OK', location: location(outcome), ...version(outcome.stored) } };
+      return { response: { status: '200 OK', ...written(outcome) } };
     case 'deleted': {
       const etag = outcome.versionId === null ? {} : { etag: entityTag(outcome.versionId) };
       return { response: { status: '204 No Content', ...etag } };
@@ -71,8 +72,13 @@ function toEntry(outcome: EntryOutcome): object {
   }
 }
 
-function location({ key, stored }: { readonly key: GuardedKey; readonly stored: StoredVersion }): string {
-  return `${keyText(key)}/_history/${stored.versionId}`;
+function written({ key, stored }: { readonly key: GuardedKey; readonly stored: StoredVersion }): object {
+  const outcome = writeWarningOutcome(key.type);
+  return {
+    location: `${keyText(key)}/_history/${stored.versionId}`,
+    ...version(stored),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
 }
 
 function version({ versionId, lastUpdated }: StoredVersion): { etag: string; lastModified: string } {

@@ -23,14 +23,18 @@ export function compileParameter(
   findDefinition: FindDefinition,
   problems: DefinitionProblems,
 ): ParameterRow | undefined {
-  const { place, subject, code, short } = source;
+  const { place, subject, code, short, url } = source;
   const compiled = problems.attempt(`${place}.expression`, subject, () =>
     compileForType(model, type, source.expression),
   );
   if (compiled === undefined) return undefined;
   const before = problems.count;
   const { expression, path } = compiled;
-  const row = { code, type: source.type, expression, short, ...(path === undefined ? {} : { path }) };
+  const row = {
+    ...{ code, type: source.type, expression, short },
+    ...(path === undefined ? {} : { path }),
+    ...(url === undefined ? {} : { url }),
+  };
   if (source.type === 'composite') {
     const components = compileComponents(model, source, type, compiled, findDefinition, problems);
     return components && { ...row, components };

@@ -26,7 +26,7 @@ export const parameterFingerprints = perModel((model): ParameterFingerprints => 
       Object.fromEntries(
         [...model.searchParameters(type).values()]
           .filter(({ code }) => !isHeldApart(code))
-          .map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '' })]),
+          .map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '', url: undefined })]),
       ),
     ]),
   );

@@ -9,6 +9,7 @@ import { invite } from '../../../src/projects/invite/invite.js';
 import { createProject } from '../../../src/projects/project/create-project.js';
 import { createRepository } from '../../../src/repository/create-repository.js';
 import type { Repository } from '../../../src/repository/repository.js';
+import type { ResourceStore } from '../../../src/store/store.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 
 /** What a handler answered, with its JSON parsed. */
@@ -28,7 +29,7 @@ export interface CallOptions {
 /** A service in this process. Tokens are the names of its members: `admin`, `nurse`, `operator`. */
 export interface Service {
   readonly handler: FhirHandler;
-  readonly store: MemoryStore;
+  readonly store: ResourceStore;
   readonly project: string;
   /** Trusted code of the project. */
   readonly trusted: Repository;
@@ -51,8 +52,10 @@ const POLICY: AccessPolicy = {
   ],
 };
 
-export async function openService(more: Partial<FhirHandlerConfig> = {}): Promise<Service> {
-  const store = new MemoryStore();
+export async function openService({
+  store = new MemoryStore(),
+  ...more
+}: Partial<FhirHandlerConfig> = {}): Promise<Service> {
   const operations = await initialize(store, { name: 'Operations' });
   const context = { store, caller: operations.caller };
   const project = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: false }, context)).id;

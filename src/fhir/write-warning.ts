@@ -1,0 +1,24 @@
+import type { OperationOutcome } from './operation-outcome.js';
+
+/** Resources that read like settings of the service, and are data as all others. */
+const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
+  [
+    'SearchParameter',
+    'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service (extendDefinitions)',
+  ],
+]);
+
+/** What whoever writes a resource of the type should know. */
+export function writeWarning(type: string): string | undefined {
+  return WITHOUT_EFFECT.get(type);
+}
+
+/** The same as an OperationOutcome that reports no error. */
+export function writeWarningOutcome(type: string): OperationOutcome | undefined {
+  const text = writeWarning(type);
+  if (text === undefined) return undefined;
+  return {
+    resourceType: 'OperationOutcome',
+    issue: [{ severity: 'warning', code: 'informational', details: { text } }],
+  };
+}

@@ -1,0 +1,38 @@
+import { expect } from 'vitest';
+import { extendDefinitions, R4 } from '../../src/definitions.js';
+import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { put } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { randomParameters } from './random-parameters.js';
+
+/** Answers of a store with random own parameters, compared with the evaluation of the same criteria. */
+export async function searchByRandomParameters(
+  open: (model: FhirModel) => Promise<ResourceStore>,
+  quick: number,
+): Promise<void> {
+  const random = createRandom(SEED);
+  const resources = randomResources(random);
+  const types = [...new Set(resources.map(({ resourceType }) => resourceType))];
+  const searchParameters = randomParameters(R4, types, 60, random);
+  const model = await extendDefinitions(R4, { searchParameters, words: true });
+  const found = resources.flatMap((resource) =>
+    indexEntries(model, resource).filter(({ parameter }) => parameter.startsWith('own-')),
+  );
+  expect(found.length).toBeGreaterThan(50);
+
+  const store = await open(model);
+  const current = new Map<string, AnyResource>();
+  for (const result of await store.commit(resources.map((resource) => put(resource)))) {
+    if (result.kind === 'put') current.set(`${result.resource.resourceType}/${result.resource.id!}`, result.resource);
+  }
+  await assertSearches(store, 'clinic', [...current.values()], random, cases(200, quick));
+  if (store instanceof SqliteStore) expect((await store.verify()).problems).toEqual([]);
+  await store.close();
+}
