@@ -83,6 +83,18 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
   const speedUp = (): Promise<unknown> =>
     admin.query('DROP VIEW resource; DROP FUNCTION slow; ALTER TABLE resource_ RENAME TO resource');
 
+  test('the server itself ends a statement past its deadline that nobody cancels', async () => {
+    const connections = new Connections(pool, { connectionWait: 60_000, cancelWait: 0 });
+    const asleep = connections.snapshot((run) => run(sql`SELECT pg_sleep(3600)`), {
+      deadline: performance.now() + 100,
+    });
+    await expect(asleep).rejects.toMatchObject({ code: '57014' });
+    await until(async () => (await running()) === 0);
+    const { rows } = await pool.query<{ statement_timeout: string }>('SHOW statement_timeout');
+    expect(rows).toEqual([{ statement_timeout: '0' }]);
+    connections.close();
+  });
+
   test('as many slow searches as the pool has connections, ended together, are cancelled; the next read runs on one of them', async () => {
     const store = new PostgresStore(pool);
     await putAll(store, resourceOf('Patient', 'a'));

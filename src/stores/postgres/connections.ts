@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertNotAborted, callAborted } from '../../store/guards.js';
-import { type Sql, sql } from '../sql/sql.js';
+import type { CallOptions } from '../../store/store.js';
+import { Sql, sql } from '../sql/sql.js';
 import { type Cancel, cancelOver } from './cancel.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { PostgresClient, PostgresPool } from './driver.js';
@@ -58,17 +59,26 @@ export class Connections {
    * PERF: the planner would rather read and sort a whole range of an index where it knows nothing about it, and compile what
    * looks expensive. The result does not wait for the end of the transaction.
    *
+   * The server itself ends a statement that runs past the deadline and `cancelWait`: the cancel request may be lost, or
+   * this process may have died.
+   *
    * @throws FhirError as {@link use}
    */
-  async snapshot<Result>(work: (run: Run) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  async snapshot<Result>(work: (run: Run) => Promise<Result>, options: CallOptions = {}): Promise<Result> {
+    const { signal, deadline } = options;
     const client = await this.#acquire(signal);
     const connection = new LentConnection(client, { cancel: this.#cancel, cancelWait: this.#cancelWait, signal });
     try {
-      await connection.run(BEGIN_SNAPSHOT);
+      await connection.run(deadline === undefined ? BEGIN_SNAPSHOT : this.#beginUntil(deadline));
       return await work((statement) => connection.run(statement));
     } finally {
       void connection.rollBack().finally(() => connection.giveBack());
     }
+  }
+
+  #beginUntil(deadline: number): Sql {
+    const left = Math.max(0, deadline - performance.now()) + this.#cancelWait;
+    return left >= MAX_TIMEOUT ? BEGIN_SNAPSHOT : sql`${BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = ${whole(left)}`;
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<PostgresClient> {
@@ -93,6 +103,14 @@ export class Connections {
 
 const BEGIN_SNAPSHOT = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off;
   SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
+
+/** The longest `statement_timeout`, in milliseconds. */
+const MAX_TIMEOUT = 0x7fffffff;
+
+/** `SET` takes no bound values. */
+function whole(milliseconds: number): Sql {
+  return new Sql(String(Math.ceil(milliseconds) + 1), []);
+}
 
 const subscribers = new WeakMap<PostgresPool, number>();
 

@@ -322,7 +322,7 @@ export class PostgresStore implements ResourceStore {
 function readerOn(connections: Connections, options: CallOptions | undefined): Reader {
   return {
     run: (statement) => connections.run(statement, options?.signal),
-    snapshot: (work) => connections.snapshot(work, options?.signal),
+    snapshot: (work) => connections.snapshot(work, options),
   };
 }
 
