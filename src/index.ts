@@ -103,6 +103,12 @@ export {
   type CreatedClient,
   type ClientOrBotBody,
 } from './projects/clients/create-client.js';
+export type { UncheckedRule } from './profiles/element-rules.js';
+export {
+  type ResourceValidation,
+  type ResourceValidationOptions,
+  validateResource,
+} from './profiles/validate-resource.js';
 export { createProject, type ProjectBody } from './projects/project/create-project.js';
 export type { PersonProfile } from './projects/people/find-people.js';
 export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';
@@ -157,6 +163,7 @@ export type {
   TypeHistoryPage,
   UpdateOptions,
   VersionsPage,
+  WriteOptions,
 } from './repository/repository.js';
 export type { CriteriaSearch, RepositorySearch } from './repository/search-query.js';
 export type { SearchInput } from './search/parse/parse-search.js';

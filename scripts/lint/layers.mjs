@@ -2,7 +2,7 @@
  * Which layers each folder of src may import from, types included, besides itself. From the bottom to the top.
  * The public entries beside the folders (index.ts, sqlite.ts …) may import from all; nobody imports them.
  */
-const BELOW_ACCESS = ['audit', 'telemetry', 'store', 'search', 'fhirpath', 'fhir', 'platform'];
+const BELOW_ACCESS = ['audit', 'telemetry', 'store', 'search', 'profiles', 'fhirpath', 'fhir', 'platform'];
 const BELOW_INTERACTIONS = ['access', ...BELOW_ACCESS];
 const BELOW_IMPORT = ['interactions', ...BELOW_INTERACTIONS];
 const BELOW_PROJECTS = ['import', ...BELOW_IMPORT];
@@ -13,6 +13,7 @@ export const LAYERS = {
   platform: [],
   fhir: ['platform'],
   fhirpath: ['fhir'],
+  profiles: ['fhir', 'fhirpath'],
   search: ['fhir', 'fhirpath', 'platform'],
   // Reads the host's file system; only its own entry imports it.
   'fhir-package': ['fhir'],

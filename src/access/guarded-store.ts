@@ -18,6 +18,7 @@ import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
 import { maskInside, type Origins, withMasked } from './fields/mask-resource.js';
+import type { ProfileChoice } from '../profiles/validate-profiles.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
 import { typeHistoryVisible } from './read/type-history.js';
@@ -29,10 +30,17 @@ import { maskFound } from './evaluate/granting-rules.js';
  *
  * @param trace learns what is masked and what is written, for the audit record of one interaction
  * @param baseUrl the service's own base: absolute references below it count as local, for rights too
+ * @param profiles that written resources must conform to, in addition to those that the project requires
  * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
  * which its rules have another meaning
  */
-export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: string, trace?: AccessTrace): GuardedStore {
+export function guardStore(
+  whole: ResourceStore,
+  caller: Caller,
+  baseUrl?: string,
+  trace?: AccessTrace,
+  profiles?: ProfileChoice,
+): GuardedStore {
   assertCaller(caller);
   assertSameModel(whole, caller);
   const store = withBaseUrl(whole, baseUrl);
@@ -44,7 +52,7 @@ export function guardStore(whole: ResourceStore, caller: Caller, baseUrl?: strin
     search: (query, options) => guard.search(query, options),
     searchByReference: (query, parameter, targets, options) =>
       guard.searchByReference(query, parameter, targets, options),
-    commit: (writes, options) => commitGuarded(store, caller, writes, options, trace),
+    commit: (writes, options) => commitGuarded(store, caller, writes, options, trace, profiles),
     history: (key, page, options) => guard.history(key, page, options),
     typeHistory: (query, options) => guard.typeHistory(query, options),
   };

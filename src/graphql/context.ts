@@ -31,6 +31,12 @@ export interface FhirGraphqlConfig {
    * cannot handle all of them. Default true.
    */
   readonly introspection?: IntrospectionOption | undefined;
+  /**
+   * Profiles that written resources must conform to, in addition to those that the project requires: `true` for those
+   * in their `meta.profile`, or a list of canonical URLs, each for the resources of its type. Writes that do not
+   * conform are `unprocessable`. Default: those of the project only.
+   */
+  readonly profiles?: true | readonly string[] | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
   /** Receives a record when the query ends: the versions that the answer shows, never content. */

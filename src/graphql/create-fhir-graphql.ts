@@ -87,6 +87,10 @@ const CHECKS: {
       'documents.find',
     ),
   introspection: assertIntrospection,
+  profiles: (value) => {
+    if (value === true || (Array.isArray(value) && value.every((url) => typeof url === 'string'))) return;
+    throw invalid('profiles must be true or a list of canonical URLs');
+  },
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
   requireAudit: (value, { audit }) => {

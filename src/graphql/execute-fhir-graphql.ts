@@ -130,7 +130,7 @@ async function answer(
   );
   if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
   if (facts.trace !== undefined) facts.document = hashOfPrepared(request.document, request.source);
-  const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace);
+  const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace, context.profiles);
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
   const runOptions = { ...runOptionsOf(request, context, watched, selections, onWrites), waited, trace: facts.trace };

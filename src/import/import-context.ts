@@ -8,6 +8,12 @@ export interface ImportContext extends AuditOptions {
   readonly store: ResourceStore;
   /** The caller; resources are imported into its project. */
   readonly caller: Caller;
+  /**
+   * Profiles that written resources must conform to, in addition to those that the project requires: `true` for those
+   * in their `meta.profile`, or a list of canonical URLs, each for the resources of its type. Writes that do not
+   * conform are `unprocessable`. Default: those of the project only.
+   */
+  readonly profiles?: true | readonly string[] | undefined;
   /** Ends the import early with `aborted`; what was committed before stays. */
   readonly signal?: AbortSignal | undefined;
   /** The limits of a Bundle, and of each batch of an NDJSON import. */

@@ -14,7 +14,7 @@ export interface ImportSession extends GuardedSession {
 /** @throws FhirError `unauthenticated` - the context has no caller */
 export function openSession(context: ImportContext, trace?: AccessTrace): ImportSession {
   return {
-    store: guardStore(context.store, context.caller, context.baseUrl, trace),
+    store: guardStore(context.store, context.caller, context.baseUrl, trace, context.profiles),
     options: { signal: context.signal },
     baseUrl: context.baseUrl,
     trace,

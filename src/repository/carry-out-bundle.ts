@@ -9,6 +9,7 @@ export async function carryOutBundle(
   context: RepositoryContext,
   trace: AccessTrace | undefined,
 ): Promise<Bundle> {
-  const { store, caller, signal, baseUrl, extendedMeta } = context;
-  return (await runBundle(bundle, { store, caller, signal, baseUrl, extendedMeta, ids: 'assigned' }, trace)).bundle;
+  const { store, caller, signal, baseUrl, extendedMeta, profiles } = context;
+  const importing = { store, caller, signal, baseUrl, extendedMeta, profiles, ids: 'assigned' } as const;
+  return (await runBundle(bundle, importing, trace)).bundle;
 }

@@ -12,6 +12,7 @@ import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
 import type { WriteOutcome, WriteRequest } from '../interactions/write-request.js';
+import type { ProfileChoice } from '../profiles/validate-profiles.js';
 import type { RepositoryContext, RepositorySession } from './repository-context.js';
 
 /** A resource that was written, or found by the condition of a create; a copy of the caller's own. */
@@ -25,11 +26,16 @@ export interface OpenRepository {
   readonly context: RepositoryContext;
   /** Without a trailing slash. */
   readonly baseUrl: string | undefined;
-  /** Runs an interaction under the limits of the context, each with a session of its own, and audits it. */
+  /**
+   * Runs an interaction under the limits of the context, each with a session of its own, and audits it.
+   *
+   * @param profiles those of this write, instead of the context's
+   */
   interact<Result>(
     interaction: RestInteraction,
     target: AuditTarget,
     work: (facts: AuditFacts, session: RepositorySession) => Promise<Result>,
+    profiles?: ProfileChoice,
   ): Promise<Result>;
   /** Runs an interaction with one resource and audits the resulting version. @returns a copy */
   withResource(
@@ -42,6 +48,7 @@ export interface OpenRepository {
     interaction: RestInteraction,
     target: AuditTarget,
     work: (facts: AuditFacts, session: RepositorySession) => Promise<WriteOutcome | undefined>,
+    profiles?: ProfileChoice,
   ): Promise<WrittenResource>;
   /** Carries out one write. */
   write(request: WriteRequest, session: RepositorySession): Promise<WriteOutcome | undefined>;
@@ -53,20 +60,21 @@ export interface OpenRepository {
 export function openRepository(context: RepositoryContext): OpenRepository {
   const { extendedMeta = false } = context;
   const baseUrl = trimBaseUrl(context.baseUrl);
-  const open = ({ store, caller, signal }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
-    store: guardStore(store, caller, baseUrl, trace),
+  const open = ({ store, caller, signal, profiles }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
+    store: guardStore(store, caller, baseUrl, trace, profiles),
     options: { signal },
     baseUrl,
     trace,
   });
   const unlimited = open(context);
-  const interact: OpenRepository['interact'] = (interaction, target, work) =>
+  const interact: OpenRepository['interact'] = (interaction, target, work, profiles) =>
     audited(context, interaction, (facts) => {
       facts.targets = [target];
       const trace = tracedBy(context, facts, baseUrl);
-      return underLimits(context, (bounded) =>
-        work(facts, bounded === context && trace === undefined ? unlimited : open(bounded, trace)),
-      );
+      return underLimits(context, (bounded) => {
+        if (profiles !== undefined) return work(facts, open({ ...bounded, profiles }, trace));
+        return work(facts, bounded === context && trace === undefined ? unlimited : open(bounded, trace));
+      });
     }).catch(failAsFhirError);
   const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
@@ -80,16 +88,21 @@ export function openRepository(context: RepositoryContext): OpenRepository {
         session.trace?.show(resource);
         return copy(resource);
       }),
-    withWrite: (interaction, target, work) =>
-      interact(interaction, target, async (facts, session) => {
-        const outcome = await work(facts, session);
-        if (outcome === undefined || outcome.status === 'deleted') {
-          throw new TypeError('What is created, updated or patched is a resource');
-        }
-        facts.targets = [targetOf(outcome.resource)];
-        if (!('unreadable' in outcome && outcome.unreadable === true)) session.trace?.show(outcome.resource);
-        return { status: outcome.status, resource: copy(outcome.resource) };
-      }),
+    withWrite: (interaction, target, work, profiles) =>
+      interact(
+        interaction,
+        target,
+        async (facts, session) => {
+          const outcome = await work(facts, session);
+          if (outcome === undefined || outcome.status === 'deleted') {
+            throw new TypeError('What is created, updated or patched is a resource');
+          }
+          facts.targets = [targetOf(outcome.resource)];
+          if (!('unreadable' in outcome && outcome.unreadable === true)) session.trace?.show(outcome.resource);
+          return { status: outcome.status, resource: copy(outcome.resource) };
+        },
+        profiles,
+      ),
     write: async (request, session) => (await carryOutWrites([request], session))[0],
     bundle: (made) => copyForHost(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
   };

@@ -19,6 +19,12 @@ export interface RepositoryContext extends AuditOptions {
    * Default false. What is written is stamped with them either way.
    */
   readonly extendedMeta?: boolean | undefined;
+  /**
+   * Profiles that written resources must conform to, in addition to those that the project requires: `true` for those
+   * in their `meta.profile`, or a list of canonical URLs, each for the resources of its type. Writes that do not
+   * conform are `unprocessable`. Default: those of the project only.
+   */
+  readonly profiles?: true | readonly string[] | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** The limits of each interaction. */

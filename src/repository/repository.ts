@@ -173,12 +173,21 @@ export interface Repository {
   transaction(bundle: Bundle): Promise<Bundle>;
 }
 
-export interface CreateOptions {
+/** Options of every write. */
+export interface WriteOptions {
+  /**
+   * Profiles that the resource must conform to, instead of those of the repository's context: `true` for those in its
+   * `meta.profile`, or canonical URLs. The project may require more.
+   */
+  readonly profiles?: true | readonly string[] | undefined;
+}
+
+export interface CreateOptions extends WriteOptions {
   /** Search text (`identifier=http://x|1`): nothing is created if a resource matches it. */
   readonly ifNoneExist?: string | undefined;
 }
 
-export interface MatchOptions {
+export interface MatchOptions extends WriteOptions {
   /** The version that must be current: `3`, or the entity tag `W/"3"`. */
   readonly ifMatch?: string | undefined;
 }

@@ -8,20 +8,26 @@ import { auditedParameters } from './search-query.js';
 export function createResource(
   { withWrite, write }: OpenRepository,
   resource: { readonly resourceType?: unknown },
-  { ifNoneExist }: CreateOptions = {},
+  { ifNoneExist, profiles }: CreateOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('create', { type: typeOf(resource) }, (_, session) =>
-    write({ interaction: 'create', resource, ifNoneExist }, session),
+  return withWrite(
+    'create',
+    { type: typeOf(resource) },
+    (_, session) => write({ interaction: 'create', resource, ifNoneExist }, session),
+    profiles,
   );
 }
 
 export function updateResource(
   { withWrite, write }: OpenRepository,
   resource: { readonly resourceType?: unknown; readonly id?: string | undefined },
-  { ifMatch, ifNoneMatch }: UpdateOptions = {},
+  { ifMatch, ifNoneMatch, profiles }: UpdateOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('update', { type: typeOf(resource), id: resource?.id }, (_, session) =>
-    write({ interaction: 'update', resource, ifMatch, ifNoneMatch }, session),
+  return withWrite(
+    'update',
+    { type: typeOf(resource), id: resource?.id },
+    (_, session) => write({ interaction: 'update', resource, ifMatch, ifNoneMatch }, session),
+    profiles,
   );
 }
 
@@ -29,10 +35,13 @@ export function patchResource(
   { withWrite, write }: OpenRepository,
   { type, id }: { readonly type: string; readonly id: string },
   operations: unknown,
-  { ifMatch }: MatchOptions = {},
+  { ifMatch, profiles }: MatchOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('patch', { type, id }, (_, session) =>
-    write({ interaction: 'patch', key: { type, id }, operations, ifMatch }, session),
+  return withWrite(
+    'patch',
+    { type, id },
+    (_, session) => write({ interaction: 'patch', key: { type, id }, operations, ifMatch }, session),
+    profiles,
   );
 }
 
@@ -50,13 +59,18 @@ export function updateMatching(
   { withWrite }: OpenRepository,
   resource: { readonly resourceType?: unknown },
   condition: string,
-  { ifMatch }: MatchOptions = {},
+  { ifMatch, profiles }: MatchOptions = {},
 ): Promise<WrittenResource> {
   const type = typeOf(resource);
-  return withWrite('update', { type }, (facts, session) => {
-    facts.parameters = auditedParameters(session.store.model, type, condition);
-    return updateMatch(resource, { condition, ifMatch }, session);
-  });
+  return withWrite(
+    'update',
+    { type },
+    (facts, session) => {
+      facts.parameters = auditedParameters(session.store.model, type, condition);
+      return updateMatch(resource, { condition, ifMatch }, session);
+    },
+    profiles,
+  );
 }
 
 export function patchMatching(
@@ -64,12 +78,17 @@ export function patchMatching(
   type: string,
   condition: string,
   operations: unknown,
-  { ifMatch }: MatchOptions = {},
+  { ifMatch, profiles }: MatchOptions = {},
 ): Promise<WrittenResource> {
-  return withWrite('patch', { type }, (facts, session) => {
-    facts.parameters = auditedParameters(session.store.model, type, condition);
-    return patchMatch({ type, condition, ifMatch }, operations, session);
-  });
+  return withWrite(
+    'patch',
+    { type },
+    (facts, session) => {
+      facts.parameters = auditedParameters(session.store.model, type, condition);
+      return patchMatch({ type, condition, ifMatch }, operations, session);
+    },
+    profiles,
+  );
 }
 
 export function deleteMatching(

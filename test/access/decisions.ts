@@ -1,3 +1,4 @@
+import { LENIENT } from '../../src/access/write/validate-writes.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
@@ -57,7 +58,7 @@ export function stateOf(who: MemberCaller, ...stored: readonly AnyResource[]): C
     baseUrl: undefined,
     now: NOW,
   };
-  return { caller: who, strictness: () => false, stored: loaded, written: WrittenResources.none(R4, NOW) };
+  return { caller: who, validation: LENIENT, stored: loaded, written: WrittenResources.none(R4, NOW) };
 }
 
 export const put = (resource: AnyResource): GuardedWrite => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { strictnessFor, validateWrite } from '../../src/access/write/validate-writes.js';
+import { LENIENT, validateWrite, validationFor } from '../../src/access/write/validate-writes.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -15,7 +15,7 @@ const deletion: GuardedWrite = { kind: 'delete', key: { type: 'Patient', id: 'q'
 /** The places that validation finds fault with, each with its code. */
 function findings(resource: object, kept: readonly string[] = [], type = 'Patient', strict = true): unknown {
   try {
-    validateWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, () => strict, undefined, new Set(kept)); // prettier-ignore
+    validateWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, { ...LENIENT, isStrict: () => strict }, undefined, new Set(kept)); // prettier-ignore
   } catch (error) {
     if (!(error instanceof FhirError)) throw error;
     expect(error.details).toMatchObject({ index: 3 });
@@ -31,7 +31,7 @@ describe('the strictness of a project', () => {
     await system(inner, 'lenient');
     const { store, takeCalls } = countCalls(inner);
     const strict = async (project: string, writes: readonly GuardedWrite[]): Promise<boolean> =>
-      (await strictnessFor(store, systemCaller(project), writes, undefined))('Patient');
+      (await validationFor(store, systemCaller(project), writes, undefined, undefined)).isStrict('Patient');
     expect(await strict('clinic', [deletion, patient])).toBe(true);
     expect(await strict('lenient', [deletion, patient])).toBe(false);
     expect(await strict('missing', [patient])).toBe(false);
@@ -42,8 +42,8 @@ describe('the strictness of a project', () => {
 
   test('is none above projects, where no project is read', async () => {
     const { store, takeCalls } = countCalls(new MemoryStore());
-    const strictness = await strictnessFor(store, serverCaller(), [patient], undefined);
-    expect(['User', 'Project', 'Patient'].map(strictness)).toEqual([true, true, false]);
+    const { isStrict } = await validationFor(store, serverCaller(), [patient], undefined, undefined);
+    expect(['User', 'Project', 'Patient'].map((type) => isStrict(type))).toEqual([true, true, false]);
     expect(takeCalls()).toEqual([]);
   });
 });

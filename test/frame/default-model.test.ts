@@ -9,6 +9,7 @@ const ENTRIES = [
   'definitions.ts',
   'graphql/schema/print-fhir-schema.ts',
   'graphql/validate-documents/validate-fhir-graphql.ts',
+  'profiles/validate-resource.ts',
   'store.ts',
   'stores/memory/store.ts',
   'stores/postgres/config.ts',

@@ -11,25 +11,31 @@ import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js'
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
+import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import { storeWhile } from '../sign-in/current-caller.js';
 import { withCodeChecks } from './checks/code-checks.js';
 import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js';
 import { decideMemberWrites, decideTrustedWrites } from './decide-writes.js';
 import { loadPolicyUser, withPolicyChecks } from './checks/policy-checks.js';
 import type { OwnWrite, ReadyWrite } from './ready-write.js';
-import { LENIENT, strictnessFor, validateWrite } from './validate-writes.js';
+import { LENIENT, validateWrite, validationFor } from './validate-writes.js';
 
-/** Behind `GuardedStore.commit`, where the promises are: load, decide, commit, answer. */
+/**
+ * Behind `GuardedStore.commit`, where the promises are: load, decide, commit, answer.
+ *
+ * @param profiles that the host requires, in addition to those of the project
+ */
 export async function commitGuarded(
   store: ResourceStore,
   caller: Caller,
   writes: readonly GuardedWrite[],
   options: CommitOptions | undefined,
   trace?: AccessTrace,
+  profiles?: ProfileChoice,
 ): Promise<readonly GuardedResult[]> {
-  const strictness = await strictnessFor(store, caller, writes, options);
+  const validation = await validationFor(store, caller, writes, profiles, options);
   // A member's write is validated after its hidden fields are restored.
-  const asked = caller.kind === 'member' ? LENIENT : strictness;
+  const asked = caller.kind === 'member' ? LENIENT : validation;
   const pace = new Pace();
   for (const [index, write] of writes.entries()) {
     if (pace.isSpent) await pace.next();
@@ -41,7 +47,7 @@ export async function commitGuarded(
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {
     const decided =
       caller.kind === 'member'
-        ? await decideMemberWrites(store, { caller, strictness }, writes, options)
+        ? await decideMemberWrites(store, { caller, validation }, writes, options)
         : await decideTrustedWrites(store, caller, writes, options);
     const policyUser = await loadPolicyUser(store, caller, decided, options);
     const ready = withPolicyChecks(caller, withCodeChecks(caller, decided), policyUser);

@@ -18,7 +18,7 @@ import { assertWithinReach } from './trusted/trusted-reach.js';
 /** Loads the data for a member's writes, and decides them. */
 export async function decideMemberWrites(
   store: ResourceStore,
-  who: Pick<CommitState, 'caller' | 'strictness'>,
+  who: Pick<CommitState, 'caller' | 'validation'>,
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<readonly ReadyWrite[]> {

@@ -6,34 +6,51 @@ import { elementsOf } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type CallOptions, type PutWrite, type ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
+import { loadFhirPath } from '../../fhirpath/library.js';
+import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
+import { assertProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 import { withIndex } from '../write-error.js';
 
-/** Decides which types are checked against the R4 definitions. */
-export type Strictness = (type: string) => boolean;
+/** What the resources of a commit are checked against. */
+export interface WriteValidation {
+  /** Whether resources of a type are checked against the R4 definitions. */
+  isStrict(type: string): boolean;
+  readonly profiles: RequiredProfiles;
+}
+
+/** @returns LENIENT rules for nothing else than storability */
+export const LENIENT: WriteValidation = { isStrict: () => false, profiles: NO_PROFILES };
+
+const ABOVE_PROJECTS: WriteValidation = { isStrict: isAboveProjects, profiles: NO_PROFILES };
 
 /**
- * The strictness of the caller's project. Resources above projects are always validated.
+ * The validation that the caller's project and this store's user ask for. Resources above projects are always
+ * validated. FHIRPath is loaded where profiles need it.
  *
  * The project is read only for writes.
+ *
+ * @param asked profiles that the host asks for, in addition to those of the project
  */
-export async function strictnessFor(
+export async function validationFor(
   store: ResourceStore,
   caller: Caller,
   writes: readonly GuardedWrite[],
+  asked: ProfileChoice | undefined,
   options: CallOptions | undefined,
-): Promise<Strictness> {
-  if (caller.project === SERVER_SCOPE || !writes.some(({ kind }) => kind === 'put')) return isAboveProjects;
+): Promise<WriteValidation> {
+  if (caller.project === SERVER_SCOPE || !writes.some(({ kind }) => kind === 'put')) return ABOVE_PROJECTS;
   const [project] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: caller.project }], options);
-  const strictMode = project?.status === 'found' && elementsOf(project.resource)['strictMode'] === true;
-  return (type) => strictMode || isAboveProjects(type);
+  const settings = project?.status === 'found' ? elementsOf(project.resource) : {};
+  const strictMode = settings['strictMode'] === true;
+  const profiles = requiredProfiles(settings, asked);
+  if (profiles.claimed || profiles.listed.length > 0) await loadFhirPath();
+  return { isStrict: (type) => strictMode || isAboveProjects(type), profiles };
 }
 
-/** No validation against the definitions: only unstorable resources are rejected. */
-export const LENIENT: Strictness = () => false;
-
 /**
- * Rejects a resource that cannot be stored and, in strict mode, one that violates the R4 definitions.
+ * Rejects a resource that cannot be stored, in strict mode one that violates the R4 definitions, and one that does not
+ * conform to the profiles that are required.
  *
  * @param index position of the write, for the error
  * @param maxBytes maximum size, in bytes of the JSON text
@@ -45,19 +62,30 @@ export function validateWrite(
   model: FhirModel,
   { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
   index: number,
-  strictness: Strictness,
+  validation: WriteValidation,
   maxBytes: number | undefined,
   kept: ReadonlySet<string> = NONE_KEPT,
 ): void {
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
-    assertValidResource(model, resource, { strict: strictness(key.type), except, maxBytes });
+    assertValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
+    assertProfiles(
+      model,
+      elementsOf(resource),
+      validation.profiles,
+      kept.size === 0 ? undefined : exceptHidden(except!),
+    );
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }
 }
 
 const NONE_KEPT: ReadonlySet<string> = new Set();
+
+/** Invariants of the whole resource may be about hidden elements, which the writer does not send. */
+function exceptHidden(except: (issue: OutcomeIssue) => boolean): (issue: OutcomeIssue) => boolean {
+  return (issue) => except(issue) || (issue.code === 'invariant' && !/[.[]/.test(issue.expression?.[0] ?? ''));
+}
 
 /** True for a finding inside one of the elements, or about a reference to what they may contain. */
 function concerns(

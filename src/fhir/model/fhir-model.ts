@@ -31,6 +31,7 @@ export class FhirModel {
   #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
   #summary: { readonly [type: string]: readonly string[] } | undefined;
   #profiles: readonly AnyResource[] | undefined;
+  #terminology: readonly AnyResource[] | undefined;
   #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
   #typesFingerprint: string | undefined;
@@ -136,6 +137,12 @@ export class FhirModel {
   get profiles(): readonly AnyResource[] {
     const { profiles } = this.#texts;
     return (this.#profiles ??= profiles === undefined ? [] : parseText(profiles));
+  }
+
+  /** The CodeSystems and ValueSets that a host has added with `extendDefinitions`. Do not change them. */
+  get terminology(): readonly AnyResource[] {
+    const { terminology } = this.#texts;
+    return (this.#terminology ??= terminology === undefined ? [] : parseText(terminology));
   }
 
   /**

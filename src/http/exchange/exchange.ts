@@ -35,7 +35,8 @@ export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
 
 /** The context of repositories and of operations on projects. */
 export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
-  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, mailer, message, acceptance, clock } = settings;
+  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, profiles, mailer, message, acceptance, clock } =
+    settings;
   return {
     store,
     caller,
@@ -45,6 +46,7 @@ export function contextOf({ settings, caller, signal }: CallerExchange): Reposit
     requireAudit,
     baseUrl,
     extendedMeta,
+    profiles,
     mailer,
     message,
     acceptance,

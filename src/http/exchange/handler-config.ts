@@ -9,7 +9,14 @@ export interface FhirHandlerConfig
   extends
     Pick<
       FhirGraphqlConfig,
-      'store' | 'dialect' | 'limits' | 'documents' | 'introspection' | 'resolveIdentifiers' | 'resolveReference'
+      | 'store'
+      | 'dialect'
+      | 'limits'
+      | 'documents'
+      | 'introspection'
+      | 'profiles'
+      | 'resolveIdentifiers'
+      | 'resolveReference'
     >,
     MailContext {
   /**

@@ -18,9 +18,19 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
     if (Object.hasOwn(CHECKS, name)) continue;
     throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
   }
-  const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl } =
+  const { store, dialect, limits, documents, introspection, profiles, resolveIdentifiers, resolveReference, baseUrl } =
     config ?? {};
-  const graphql = { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl };
+  const graphql = {
+    store,
+    dialect,
+    limits,
+    documents,
+    introspection,
+    profiles,
+    resolveIdentifiers,
+    resolveReference,
+    baseUrl,
+  };
   createFhirGraphql(graphql);
   for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
   if (config.requireAudit === true && config.audit === false) throw invalid('requireAudit needs audit');
@@ -47,6 +57,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   limits: checkedByGraphql,
   documents: checkedByGraphql,
   introspection: checkedByGraphql,
+  profiles: checkedByGraphql,
   resolveIdentifiers: checkedByGraphql,
   resolveReference: checkedByGraphql,
   baseUrl(value) {

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { validateResource } from '../../fhir/validate-resource.js';
 import { writeWarning } from '../../fhir/write-warning.js';
+import { validateResource } from '../../profiles/validate-resource.js';
 import type { Answer } from '../exchange/answer.js';
 import type { CallerExchange } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
@@ -19,27 +19,35 @@ export const VALIDATE_ROUTES: readonly Route[] = [':type/$validate', ':type/:id/
 
 async function validate(exchange: CallerExchange): Promise<Answer> {
   const { type } = exchange.path;
-  const resource = validated(await readJsonObject(exchange));
+  const { resource, profiles } = validated(await readJsonObject(exchange));
   if (resource['resourceType'] !== type)
     throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
+  const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
   const { store } = exchange.settings;
-  const issues = validateResource(store.model, resource, { strict: true, maxBytes: store.maxResourceBytes });
-  // The findings are the result of the operation and no error of it.
-  const findings = new FhirError('unprocessable', 'The resource is not valid', { issues });
-  return answerResource(issues.length === 0 ? success('The resource is valid', writeWarning(type)) : findings.outcome);
+  const { valid, outcome } = await validateResource(resource, {
+    definitions: store.model,
+    // Without profiles the resource itself says which hold.
+    profiles: asked.length === 0 ? true : asked,
+    maxBytes: store.maxResourceBytes,
+  });
+  const isClean = valid && outcome.issue.length === 1;
+  return answerResource(isClean ? success('The resource is valid', writeWarning(type)) : outcome);
 }
 
-/** The resource itself, or that of Parameters. */
-function validated(body: JsonObject): JsonObject {
-  if (body['resourceType'] !== 'Parameters') return body;
+/** The resource itself, or that of Parameters with the profiles to validate against. */
+function validated(body: JsonObject): { readonly resource: JsonObject; readonly profiles: readonly string[] } {
+  if (body['resourceType'] !== 'Parameters') return { resource: body, profiles: [] };
   const parameters = Array.isArray(body['parameter']) ? (body['parameter'] as unknown[]).filter(isJsonObject) : [];
   for (const { name, valueCode } of parameters) {
-    if (name === 'profile') throw new FhirError('unsupported', '$validate checks the R4 definitions, not profiles');
     if (name === 'mode' && valueCode !== 'create' && valueCode !== 'update') {
       throw new FhirError('unsupported', '$validate takes the modes create and update');
     }
   }
+  const profiles = parameters.flatMap(({ name, valueUri, valueCanonical }) => {
+    const url = valueUri ?? valueCanonical;
+    return name === 'profile' && typeof url === 'string' ? [url] : [];
+  });
   const resource = parameters.find(({ name }) => name === 'resource')?.['resource'];
-  if (isJsonObject(resource)) return resource;
+  if (isJsonObject(resource)) return { resource, profiles };
   throw new FhirError('invalid', '$validate needs a resource, as the body or as the parameter "resource"');
 }

@@ -9,18 +9,40 @@ export function addProfiles(
   added: readonly unknown[],
   problems: DefinitionProblems,
 ): string {
-  const byUrl = new Map(present.map(elementsOf).map((profile): [unknown, JsonObject] => [profile['url'], profile]));
-  added.forEach((profile, index) => {
-    const place = `profiles[${index}]`;
-    const url = isJsonObject(profile) ? profile['url'] : undefined;
-    if (!isJsonObject(profile) || profile['resourceType'] !== 'StructureDefinition' || typeof url !== 'string') {
-      problems.add(place, `${place} is not a StructureDefinition resource with a url`);
+  return addByUrl(present, added, { option: 'profiles', types: ['StructureDefinition'] }, problems);
+}
+
+/** @returns all CodeSystems or ValueSets as JSON, those present first; one given again changes nothing */
+export function addTerminology(
+  present: readonly AnyResource[],
+  added: readonly unknown[],
+  option: 'codeSystems' | 'valueSets',
+  problems: DefinitionProblems,
+): readonly AnyResource[] {
+  const types = option === 'codeSystems' ? ['CodeSystem'] : ['ValueSet'];
+  return JSON.parse(addByUrl(present, added, { option, types }, problems)) as readonly AnyResource[];
+}
+
+function addByUrl(
+  present: readonly AnyResource[],
+  added: readonly unknown[],
+  { option, types }: { readonly option: string; readonly types: readonly unknown[] },
+  problems: DefinitionProblems,
+): string {
+  // A CodeSystem and a ValueSet may share a url.
+  const keyOf = (resource: JsonObject): string => JSON.stringify([resource['resourceType'], resource['url']]);
+  const byUrl = new Map(present.map(elementsOf).map((resource): [string, JsonObject] => [keyOf(resource), resource]));
+  added.forEach((resource, index) => {
+    const place = `${option}[${index}]`;
+    const url = isJsonObject(resource) ? resource['url'] : undefined;
+    if (!isJsonObject(resource) || !types.includes(resource['resourceType']) || typeof url !== 'string') {
+      problems.add(place, `${place} is not a ${types.join(' or ')} resource with a url`);
       return;
     }
-    const known = byUrl.get(url);
-    if (known === undefined) byUrl.set(url, profile);
-    else if (!sameJson(known, profile))
-      problems.add(`${place}.url`, `Two different profiles have the url ${quote(url, 120)}`);
+    const known = byUrl.get(keyOf(resource));
+    if (known === undefined) byUrl.set(keyOf(resource), resource);
+    else if (!sameJson(known, resource))
+      problems.add(`${place}.url`, `Two different ${option} have the url ${quote(url, 120)}`);
   });
   return JSON.stringify([...byUrl.values()]);
 }

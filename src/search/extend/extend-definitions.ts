@@ -10,7 +10,7 @@ import { addParameter, definitionFinder, type OwnParameters } from './add-parame
 import { compileParameter } from './compile-parameter.js';
 import { DefinitionProblems } from './problems.js';
 import { readSearchParameter, type SearchParameterSource } from './read-search-parameter.js';
-import { addProfiles } from './add-profiles.js';
+import { addProfiles, addTerminology } from './add-profiles.js';
 import { addWords } from './add-words.js';
 
 /** What a host adds to definitions. */
@@ -25,6 +25,10 @@ export interface DefinitionExtensions {
   readonly searchParameters?: readonly (SearchParameter | AnyResource)[] | undefined;
   /** StructureDefinition resources, each with a url of its own: profiles and extensions. */
   readonly profiles?: readonly (StructureDefinition | AnyResource)[] | undefined;
+  /** CodeSystem resources whose codes the bindings of profiles need. */
+  readonly codeSystems?: readonly AnyResource[] | undefined;
+  /** ValueSet resources for the bindings of profiles. */
+  readonly valueSets?: readonly AnyResource[] | undefined;
   /**
    * String parameters to index by word: `true` for all, or a list such as `['Organization.name']`, own parameters among
    * them. A search for several words then finds resources with values in which each of them begins a word, in any order:
@@ -53,7 +57,7 @@ const MAX_PARAMETERS = 2_000;
  * const store = new SqliteStore('clinic.db', { model });
  */
 export async function extendDefinitions(model: FhirModel, extensions: DefinitionExtensions): Promise<FhirModel> {
-  const { searchParameters = [], profiles = [], words = [] } = extensions;
+  const { searchParameters = [], profiles = [], codeSystems = [], valueSets = [], words = [] } = extensions;
   const problems = new DefinitionProblems();
   let texts = model.texts;
   if (searchParameters.length > 0) {
@@ -65,6 +69,10 @@ export async function extendDefinitions(model: FhirModel, extensions: Definition
     texts = { ...texts, parameters: addWords(new FhirModel(texts), words, problems) };
   }
   if (profiles.length > 0) texts = { ...texts, profiles: addProfiles(model.profiles, profiles, problems) };
+  if (codeSystems.length > 0 || valueSets.length > 0) {
+    const withSystems = addTerminology(model.terminology, codeSystems, 'codeSystems', problems);
+    texts = { ...texts, terminology: JSON.stringify(addTerminology(withSystems, valueSets, 'valueSets', problems)) };
+  }
   problems.assertNone();
   return texts === model.texts ? model : await prepareModel(new FhirModel(texts));
 }

@@ -346,7 +346,13 @@ describe('$validate', () => {
     expect(await validate('Patient/1/$validate', parameters())).toEqual([200, [['error', ['Patient.gender']]]]);
     expect((await validate('Patient/$validate', parameters({ name: 'mode', valueCode: 'create' })))[0]).toBe(200);
     expect((await validate('Patient/$validate', parameters({ name: 'mode', valueCode: 'delete' })))[0]).toBe(400);
-    expect((await validate('Patient/$validate', parameters({ name: 'profile', valueUri: 'urn:x' })))[0]).toBe(400);
+    expect(await validate('Patient/$validate', parameters({ name: 'profile', valueUri: 'urn:x' }))).toEqual([
+      200,
+      [
+        ['error', ['Patient.gender']],
+        ['error', ['Patient']],
+      ],
+    ]);
     expect((await validate('Patient/$validate', { resourceType: 'Parameters' }))[0]).toBe(400);
     expect((await validate('Observation/$validate', patient()))[0]).toBe(400);
   });

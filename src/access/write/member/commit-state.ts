@@ -8,12 +8,12 @@ import type { MemberCaller } from '../../caller.js';
 import type { GuardedKey, GuardedWrite } from '../../contract.js';
 import type { GrantedBefore } from '../../evaluate/granted-before.js';
 import type { WrittenResources } from '../../evaluate/written-resources.js';
-import type { Strictness } from '../validate-writes.js';
+import type { WriteValidation } from '../validate-writes.js';
 
 /** The state for deciding a member's write: the stored resources, and the effects of earlier writes. Immutable. */
 export interface CommitState {
   readonly caller: MemberCaller;
-  readonly strictness: Strictness;
+  readonly validation: WriteValidation;
   readonly stored: StoredState;
   readonly written: WrittenResources;
 }

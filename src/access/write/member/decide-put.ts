@@ -25,7 +25,7 @@ type GuardedPut = GuardedWrite & { kind: 'put' };
 
 /** Decides the creation or the next version of a resource; see `decideWrite`. */
 export function* decidePut(state: CommitState, write: GuardedPut, from: number): Deciding<DecidedWrite> {
-  const { caller, stored, strictness } = state;
+  const { caller, stored, validation } = state;
   const { type, id } = write.key;
   const current = currentResource(state, write.key);
   const { after, kept, rule } = yield* grantPut(state, write, from, current.resource);
@@ -36,7 +36,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
     state.caller.rules.model,
     { key: write.key, resource: stamp(write.resource, caller) },
     from,
-    strictness,
+    validation,
     // Its size was checked before any read.
     Number.MAX_SAFE_INTEGER,
     kept,

@@ -1,0 +1,69 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { andMore } from '../../fhir/messages/quote.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import type { JsonObject } from '../../fhir/resource.js';
+import {
+  claimedProfiles,
+  profilesFor,
+  validateProfiles,
+  type ProfileChoice,
+} from '../../profiles/validate-profiles.js';
+import { objectsOf } from '../../profiles/value-set-codes.js';
+
+/** The profiles that resources must conform to. */
+export interface RequiredProfiles {
+  /** Those that a resource names in `meta.profile`, as far as the definitions have them. */
+  readonly claimed: boolean;
+  /** Canonical URLs; each holds for resources of its type. */
+  readonly listed: readonly string[];
+}
+
+export const NO_PROFILES: RequiredProfiles = { claimed: false, listed: [] };
+
+/** The name of the setting of a Project: `valueBoolean` for the profiles in `meta.profile`, `valueString` for one by URL. */
+export const PROFILES_SETTING = 'validateProfiles';
+
+/** The profiles that a Project's settings and the host require together. */
+export function requiredProfiles(project: JsonObject, asked: ProfileChoice | undefined): RequiredProfiles {
+  const settings = [...objectsOf(project['systemSetting']), ...objectsOf(project['setting'])].filter(
+    ({ name }) => name === PROFILES_SETTING,
+  );
+  const listed = settings.flatMap(({ valueString }) => (typeof valueString === 'string' ? [valueString] : []));
+  const claimed = asked === true || settings.some(({ valueBoolean }) => valueBoolean === true);
+  if (!claimed && listed.length === 0 && asked === undefined) return NO_PROFILES;
+  return { claimed, listed: [...new Set([...listed, ...(asked === undefined || asked === true ? [] : asked)])] };
+}
+
+/**
+ * @param except findings that do not cause a rejection
+ * @throws FhirError `unprocessable` - the resource does not conform; `issues` has every finding
+ */
+export function assertProfiles(
+  model: FhirModel,
+  resource: JsonObject,
+  { claimed, listed }: RequiredProfiles,
+  except: ((issue: OutcomeIssue) => boolean) | undefined,
+): void {
+  if (!claimed && listed.length === 0) return;
+  const maxIssues = except === undefined ? 100 : 10_000;
+  const optional = claimed ? claimedProfiles(resource) : [];
+  const found = [
+    ...validateProfiles(model, resource, profilesFor(model, resource, listed), { maxIssues }).issues,
+    ...(optional.length === 0
+      ? []
+      : validateProfiles(model, resource, optional, { maxIssues, isOptional: true }).issues),
+  ];
+  const issues = [...new Map(found.map((issue) => [JSON.stringify(issue), issue])).values()].filter(
+    (issue) => except?.(issue) !== true,
+  );
+  const errors = issues.filter(({ severity }) => severity === undefined);
+  const [first] = errors;
+  if (first === undefined) return;
+  const place = first.expression === undefined ? '' : ` at ${first.expression[0]}`;
+  throw new FhirError(
+    'unprocessable',
+    `The resource does not conform to its profiles: ${first.diagnostics}${place}${andMore(errors)}`,
+    { issues },
+  );
+}

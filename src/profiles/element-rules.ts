@@ -1,0 +1,83 @@
+import type { CompiledFhirPath } from '../fhirpath/compile.js';
+import type { CodeSet } from './value-set-codes.js';
+
+/** What a profile asks of one element, and of the elements below it. */
+export interface ElementRules {
+  /** As in the profile: `name`, `value[x]`; for the root the name of the type. */
+  readonly name: string;
+  /** The id of the element in the profile, `Patient.extension:race`. */
+  readonly id: string;
+  readonly min: number;
+  readonly max: number;
+  /** Types that a choice may have, targets that a reference may have, profiles of the value; empty: as the base says. */
+  readonly types: readonly TypeRule[];
+  readonly fixed: { readonly value: unknown } | undefined;
+  readonly pattern: { readonly value: unknown } | undefined;
+  readonly maxLength: number | undefined;
+  readonly codes: CodeRule | undefined;
+  readonly invariants: readonly InvariantRule[];
+  readonly children: readonly ElementRules[];
+  readonly slicing: SlicingRules | undefined;
+}
+
+export interface TypeRule {
+  readonly type: string;
+  /** Canonical URLs of profiles, one of which the value must conform to; empty: any. */
+  readonly profiles: readonly string[];
+  /** Resource types that a reference may lead to; undefined: any. */
+  readonly targets: ReadonlySet<string> | undefined;
+}
+
+/** A required binding. */
+export interface CodeRule {
+  readonly valueSet: string;
+  readonly codes: CodeSet;
+}
+
+export interface InvariantRule {
+  readonly key: string;
+  readonly isError: boolean;
+  /** The text of the profile's author. */
+  readonly human: string;
+  readonly holds: CompiledFhirPath;
+}
+
+export interface SlicingRules {
+  /** Whether an item that is in no slice is refused. */
+  readonly closed: boolean;
+  readonly slices: readonly SliceRules[];
+}
+
+export interface SliceRules {
+  readonly name: string;
+  /** Whether an item of the list belongs to the slice. */
+  readonly holds: (item: SlicedItem) => boolean;
+  readonly rules: ElementRules;
+}
+
+/** An item with its type, as discriminators see it. */
+export interface SlicedItem {
+  readonly value: unknown;
+  readonly type: string;
+}
+
+/** A part of a profile that validation does not check. */
+export interface UncheckedRule {
+  /** Canonical URL of the profile. */
+  readonly profile: string;
+  /** The id of the element in the profile, `Patient.extension:race`. */
+  readonly element: string;
+  /** What is not checked, and why: `the required binding: its value set is not among the definitions`. */
+  readonly reason: string;
+}
+
+/** A profile, ready to check. */
+export interface ProfileRules {
+  readonly url: string;
+  /** The type that it is for: `Patient`, `Extension`. */
+  readonly type: string;
+  readonly root: ElementRules;
+  /** The rules of the profile that it derives from, where its own rules stand for differences only. */
+  readonly base: ProfileRules | undefined;
+  readonly unchecked: readonly UncheckedRule[];
+}

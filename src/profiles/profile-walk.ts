@@ -1,0 +1,97 @@
+import { FhirError } from '../fhir/error.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { Findings, type Step } from '../fhir/validation/findings.js';
+import type { JsonObject } from '../fhir/resource.js';
+import type { StepMeter } from '../fhirpath/step-budget.js';
+import type { UncheckedRule } from './element-rules.js';
+
+/** Most values that one validation visits, counted for each rule. */
+const MAX_VISITS = 500_000;
+/** Most FHIRPath steps of one validation. */
+const MAX_STEPS = 2_000_000;
+/** Most profiles that values ask for, one inside the other. */
+const MAX_NESTING = 20;
+
+/** The state of one validation: where it is, what it found, and what it may still spend. */
+export class ProfileWalk {
+  readonly #unchecked: Map<string, UncheckedRule>;
+  readonly #open = new Map<unknown, Set<string>>();
+  readonly #work: { visits: number; steps: number };
+  #nesting = 0;
+
+  constructor(
+    readonly model: FhirModel,
+    readonly findings: Findings,
+    readonly resource: JsonObject,
+    readonly rootResource: JsonObject,
+    /** Types of the contained resources by id. */
+    readonly contained: ReadonlyMap<string, string>,
+    from?: ProfileWalk,
+  ) {
+    this.#unchecked = from === undefined ? new Map() : from.#unchecked;
+    this.#work = from === undefined ? { visits: 0, steps: 0 } : from.#work;
+    this.#nesting = from === undefined ? 0 : from.#nesting;
+  }
+
+  /** Meters invariants. */
+  readonly meter: StepMeter = {
+    spend: (steps) => {
+      this.#work.steps += steps;
+      if (this.#work.steps > MAX_STEPS) throw new FhirError('too-costly', 'The invariants take too many steps');
+    },
+    spendExpression: () => undefined,
+  };
+
+  get unchecked(): readonly UncheckedRule[] {
+    return [...this.#unchecked.values()];
+  }
+
+  noteUnchecked(rules: readonly UncheckedRule[]): void {
+    for (const rule of rules) {
+      const key = `${rule.profile}\n${rule.element}\n${rule.reason}`;
+      if (this.#unchecked.size < 1_000 && !this.#unchecked.has(key)) this.#unchecked.set(key, rule);
+    }
+  }
+
+  /** Counts questions about values. True when the walk must end. */
+  isSpent(questions = 1): boolean {
+    if (this.findings.full) return true;
+    this.#work.visits += questions;
+    return this.#work.visits > MAX_VISITS;
+  }
+
+  /** Reports that the walk ended before it had checked everything. */
+  reportLimit(): void {
+    if (this.#work.visits <= MAX_VISITS) return;
+    this.findings.error('too-costly', `the profiles ask more than ${MAX_VISITS} questions about this resource`);
+  }
+
+  at(steps: readonly Step[], work: () => void): void {
+    for (const step of steps) this.findings.enter(step);
+    work();
+    for (let left = steps.length; left > 0; left -= 1) this.findings.leave();
+  }
+
+  /** Whether a profile is still to be checked on a value: profiles may ask for each other. */
+  open(url: string, value: unknown): boolean {
+    let urls = this.#open.get(value);
+    if (urls === undefined) this.#open.set(value, (urls = new Set()));
+    if (urls.has(url) || this.#nesting >= MAX_NESTING) return false;
+    urls.add(url);
+    this.#nesting += 1;
+    return true;
+  }
+
+  close(url: string, value: unknown): void {
+    this.#open.get(value)?.delete(url);
+    this.#nesting -= 1;
+  }
+
+  /** Whether a check finds no error. It shares the budget. */
+  tries(check: (trial: ProfileWalk) => void): boolean {
+    const findings = new Findings(1);
+    const trial = new ProfileWalk(this.model, findings, this.resource, this.rootResource, this.contained, this);
+    check(trial);
+    return !findings.issues.some(({ severity }) => severity === undefined);
+  }
+}

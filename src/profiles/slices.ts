@@ -1,0 +1,106 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { isJsonObject } from '../fhir/resource.js';
+import { withoutVersion } from './definitions-by-url.js';
+import type { ElementRules, SlicedItem } from './element-rules.js';
+import { hasCodeOf, matchesPattern } from './match-value.js';
+import { sameJson } from '../fhir/json/same-json.js';
+
+/** What tells the slices of an element apart. See https://hl7.org/fhir/R4/profiling.html#discriminator. */
+export interface Discriminator {
+  readonly type: string;
+  readonly path: string;
+}
+
+type Test = (item: SlicedItem) => boolean;
+
+/**
+ * Compiles the membership in a slice: discriminators `value`, `pattern`, `type` and `exists` with paths of names.
+ *
+ * @returns undefined if a discriminator is of another kind, or the slice gives no value for it
+ */
+export function compileSlice(
+  model: FhirModel,
+  slice: ElementRules,
+  discriminators: readonly Discriminator[],
+): Test | undefined {
+  const tests = discriminators.map((discriminator) => compileTest(model, slice, discriminator));
+  if (tests.length === 0 || tests.includes(undefined)) return undefined;
+  return (item) => tests.every((test) => test!(item));
+}
+
+function compileTest(model: FhirModel, slice: ElementRules, { type, path }: Discriminator): Test | undefined {
+  const names = path === '$this' ? [] : path.split('.');
+  if (!names.every((name) => /^[A-Za-z]\w*$/.test(name))) return undefined;
+  switch (type) {
+    case 'value':
+    case 'pattern': {
+      const matches = expectedAt(slice, names);
+      return matches === undefined ? undefined : ({ value }) => valuesAt(value, names).some(matches);
+    }
+    case 'type': {
+      if (names.length > 0) return undefined;
+      const types = new Set(slice.types.map((rule) => rule.type));
+      return types.size === 0 ? undefined : (item) => [...types].some((name) => model.isA(item.type, name));
+    }
+    case 'exists': {
+      const rules = rulesAt(slice, names);
+      if (rules === undefined) return undefined;
+      const wanted = rules.max === 0 ? false : rules.min > 0 ? true : undefined;
+      return wanted === undefined ? undefined : ({ value }) => valuesAt(value, names).length > 0 === wanted;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The test that a slice gives for the value at a path: a fixed value, a pattern or a required binding. */
+function expectedAt(slice: ElementRules, names: readonly string[]): ((value: unknown) => boolean) | undefined {
+  // The url of an extension is that of its definition.
+  const [extension] = slice.types.filter(({ type }) => type === 'Extension');
+  const [profile] = extension?.profiles ?? [];
+  if (names.join() === 'url' && profile !== undefined) return (value) => value === withoutVersion(profile);
+  let rules: ElementRules | undefined = slice;
+  for (const [index, name] of [...names, undefined].entries()) {
+    const rest = names.slice(index);
+    const test = rules === undefined ? undefined : testOf(rules, rest);
+    if (test !== undefined) return test;
+    if (name !== undefined) rules = childOf(rules, name);
+  }
+  return undefined;
+}
+
+function testOf(
+  { fixed, pattern, codes }: ElementRules,
+  rest: readonly string[],
+): ((value: unknown) => boolean) | undefined {
+  if (rest.length > 0) {
+    const expected = valuesAt((fixed ?? pattern)?.value, rest);
+    return expected.length === 0 ? undefined : (value) => expected.some((one) => matchesPattern(value, one));
+  }
+  if (fixed !== undefined) return (value) => sameJson(value, fixed.value);
+  if (pattern !== undefined) return (value) => matchesPattern(value, pattern.value);
+  return codes === undefined ? undefined : (value) => hasCodeOf(codes.codes, value);
+}
+
+function rulesAt(slice: ElementRules, names: readonly string[]): ElementRules | undefined {
+  return names.reduce<ElementRules | undefined>(childOf, slice);
+}
+
+function childOf(rules: ElementRules | undefined, name: string): ElementRules | undefined {
+  return rules?.children.find((child) => child.name === name || child.name === `${name}[x]`);
+}
+
+/** The values at a path of names, lists opened; a choice by its base name. */
+function valuesAt(value: unknown, names: readonly string[]): readonly unknown[] {
+  let values: readonly unknown[] = value === undefined || value === null ? [] : [value];
+  for (const name of names) {
+    values = values.flatMap((one) => {
+      if (!isJsonObject(one)) return [];
+      const keys = Object.hasOwn(one, name)
+        ? [name]
+        : Object.keys(one).filter((key) => key.startsWith(name) && /^[A-Z]/.test(key.slice(name.length)));
+      return keys.flatMap((key) => one[key] ?? []);
+    });
+  }
+  return values;
+}
