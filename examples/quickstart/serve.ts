@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import type { Caller, ResourceStore } from 'fhirgraph';
 import { createFhirHandler, toNodeListener } from 'fhirgraph/http';
 import { UsageError } from './arguments.js';
@@ -88,7 +89,7 @@ function withValues({ query, variables = {} }: Example): string {
 }
 
 /** The page and its scripts, from a package: nothing is loaded from elsewhere. */
-async function loadGraphiql(): Promise<(typeof import('@graphql-yoga/render-graphiql'))['renderGraphiQL']> {
+async function loadGraphiql(): Promise<typeof renderGraphiQL> {
   try {
     return (await import('@graphql-yoga/render-graphiql')).renderGraphiQL;
   } catch (error) {

@@ -151,7 +151,7 @@ export const QUESTIONS: readonly Question[] = [
       const { entry = [] } = await trusted(clinic).typeHistory('Patient', { count: 1000 });
       const versionsOf = (id: string): unknown[] =>
         entry
-          .filter(({ resource, request }) => (resource?.id ?? request!.url!.split('/')[1]) === id)
+          .filter(({ resource, request }) => (resource?.id ?? request!.url.split('/')[1]) === id)
           .map(({ request, response }) => [request!.method, response!.etag]);
       return ['bob', 'back', 'gone'].map(versionsOf);
     },
