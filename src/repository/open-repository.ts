@@ -58,13 +58,14 @@ export interface OpenRepository {
 
 /** @throws FhirError `unauthenticated` - there is no caller */
 export function openRepository(context: RepositoryContext): OpenRepository {
-  const { extendedMeta = false } = context;
+  const { extendedMeta = false, resolveIdentifiers } = context;
   const baseUrl = trimBaseUrl(context.baseUrl);
   const open = ({ store, caller, signal, profiles }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
     store: guardStore(store, caller, baseUrl, trace, profiles),
     options: { signal },
     baseUrl,
     trace,
+    resolveIdentifiers,
   });
   const unlimited = open(context);
   const interact: OpenRepository['interact'] = (interaction, target, work, profiles) =>

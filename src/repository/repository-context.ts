@@ -25,6 +25,11 @@ export interface RepositoryContext extends AuditOptions {
    * conform are `unprocessable`. Default: those of the project only.
    */
   readonly profiles?: true | readonly string[] | undefined;
+  /**
+   * `_include` and `$everything` follow references by identifier alone too, where exactly one resource has it. Default
+   * false, as for GraphQL.
+   */
+  readonly resolveIdentifiers?: boolean | undefined;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
   /** The limits of each interaction. */
@@ -32,4 +37,6 @@ export interface RepositoryContext extends AuditOptions {
 }
 
 /** The internal context of a repository. Its base URL has no trailing slash. */
-export type RepositorySession = GuardedSession;
+export interface RepositorySession extends GuardedSession {
+  readonly resolveIdentifiers?: boolean | undefined;
+}

@@ -35,8 +35,20 @@ export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
 
 /** The context of repositories and of operations on projects. */
 export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
-  const { store, limits, audit, requireAudit, baseUrl, extendedMeta, profiles, mailer, message, acceptance, clock } =
-    settings;
+  const {
+    store,
+    limits,
+    audit,
+    requireAudit,
+    baseUrl,
+    extendedMeta,
+    profiles,
+    resolveIdentifiers,
+    mailer,
+    message,
+    acceptance,
+    clock,
+  } = settings;
   return {
     store,
     caller,
@@ -47,6 +59,7 @@ export function contextOf({ settings, caller, signal }: CallerExchange): Reposit
     baseUrl,
     extendedMeta,
     profiles,
+    resolveIdentifiers,
     mailer,
     message,
     acceptance,

@@ -1,12 +1,20 @@
 import type { GuardedKey } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { keyText, parseReference } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
-import { ALL } from '../../search/criteria/criteria.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { ALL, or } from '../../search/criteria/criteria.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import { valueTraits } from '../../search/index/value-traits.js';
 import type { SearchPage } from '../../store/store.js';
 import type { RepositorySession } from '../repository-context.js';
 import type { Include } from './include.js';
+import {
+  type CanonicalTarget,
+  findCanonicals,
+  findIdentified,
+  logicalReferences,
+  type LogicalTarget,
+} from './indirect-references.js';
 
 /** Most resources that a page may bring besides its matches. */
 export const MAX_INCLUDED = 1000;
@@ -19,7 +27,8 @@ const FIRST_ROWS = 10_000;
  * The resources that come with a page, as the caller sees them: references in fields that are hidden from it lead
  * nowhere, and resources hidden from it are absent.
  *
- * Level by level, with one store call for all references of a level and one or two for each reverse include.
+ * Level by level, with one store call for all references of a level, one for each type that canonicals of a level lead to,
+ * and one or two for each reverse include.
  *
  * @returns each resource once, none of them a match
  * @throws FhirError `too-costly` - more than 1000 resources, or 10 levels
@@ -63,6 +72,8 @@ class IncludeRun {
 
   async followForward(from: readonly AnyResource[], edges: readonly Include[]): Promise<void> {
     const keys: GuardedKey[] = [];
+    const canonicals: CanonicalTarget[] = [];
+    const logical: LogicalTarget[] = [];
     for (const resource of from) {
       const wanted = edges.filter(
         ({ direction, source }) => direction === 'forward' && source === resource.resourceType,
@@ -70,22 +81,33 @@ class IncludeRun {
       if (wanted.length === 0) continue;
       for (const { parameter, key } of this.#references(resource)) {
         const isWanted = wanted.some((edge) => edge.parameter === parameter && (edge.target ?? key.type) === key.type);
-        if (!isWanted || this.#seen.has(keyText(key))) continue;
-        this.#seen.add(keyText(key));
-        keys.push(key);
+        if (isWanted && this.#isNew(keyText(key))) keys.push(key);
+      }
+      for (const edge of wanted) {
+        const types = this.#typesOf(edge);
+        for (const text of this.#canonicals(resource, edge)) {
+          if (this.#isNew(`${types.join()} ${text}`)) canonicals.push({ text, types });
+        }
+        for (const target of this.#logical(resource, edge, types)) {
+          if (this.#isNew(JSON.stringify(target))) logical.push(target);
+        }
       }
     }
-    this.#assertFew(keys.length);
-    if (keys.length === 0) return;
-    for (const result of await this.session.store.read(keys, this.session.options)) {
-      if (result.status === 'found') this.found.push(result.resource);
+    this.#assertFew(keys.length + canonicals.length + logical.length);
+    if (keys.length > 0) {
+      for (const result of await this.session.store.read(keys, this.session.options)) {
+        if (result.status === 'found') this.found.push(result.resource);
+      }
     }
+    for (const resource of await findCanonicals(canonicals, MAX_INCLUDED, this.session)) this.#add(resource);
+    for (const resource of await findIdentified(logical, MAX_INCLUDED, this.session)) this.#add(resource);
   }
 
   async followReverse(from: readonly AnyResource[], { source, parameter, target }: Include): Promise<void> {
     const { store } = this.session;
     const allowed = target === undefined ? store.model.searchParameter(source, parameter)?.targets : [target];
     const targets = from.filter(({ resourceType }) => allowed?.includes(resourceType) !== false).map(targetOf);
+    await this.#followReverseCanonicals(from, source, parameter, allowed);
     if (targets.length === 0) return;
     const few = Math.min(MAX_INCLUDED + 1, Math.max(100, Math.ceil(FIRST_ROWS / targets.length)));
     const pages = await this.#searchFor(source, parameter, targets, few);
@@ -95,6 +117,34 @@ class IncludeRun {
     // Few targets can have more, as many such would have been too many already.
     for (const { matches } of await this.#searchFor(source, parameter, cut, MAX_INCLUDED + 1)) {
       for (const { resource } of matches) this.#add(resource);
+    }
+  }
+
+  /** What refers to resources by their canonical URL: to their version, or to none. */
+  async #followReverseCanonicals(
+    from: readonly AnyResource[],
+    source: string,
+    parameter: string,
+    allowed: readonly string[] | undefined,
+  ): Promise<void> {
+    const { store, options } = this.session;
+    if (!this.#isCanonical(source, parameter)) return;
+    const named = new Set<string>();
+    const urls = new Set<string>();
+    for (const resource of from) {
+      const { url, version } = elementsOf(resource);
+      if (typeof url !== 'string' || allowed?.includes(resource.resourceType) === false) continue;
+      urls.add(url);
+      named.add(url);
+      if (typeof version === 'string') named.add(`${url}|${version}`);
+    }
+    if (urls.size === 0) return;
+    const criteria = or(Array.from(urls, (url) => ({ kind: 'match', parameter, test: { kind: 'reference', url } })));
+    const { matches } = await store.search({ type: source, criteria, limit: MAX_INCLUDED + 1 }, options);
+    if (matches.length > MAX_INCLUDED) this.#assertFew(matches.length);
+    for (const { resource } of matches) {
+      const texts = this.#canonicals(resource, { source, parameter });
+      if (texts.some((text) => named.has(text))) this.#add(resource);
     }
   }
 
@@ -108,10 +158,15 @@ class IncludeRun {
     return store.searchByReference({ type, criteria: ALL, limit }, parameter, targets, options);
   }
 
+  /** True the first time that it is asked for. */
+  #isNew(name: string): boolean {
+    if (this.#seen.has(name)) return false;
+    this.#seen.add(name);
+    return true;
+  }
+
   #add(resource: AnyResource): void {
-    const key = keyOf(resource);
-    if (this.#seen.has(key)) return;
-    this.#seen.add(key);
+    if (!this.#isNew(keyOf(resource))) return;
     this.#assertFew(1);
     this.found.push(resource);
   }
@@ -123,6 +178,42 @@ class IncludeRun {
       `More than ${MAX_INCLUDED} resources would come with this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
       { details: { max: MAX_INCLUDED } },
     );
+  }
+
+  #isCanonical(type: string, code: string): boolean {
+    const { model } = this.session.store;
+    const definition = model.searchParameter(type, code);
+    return definition !== undefined && valueTraits(model, type, definition).canonicals;
+  }
+
+  /** The canonicals under a parameter of a resource. */
+  #canonicals(resource: AnyResource, { source, parameter }: Pick<Include, 'source' | 'parameter'>): readonly string[] {
+    if (!this.#isCanonical(source, parameter)) return [];
+    return indexEntries(this.session.store.model, resource).flatMap((entry) =>
+      entry.parameter === parameter && entry.group === 0 && entry.value.kind === 'reference' && 'url' in entry.value
+        ? [entry.value.url]
+        : [],
+    );
+  }
+
+  /** The references by identifier alone under a parameter of a resource, where the host follows them. */
+  #logical(resource: AnyResource, { parameter }: Include, types: readonly string[]): readonly LogicalTarget[] {
+    if (this.session.resolveIdentifiers !== true) return [];
+    const tokens = indexEntries(this.session.store.model, resource).flatMap(({ parameter: code, group, value }) =>
+      code === `${parameter}:identifier` && group === 0 && value.kind === 'token' ? [value] : [],
+    );
+    if (tokens.length === 0) return [];
+    return logicalReferences(resource).flatMap(({ system, value, type }) => {
+      if (!tokens.some((token) => token.code === value && (token.system || undefined) === system)) return [];
+      return [{ system, value, types: type === undefined ? types : types.filter((one) => one === type) }];
+    });
+  }
+
+  /** The types that an include may reach. */
+  #typesOf({ source, parameter, target }: Include): readonly string[] {
+    const { model } = this.session.store;
+    if (target !== undefined) return [target];
+    return model.searchParameter(source, parameter)?.targets ?? model.resourceTypes;
   }
 
   /** The local references of a resource by search parameter; absolute ones below the own base are local. */
