@@ -4,21 +4,26 @@ import { compartmentCriteria } from '../access/policy/compartment.js';
 import { quote } from '../fhir/messages/quote.js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { parseReference, referenceTo } from '../fhir/reference.js';
+import { indexEntries } from '../search/index/index-resource.js';
+import { requireResourceType } from '../search/parse/require-parameter.js';
+import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { and, type Criteria } from '../search/criteria/criteria.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
-import { parseParameter } from '../search/parse/parse-parameter.js';
 import type { OpenRepository } from './open-repository.js';
 import { MAX_COUNT } from './page-links.js';
 import { readResource } from './read-resource.js';
 import type { RepositorySession } from './repository-context.js';
+import { readSince } from './since.js';
 
 /**
  * A page of a patient's record: the Patient and the resources of its compartment that the caller may read, by type and
- * id. See https://hl7.org/fhir/R4/patient-operation-everything.html.
+ * id, with the resources that these refer to. See https://hl7.org/fhir/R4/patient-operation-everything.html.
  *
- * Each page makes at most one search per type of the compartment. Links lead on by position, so that pages neither
- * overlap nor leave out what others write meanwhile before it.
+ * Each page makes at most one search per type of the compartment, one read of what it refers to, and one search per type
+ * that canonicals lead to. Links lead on by position, so that pages neither overlap nor leave out what others write
+ * meanwhile before it. What several pages refer to comes with each of them.
  *
  * @param parameters `_count`, `_type`, `_since`, and `_cursor` of the next link
  * @throws FhirError `not-found`, `gone` - the Patient
@@ -29,21 +34,29 @@ export function patientEverything(open: OpenRepository, id: string, parameters: 
     const request = readRequest(session.store.model, parameters);
     await readResource({ type: 'Patient', id }, session);
     const found = await collect(id, request, session);
-    facts.results = found.resources.length;
-    for (const resource of found.resources) session.trace?.show(resource);
+    const entry = [
+      ...found.resources.map((one) => entryOf(one, 'match', session)),
+      ...found.referenced.map((one) => entryOf(one, 'include', session)),
+    ];
+    facts.results = entry.length;
+    for (const resource of [...found.resources, ...found.referenced]) session.trace?.show(resource);
     return bundle({
       resourceType: 'Bundle',
       type: 'searchset',
       link: linksOf(id, request, found.next, session),
-      ...(found.resources.length === 0 ? {} : { entry: found.resources.map((one) => entryOf(one, session)) }),
+      ...(entry.length === 0 ? {} : { entry }),
     });
   });
 }
 
 interface EverythingRequest {
   readonly count: number;
+  /** The types of the compartment to go through. */
   readonly types: readonly string[];
-  readonly since: Criteria | undefined;
+  /** The types that are answered; undefined for all. */
+  readonly asked: ReadonlySet<string> | undefined;
+  /** ISO 8601 instant, UTC. */
+  readonly since: string | undefined;
   readonly after: Position | undefined;
   /** The parameters as given, without the page. */
   readonly given: readonly (readonly [name: string, value: string])[];
@@ -60,22 +73,26 @@ const DEFAULT_COUNT = 100;
 function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingRequest {
   const given: (readonly [string, string])[] = [];
   let count = DEFAULT_COUNT;
-  let types = compartmentTypes(model);
-  let since: Criteria | undefined;
+  const compartment = compartmentTypes(model);
+  let asked: ReadonlySet<string> | undefined;
+  let since: string | undefined;
   let after: Position | undefined;
   for (const [name, value] of parameters) {
     if (FORMAT_PARAMETERS.has(name)) continue;
     if (parameters.getAll(name).length > 1) throw new FhirError('invalid', `"${name.slice(0, 40)}" may be given once`);
     if (name === '_count') count = readCount(value);
-    else if (name === '_cursor') after = readPosition(value, types);
+    else if (name === '_cursor') after = readPosition(value, compartment);
     else {
       given.push([name, value]);
-      if (name === '_type') types = readTypes(value, types);
-      else if (name === '_since') since = parseParameter(model, 'Patient', '_lastUpdated', [`ge${value}`]);
+      if (name === '_type') asked = readTypes(model, value);
+      else if (name === '_since') since = readSince(value);
       else throw new FhirError('invalid', `Unknown parameter ${quote(name)} of $everything`);
     }
   }
-  return { count, types, since, after, given };
+  // What lies outside the compartment is found by what refers to it.
+  const isInside = asked !== undefined && [...asked].every((type) => compartment.includes(type));
+  const types = isInside ? compartment.filter((type) => asked!.has(type)) : compartment;
+  return { count, types, asked, since, after, given };
 }
 
 /** The Patient comes first, the others by name. */
@@ -94,11 +111,8 @@ function readCount(value: string): number {
   throw new FhirError('too-costly', `A page of ${value} is asked for, at most ${MAX_COUNT} are allowed`);
 }
 
-function readTypes(value: string, types: readonly string[]): readonly string[] {
-  const asked = new Set(value.split(','));
-  const unknown = [...asked].find((type) => !types.includes(type));
-  if (unknown === undefined) return types.filter((type) => asked.has(type));
-  throw new FhirError('invalid', `"_type" names ${quote(unknown)}, which is no type of the patient compartment`);
+function readTypes(model: FhirModel, value: string): ReadonlySet<string> {
+  return new Set(value.split(',').map((type) => requireResourceType(model, type)));
 }
 
 function readPosition(cursor: string, types: readonly string[]): Position {
@@ -107,12 +121,43 @@ function readPosition(cursor: string, types: readonly string[]): Position {
   throw new FhirError('invalid', 'The "_cursor" is not one that a link of this service holds');
 }
 
-/** Fills a page type by type. */
+interface EverythingPage {
+  readonly resources: readonly AnyResource[];
+  readonly referenced: readonly AnyResource[];
+  readonly next: Position | undefined;
+}
+
 async function collect(
+  patient: string,
+  request: EverythingRequest,
+  session: RepositorySession,
+): Promise<EverythingPage> {
+  const { count, asked, since = '' } = request;
+  const found = await compartmentFrom(patient, request, session);
+  const targets = found.slice(0, count).map((resource) => targetsOf(resource, session));
+  const affordable = countAffordable(targets);
+  if (affordable === 0 && found.length > 0) assertAffordableAlone(found[0]!, targets[0]!);
+  const page = found.slice(0, affordable);
+  const known = new Set(page.map(nameOf));
+  const isAsked = ({ resourceType }: AnyResource): boolean => asked?.has(resourceType) !== false;
+  const referenced = (await readTargets(targets.slice(0, affordable), session)).filter(
+    (one) =>
+      isAsked(one) &&
+      !known.has(nameOf(one)) &&
+      (one.meta?.lastUpdated ?? '') >= since &&
+      !isInCompartment(one, patient, session),
+  );
+  const last = page.at(-1);
+  const next = found.length > page.length ? { type: last!.resourceType, id: last!.id! } : undefined;
+  return { resources: page.filter(isAsked), referenced, next };
+}
+
+/** Resources of the compartment from a position on, one more than the page holds if there are as many. */
+async function compartmentFrom(
   patient: string,
   { count, types, since, after }: EverythingRequest,
   session: RepositorySession,
-): Promise<{ readonly resources: readonly AnyResource[]; readonly next: Position | undefined }> {
+): Promise<readonly AnyResource[]> {
   const resources: AnyResource[] = [];
   const { model } = session.store;
   // The position may lie in a type that `_type` leaves out.
@@ -122,19 +167,38 @@ async function collect(
     const compartment = compartmentCriteria(model, type, { type: 'Patient', id: patient });
     const query: GuardedQuery = {
       type,
-      criteria: since === undefined ? compartment : and([compartment, since]),
+      criteria: since === undefined ? compartment : and([compartment, changedSince(since)]),
       // One extra resource shows whether there is a next page.
       limit: count - resources.length + 1,
       ...(after?.type === type ? { after: { values: [], id: after.id } } : {}),
     };
     const { matches } = await session.store.search(query, session.options);
     resources.push(...matches.map(({ resource }) => resource));
-    if (resources.length > count) {
-      const { resourceType, id } = resources[count - 1]!;
-      return { resources: resources.slice(0, count), next: { type: resourceType, id: id! } };
-    }
+    if (resources.length > count) return resources;
   }
-  return { resources, next: undefined };
+  return resources;
+}
+
+function changedSince(since: string): Criteria {
+  const low = Date.parse(since);
+  return { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low, high: low + 1 } };
+}
+
+/** It comes by itself, on this page or another. */
+function isInCompartment(resource: AnyResource, patient: string, { store, baseUrl }: RepositorySession): boolean {
+  const { resourceType, id } = resource;
+  if (resourceType === 'Patient' && id === patient) return true;
+  const parameters = store.model.patientCompartment(resourceType);
+  return indexEntries(store.model, resource).some(({ parameter, group, value }) => {
+    if (group !== 0 || value.kind !== 'reference' || !parameters.includes(parameter)) return false;
+    if (!('url' in value)) return value.type === 'Patient' && value.id === patient;
+    const own = parseReference(value.url, baseUrl);
+    return own?.kind === 'local' && own.type === 'Patient' && own.id === patient;
+  });
+}
+
+function nameOf({ resourceType, id }: AnyResource): string {
+  return referenceTo(resourceType, id!);
 }
 
 function linksOf(
@@ -152,11 +216,11 @@ function linksOf(
   return [{ relation: 'self', url: url(after) }, ...(next === undefined ? [] : [{ relation: 'next', url: url(next) }])];
 }
 
-function entryOf(resource: AnyResource, { baseUrl }: RepositorySession): object {
+function entryOf(resource: AnyResource, mode: 'match' | 'include', { baseUrl }: RepositorySession): object {
   const { resourceType, id } = resource;
   return {
     ...(baseUrl === undefined ? {} : { fullUrl: `${baseUrl}/${resourceType}/${id!}` }),
     resource,
-    search: { mode: 'match' },
+    search: { mode },
   };
 }

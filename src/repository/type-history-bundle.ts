@@ -1,13 +1,12 @@
 import { FhirError } from '../fhir/error.js';
 import { notFound } from '../fhir/not-found.js';
-import { parseDate } from '../fhir/date.js';
-import { quote } from '../fhir/messages/quote.js';
 import { isResourceId } from '../fhir/resource.js';
 import type { TypeHistoryEntry, VersionPosition } from '../store/store.js';
 import { type HistoryBundleEntry, toHistoryEntry } from './history-bundle.js';
 import { pageOf, type PageLink } from './page-links.js';
 import type { TypeHistoryPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
+import { readSince } from './since.js';
 
 interface TypeHistoryBundle {
   readonly resourceType: 'Bundle';
@@ -24,7 +23,7 @@ export async function typeHistoryBundle(
 ): Promise<TypeHistoryBundle> {
   if (!store.model.isResourceType(type)) throw notFound({ type, id: '' });
   const { count } = pageOf({ count: asked.count });
-  const since = asked.since === undefined ? undefined : instantOf(asked.since);
+  const since = asked.since === undefined ? undefined : readSince(asked.since);
   const after = asked.cursor === undefined ? undefined : readCursor(asked.cursor);
   // One extra version shows whether there is a next page.
   const entries = await store.typeHistory({ type, since, after, limit: count === 0 ? 0 : count + 1 }, options);
@@ -50,13 +49,6 @@ export async function typeHistoryBundle(
 
 function toEntry(type: string, version: TypeHistoryEntry, baseUrl: string | undefined): HistoryBundleEntry {
   return toHistoryEntry({ type, id: version.id }, version, version.kind === 'put' && version.created, baseUrl);
-}
-
-/** Partial dates begin with their first instant. */
-function instantOf(text: string): string {
-  const low = parseDate(text)?.low;
-  if (low === undefined) throw new FhirError('invalid', `"_since" takes an instant, not ${quote(text)}`);
-  return new Date(low).toISOString();
 }
 
 function cursorOf({ lastUpdated, id, versionId }: VersionPosition): string {

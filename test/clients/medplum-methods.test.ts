@@ -95,7 +95,7 @@ const METHODS: { readonly [name: string]: Call } = {
     medplum.requestProfileSchema('urn:profile').catch((error: Error) => expect(error.message).toContain('No schema')),
   readHistory: async (medplum) => expect((await medplum.readHistory('Patient', 'bob')).entry).toHaveLength(1),
   readVersion: async (medplum) => expect((await medplum.readVersion('Patient', 'bob', '1')).id).toBe('bob'),
-  readPatientEverything: async (medplum) => expect((await medplum.readPatientEverything('ann')).entry).toHaveLength(4),
+  readPatientEverything: async (medplum) => expect((await medplum.readPatientEverything('ann')).entry).toHaveLength(5),
   readPatientSummary: (medplum) => medplum.readPatientSummary('ann'),
   createResource: async (medplum) =>
     expect((await medplum.createResource<Patient>({ resourceType: 'Patient' })).meta?.versionId).toBe('1'),
@@ -249,7 +249,7 @@ const METHODS: { readonly [name: string]: Call } = {
 const DIFFERS: { readonly [name: string]: string } = {
   requestSchema: 'finds the StructureDefinitions and SearchParameters that the project holds',
   requestProfileSchema: 'finds the profiles that the project holds',
-  readPatientEverything: 'the patient compartment in pages of 100, without resources that are only referred to',
+  readPatientEverything: 'pages of 100, each with what it refers to; follow the next links',
   validateResource: 'findings come as the outcome; R4 only, no profiles',
 };
 

@@ -1,5 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { put, resourceOf } from '../../../src/testing/conformance-case.js';
 import { BASE, openService, outcomeText, patient, type Service } from './open-service.js';
 
 let service: Service;
@@ -100,13 +101,141 @@ describe('Patient/$everything', () => {
     ['_count=0', 400],
     ['_count=1001', 422],
     ['_count=1&_count=2', 400],
-    ['_type=Medication', 400],
+    ['_type=Medicine', 400],
     ['_cursor=Medication/1', 400],
     ['_cursor=Patient/../x', 400],
     ['_cursor=Patient', 400],
     ['_since=x', 400],
+    ['_since=2020,2021', 400],
     ['name=x', 400],
   ])('refuses %s', async (query, status) => {
     expect((await service.call('GET', `Patient/p/$everything?${query}`)).status).toBe(status);
+  });
+});
+
+describe('what the record refers to', () => {
+  const INTAKE = 'http://forms.example/intake';
+  const subject = { reference: 'Patient/r' };
+  beforeAll(async () => {
+    const update = (resource: object): Promise<unknown> => service.trusted.update(resource as never);
+    await update({ resourceType: 'Organization', id: 'org', name: 'Clinic' });
+    await update({ resourceType: 'Practitioner', id: 'doc' });
+    await update({ resourceType: 'Medication', id: 'med' });
+    await update({ resourceType: 'Binary', id: 'scan', contentType: 'image/png', data: 'AAAA' });
+    await update({ resourceType: 'Questionnaire', id: 'form', status: 'active', url: INTAKE });
+    await update(patient({ id: 'r', managingOrganization: { reference: `${BASE}/Organization/org` } }));
+    const request = {
+      status: 'active',
+      intent: 'order',
+      medicationReference: { reference: 'Medication/med' },
+      subject,
+    };
+    for (const id of ['m1', 'm2']) {
+      await update({
+        ...{ resourceType: 'MedicationRequest', id, requester: { reference: 'Practitioner/doc' } },
+        ...request,
+      });
+    }
+    const attachment = { contentType: 'image/png', url: 'Binary/scan' };
+    await update({
+      ...{ resourceType: 'DocumentReference', id: 'd', status: 'current' },
+      subject,
+      content: [{ attachment }],
+    });
+    await update({
+      ...{ resourceType: 'QuestionnaireResponse', id: 'qr', status: 'completed' },
+      subject,
+      questionnaire: INTAKE,
+    });
+    await update({
+      ...{ resourceType: 'Observation', id: 'ro', status: 'final', code: { text: 'x' }, subject },
+      // In the record itself, in that of another patient, deleted, contained, elsewhere.
+      focus: [{ reference: 'DocumentReference/d' }, { reference: 'Observation/other' }, { reference: 'Device/none' }],
+      hasMember: [{ reference: '#in' }, { reference: 'https://elsewhere.example/Observation/1' }],
+      contained: [{ resourceType: 'Observation', id: 'in', status: 'final', code: { text: 'y' } }],
+    });
+  });
+  const RECORD = ['Patient/r', 'DocumentReference/d', 'MedicationRequest/m1', 'MedicationRequest/m2', 'Observation/ro'];
+  const entries = async (query: string, as = 'admin'): Promise<Bundle> =>
+    (await service.call('GET', `Patient/r/$everything?${query}`, { as })).body as Bundle;
+  const named = ({ entry = [] }: Bundle, mode: string): string[] =>
+    entry
+      .filter(({ search }) => search?.mode === mode)
+      .map(({ resource }) => `${resource!.resourceType}/${resource!.id}`);
+
+  test('comes with it, each once', async () => {
+    const whole = await entries('');
+    expect(named(whole, 'match')).toEqual([...RECORD, 'QuestionnaireResponse/qr']);
+    expect(named(whole, 'include').sort()).toEqual([
+      ...['Binary/scan', 'Medication/med', 'Observation/other', 'Organization/org', 'Practitioner/doc'],
+      'Questionnaire/form',
+    ]);
+  });
+
+  test('comes with the page that refers to it', async () => {
+    const page = await entries('_count=3');
+    expect([named(page, 'match'), named(page, 'include').sort()]).toEqual([
+      RECORD.slice(0, 3),
+      ['Binary/scan', 'Medication/med', 'Organization/org', 'Practitioner/doc'],
+    ]);
+    const next = page.link!.find(({ relation }) => relation === 'next')!.url;
+    const second = (await service.call('GET', next)).body as Bundle;
+    expect([named(second, 'match'), named(second, 'include').sort()]).toEqual([
+      [...RECORD.slice(3), 'QuestionnaireResponse/qr'],
+      ['Medication/med', 'Observation/other', 'Practitioner/doc', 'Questionnaire/form'],
+    ]);
+  });
+
+  test('is chosen by type and time as the record is', async () => {
+    const some = await entries('_type=Medication,Observation');
+    expect([named(some, 'match'), named(some, 'include').sort()]).toEqual([
+      ['Observation/ro'],
+      ['Medication/med', 'Observation/other'],
+    ]);
+    const inside = await entries('_type=Observation');
+    expect([named(inside, 'match'), named(inside, 'include')]).toEqual([['Observation/ro'], ['Observation/other']]);
+    expect(named(await entries('_since=2999-01-01'), 'include')).toEqual([]);
+  });
+
+  test('is what the caller may see', async () => {
+    const whole = await entries('', 'nurse');
+    expect([named(whole, 'match'), named(whole, 'include')]).toEqual([['Patient/r', 'Observation/ro'], []]);
+  });
+
+  test('makes pages shorter where it is much', async () => {
+    const writes = Array.from({ length: 3 }, (_, list) =>
+      Array.from({ length: 400 }, (_, index) => `Device/l${list}-${index}`),
+    );
+    await service.trusted.update(patient({ id: 'many' }));
+    await service.store.commit(
+      writes.flat().map((name) => put(resourceOf('Device', name.slice(7)), {}, service.project)),
+    );
+    for (const [index, names] of writes.entries()) {
+      await service.trusted.update({
+        ...{ resourceType: 'List', id: `l${index}`, status: 'current', mode: 'working' },
+        ...{ subject: { reference: 'Patient/many' }, entry: names.map((reference) => ({ item: { reference } })) },
+      } as never);
+    }
+    const first = (await service.call('GET', 'Patient/many/$everything')).body as Bundle;
+    expect([named(first, 'match'), named(first, 'include').length]).toEqual([
+      ['Patient/many', 'List/l0', 'List/l1'],
+      800,
+    ]);
+    const next = first.link!.find(({ relation }) => relation === 'next')!.url;
+    const second = (await service.call('GET', next)).body as Bundle;
+    expect([named(second, 'match'), named(second, 'include').length]).toEqual([['List/l2'], 400]);
+    expect(second.link!.map(({ relation }) => relation)).toEqual(['self']);
+    await service.trusted.update({
+      ...{ resourceType: 'List', id: 'l0', status: 'current', mode: 'working', subject: { reference: 'Patient/many' } },
+      entry: writes.flat().map((reference) => ({ item: { reference } })),
+    } as never);
+    const url = 'Patient/many/$everything?_cursor=Patient/many';
+    expect((await service.call('GET', 'Patient/many/$everything?_count=1')).status).toBe(200);
+    const refused = await service.call('GET', url);
+    expect([refused.status, outcomeText(refused)]).toEqual([
+      422,
+      'List/l0 refers to more than 1000 resources; leave its type out by "_type"',
+    ]);
+    expect((await service.call('GET', `${url}&_type=Patient,Observation`)).status).toBe(200);
   });
 });
