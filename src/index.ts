@@ -1,7 +1,18 @@
 // The public names, nothing else. Nobody inside imports this file.
 
+export { searchAuditLog } from './repository/search-audit-log.js';
 export { toAuditEvent } from './audit/audit-event.js';
 export type { AuditHook, AuditOptions } from './audit/audit.js';
+export { AUDIT_LOG_PROJECT } from './audit/log/audit-project.js';
+export type { AuditHead } from './audit/log/chain.js';
+export { createAuditLog, type AuditLog, type AuditLogConfig } from './audit/log/create-audit-log.js';
+export {
+  verifyAuditLog,
+  type AuditLogProblem,
+  type AuditLogReport,
+  type AuditSegment,
+  type VerifyAuditLogContext,
+} from './audit/log/verify-audit-log.js';
 export type {
   AuditedCaller,
   AuditedCount,

@@ -19,7 +19,7 @@ export const LAYERS = {
   'fhir-package': ['fhir'],
   store: ['fhir', 'search', 'platform'],
   telemetry: ['fhir', 'store'],
-  audit: ['fhir', 'store', 'telemetry', 'platform'],
+  audit: ['fhir', 'search', 'store', 'telemetry', 'platform'],
   stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry', 'platform'],
   access: BELOW_ACCESS,
   interactions: BELOW_INTERACTIONS,

@@ -10,7 +10,7 @@ import type { AuditedResources, AuditInteraction, AuditRecord, AuditTarget } fro
  * | interaction | `type`, `subtype`, `action` (C, R, U, D; E for searches, Bundles and operations) |
  * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc`, with `, unknown` if the outcome of a write is unknown |
  * | started, duration | `period`; `recorded` is its end |
- * | who | `agent`: the profile in `who`, the user in `altId`, the membership in `policy`; the project in `source.site` |
+ * | who | `agent`: the profile in `who`, the user in `altId`, the membership in `policy`; the project in `source.site` and, as identifier, in `source.observer` |
  * | purpose, reason, emergency access | `purposeOfEvent` |
  * | patients | an `entity` each, so that `AuditEvent?patient=` finds the events of a patient |
  * | targets | an `entity` each, with type, id and version |
@@ -37,7 +37,7 @@ export function toAuditEvent(record: AuditRecord): AuditEvent {
     ...(outcome.success ? {} : { outcomeDesc: outcome.unknown === true ? `${outcome.code}, unknown` : outcome.code }),
     ...(purposes.length === 0 ? {} : { purposeOfEvent: purposes }),
     agent: [toAgent(record)],
-    source: { ...siteOf(record), observer: { display: 'fhirgraph' } },
+    source: sourceOf(record),
     ...(entity.length === 0 ? {} : { entity }),
   };
 }
@@ -113,8 +113,14 @@ function purposeOf(code: string): CodeableConcept {
   return { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ActReason', code }] };
 }
 
-function siteOf({ who }: AuditRecord): { readonly site?: string } {
-  return 'project' in who && who.project !== undefined ? { site: `Project/${who.project}` } : {};
+/** The identifiers of projects: searches ignore the case of `site`, a string. */
+export const PROJECT_SYSTEM = 'https://fhirgraph.org/fhir/project';
+
+function sourceOf({ who }: AuditRecord): AuditEvent['source'] {
+  const display = 'fhirgraph';
+  if (!('project' in who) || who.project === undefined) return { observer: { display } };
+  const { project } = who;
+  return { site: `Project/${project}`, observer: { identifier: { system: PROJECT_SYSTEM, value: project }, display } };
 }
 
 /** Who R4 lets an agent refer to; clients and Bots are named in words. */

@@ -13,6 +13,10 @@ export const OWN_EXTENSIONS = {
   sessionsNotBefore: `${BASE}sessions-not-before`,
   /** On a ProjectMembership or AccessPolicy: see `Clearance`. */
   clearance: `${BASE}clearance`,
+  /** On an AuditEvent of the audit log: its place in the chain of its segment. */
+  auditChain: `${BASE}audit-chain`,
+  /** On an AccessPolicy, `valueBoolean` true: only emergency access takes it. */
+  emergencyAccess: `${BASE}emergency-access`,
 } as const;
 
 /** The extensions of a resource with this URL; malformed ones are ignored. */

@@ -5,6 +5,10 @@ import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ReadResult, ResourceStore, Write, WriteResult } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import { isOfAuditLog } from '../../audit/log/audit-project.js';
+import { FhirError } from '../../fhir/error.js';
+import { homeOf } from '../home-of.js';
+import { withIndex } from '../write-error.js';
 import type { AccessTrace } from '../access-trace.js';
 import type { Caller } from '../caller.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
@@ -33,6 +37,7 @@ export async function commitGuarded(
   trace?: AccessTrace,
   profiles?: ProfileChoice,
 ): Promise<readonly GuardedResult[]> {
+  assertNotAuditLog(caller, writes);
   const validation = await validationFor(store, caller, writes, profiles, options);
   // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : validation;
@@ -70,6 +75,16 @@ export async function commitGuarded(
       throw explained;
     }
   });
+}
+
+/** The audit log is written by nobody but itself. @throws FhirError `forbidden` */
+function assertNotAuditLog(caller: Caller, writes: readonly GuardedWrite[]): void {
+  for (const [index, write] of writes.entries()) {
+    if (write.kind === 'assert-no-match') continue;
+    const { type, id } = write.key;
+    if (!isOfAuditLog({ project: homeOf(type, caller), type, id })) continue;
+    throw withIndex(new FhirError('forbidden', 'The audit log cannot be changed'), index);
+  }
 }
 
 function answersOf(

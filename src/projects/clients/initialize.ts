@@ -6,7 +6,8 @@ import { signIn } from '../../access/sign-in/sign-in.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import { referenceOf } from '../../fhir/reference.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
-import { ALL } from '../../search/criteria/criteria.js';
+import { AUDIT_LOG_PROJECT } from '../../audit/log/audit-project.js';
+import { not } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import { BodyReader } from '../session/body-reader.js';
 import { createSecret, hashSecret } from './client-secret.js';
@@ -14,6 +15,9 @@ import { clientMembership } from './create-client.js';
 import { copyWritten } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+
+/** An audit log may have begun before: it has a project of its own. */
+const OTHER_THAN_AUDIT_LOG = not({ kind: 'id', ids: [AUDIT_LOG_PROJECT] });
 
 export interface InitializeOptions {
   /** Name of the project. Default `Super Admin`. */
@@ -62,7 +66,7 @@ export async function initialize(store: ResourceStore, options: InitializeOption
   const resources = [project, client, membership];
   const [, ...results] = await guardStore(store, serverCaller(id))
     .commit([
-      { kind: 'assert-no-match', query: { type: 'Project', criteria: ALL } },
+      { kind: 'assert-no-match', query: { type: 'Project', criteria: OTHER_THAN_AUDIT_LOG } },
       ...resources.map((resource) => ({
         kind: 'put' as const,
         key: { type: resource.resourceType, id: resource.id! },

@@ -1,0 +1,21 @@
+import { SERVER_SCOPE } from '../../store/store.js';
+
+/**
+ * The project of the audit log. Its AuditEvents are written by the log alone: no caller changes or deletes them, trusted
+ * code and super administrators included. Its members, policies and other resources are those of any project.
+ */
+export const AUDIT_LOG_PROJECT = 'fhirgraph-audit-log';
+
+/** True for resources that no caller may write: the events of the log, and its Project. */
+export function isOfAuditLog({
+  project,
+  type,
+  id,
+}: {
+  readonly project: string;
+  readonly type: string;
+  readonly id: string;
+}): boolean {
+  if (type === 'AuditEvent') return project === AUDIT_LOG_PROJECT;
+  return type === 'Project' && project === SERVER_SCOPE && id === AUDIT_LOG_PROJECT;
+}

@@ -1,0 +1,44 @@
+import type { AuditEvent } from '@medplum/fhirtypes';
+import type { AuditHead } from './chain.js';
+
+/** Events about the log itself: it opens and closes a segment, or has lost records. */
+export function logEvent(
+  display: 'segment-opened' | 'segment-closed' | 'records-lost',
+  now: Date,
+  detail: readonly { readonly type: string; readonly valueString: string }[] = [],
+): AuditEvent {
+  return {
+    resourceType: 'AuditEvent',
+    type: { system: 'http://dicom.nema.org/resources/ontology/DCM', code: '110101', display: 'Audit Log Used' },
+    subtype: [{ system: 'http://hl7.org/fhir/restful-interaction', code: 'operation', display }],
+    action: 'E',
+    recorded: now.toISOString(),
+    outcome: display === 'records-lost' ? '8' : '0',
+    agent: [{ altId: 'server', requestor: false }],
+    source: { observer: { display: 'fhirgraph' } },
+    ...(detail.length === 0 ? {} : { entity: [{ name: display, detail: [...detail] }] }),
+  };
+}
+
+const OPENED = 'segment-opened';
+
+/** What the opening of a segment states about the newest event before it. */
+export function afterDetail(head: AuditHead | undefined): { type: string; valueString: string }[] {
+  if (head === undefined) return [];
+  const { segment, sequence, hash } = head;
+  return [{ type: 'after', valueString: `${segment} ${sequence} ${hash}` }];
+}
+
+/** The event that the opening of a segment follows; undefined if it is none, or follows nothing. */
+export function headBefore(event: AuditEvent): AuditHead | undefined {
+  const entity = event.entity?.find(({ name }) => name === OPENED);
+  const text = entity?.detail?.find(({ type }) => type === 'after')?.valueString;
+  const [segment, sequence, hash] = text?.split(' ') ?? [];
+  if (segment === undefined || sequence === undefined || hash === undefined) return undefined;
+  return { segment, sequence: Number(sequence), hash };
+}
+
+/** True for the event with which a segment ends as it should. */
+export function isClosing({ subtype }: AuditEvent): boolean {
+  return subtype?.[0]?.display === 'segment-closed';
+}

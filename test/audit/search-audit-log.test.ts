@@ -1,0 +1,81 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Caller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { searchAuditLog } from '../../src/repository/search-audit-log.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { codeOf, signedIn, system } from '../repository/harness.js';
+
+const store = new MemoryStore();
+let doctor: Caller;
+
+/** Two clinics with patients of the same id, and a doctor who looked at one of them. */
+beforeAll(async () => {
+  for (const project of ['clinic', 'Clinic']) {
+    const trusted = await system(store, project);
+    for (const id of ['ann', 'bob']) await trusted.update({ resourceType: 'Patient', id });
+    const subject = { reference: 'Patient/ann' };
+    await trusted.update({ resourceType: 'Observation', id: 'o', status: 'final', code: { text: 'x' }, subject });
+  }
+  const log = createAuditLog({ store, gather: 0 });
+  doctor = await signedIn(store, { profile: { resourceType: 'Practitioner', id: 'dr' } });
+  const { audit } = log;
+  await executeFhirGraphql('{ ObservationList { id } }', { store, caller: doctor, audit, requireAudit: true });
+  await createRepository({ store, caller: doctor, audit, requireAudit: true }).read('Patient', 'bob');
+  const elsewhere = createRepository({ store, caller: systemCaller('Clinic'), audit, requireAudit: true });
+  await elsewhere.read('Patient', 'ann');
+  await log.close();
+});
+
+async function found(caller: Caller, query: string): Promise<readonly unknown[]> {
+  const { entry = [] } = await searchAuditLog(query, { store, caller });
+  return entry.map(({ resource }) => [
+    resource?.subtype?.[0]?.display ?? resource?.subtype?.[0]?.code,
+    resource?.agent[0]?.who?.reference ?? resource?.agent[0]?.altId,
+  ]);
+}
+
+describe('who saw my record', () => {
+  test('a patient finds the events of its own record, and of no other project', async () => {
+    const ann = await signedIn(store, { profile: { resourceType: 'Patient', id: 'ann' } });
+    expect(await found(ann, '')).toEqual([['graphql', 'Practitioner/dr']]);
+    expect(await found(ann, 'patient=Patient/bob')).toEqual([]);
+  });
+
+  test('an officer finds the events of the project by patient, as its policy allows', async () => {
+    const officer = await signedIn(store, { rules: [{ resourceType: 'AuditEvent', readonly: true }] });
+    expect(await found(officer, 'patient=Patient/ann')).toEqual([['graphql', 'Practitioner/dr']]);
+    expect(await found(officer, '_sort=date')).toHaveLength(2);
+    const narrow = await signedIn(store, {
+      rules: [{ resourceType: 'AuditEvent', criteria: 'AuditEvent?patient=Patient/bob', readonly: true }],
+    });
+    expect(await found(narrow, '')).toEqual([['read', 'Practitioner/dr']]);
+  });
+
+  test('callers without a rule for AuditEvent find nothing, and rules that lead elsewhere are refused', async () => {
+    const none = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
+    expect(await found(none, '')).toEqual([]);
+    const chained = await signedIn(store, {
+      rules: [{ resourceType: 'AuditEvent', criteria: 'AuditEvent?patient:Patient.active:not=true' }],
+    });
+    expect(await codeOf(searchAuditLog('', { store, caller: chained }))).toBe('unsupported');
+  });
+
+  test('callers of the log itself find the events of all projects', async () => {
+    expect(await found(serverCaller(AUDIT_LOG_PROJECT), 'patient=Patient/ann')).toHaveLength(2);
+  });
+
+  test('includes lead to no event of another project', async () => {
+    const officer = await signedIn(store, { rules: [{ resourceType: '*', readonly: true }] });
+    const { entry = [] } = await searchAuditLog('_include=AuditEvent:patient', { store, caller: officer });
+    expect(entry.map(({ resource }) => resource?.source?.site)).toEqual([
+      'Project/clinic',
+      'Project/clinic',
+      undefined,
+      undefined,
+    ]);
+  });
+});
