@@ -150,6 +150,7 @@ export type {
   MessageBuilder,
 } from './projects/mail/invitation.js';
 export type { ProjectContext } from './projects/session/project-context.js';
+export { revokeSessions, type RevokedSessions } from './projects/members/revoke-sessions.js';
 export { removeMember } from './projects/members/remove-member.js';
 export { resendInvitation } from './projects/invite/resend-invitation.js';
 export { rotateClientSecret, type SecretRotation } from './projects/clients/rotate-client-secret.js';

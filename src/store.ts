@@ -31,6 +31,7 @@ export {
 } from './search/evaluate/sort.js';
 export { createSearch, type CriteriaSearch } from './repository/search-query.js';
 export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
+export { decidesAccess } from './store/access-epoch.js';
 export { ChangeFeed } from './store/change-feed.js';
 export { expectationFailed, uniqueKeyTaken, matchFound } from './store/conflicts.js';
 export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/erasure.js';

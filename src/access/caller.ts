@@ -8,8 +8,8 @@ import type { SuperAdminPower } from './policy/super-admin-powers.js';
 /**
  * The caller of an operation. Only this library creates callers, so that host code cannot forge one by accident.
  *
- * A caller names the one project it works in and the author its writes are attributed to. It holds what was true at
- * sign-in; sign in again per request, or as often as you need policy changes to take effect.
+ * A caller names the one project it works in and the author its writes are attributed to. A member's
+ * holds what was true at sign-in, and is checked again while it is used; see `SignInOptions.recheckAfter`.
  */
 export type Caller = SystemCaller | ServerCaller | MemberCaller;
 

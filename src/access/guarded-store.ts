@@ -19,6 +19,7 @@ import { resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
 import { maskInside, type Origins, withMasked } from './fields/mask-resource.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
+import { assertSession } from './sign-in/standing.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
 import { typeHistoryVisible } from './read/type-history.js';
@@ -45,16 +46,21 @@ export function guardStore(
   assertSameModel(whole, caller);
   const store = withBaseUrl(whole, baseUrl);
   const guard = new Guard(store, caller, trace?.origins);
+  const inSession = <Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> => {
+    const checked = assertSession(store, caller, options);
+    return checked === undefined ? work() : checked.then(work);
+  };
   return {
     caller,
     model: store.model,
-    read: (keys, options) => guard.read(keys, options),
-    search: (query, options) => guard.search(query, options),
+    read: (keys, options) => inSession(options, () => guard.read(keys, options)),
+    search: (query, options) => inSession(options, () => guard.search(query, options)),
     searchByReference: (query, parameter, targets, options) =>
-      guard.searchByReference(query, parameter, targets, options),
-    commit: (writes, options) => commitGuarded(store, caller, writes, options, trace, profiles),
-    history: (key, page, options) => guard.history(key, page, options),
-    typeHistory: (query, options) => guard.typeHistory(query, options),
+      inSession(options, () => guard.searchByReference(query, parameter, targets, options)),
+    commit: (writes, options) =>
+      inSession(options, () => commitGuarded(store, caller, writes, options, trace, profiles)),
+    history: (key, page, options) => inSession(options, () => guard.history(key, page, options)),
+    typeHistory: (query, options) => inSession(options, () => guard.typeHistory(query, options)),
   };
 }
 

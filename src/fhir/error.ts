@@ -22,6 +22,10 @@ export const ERROR_CODES = {
   'membership-missing': { status: 403, issue: 'login' },
   /** Sign-in: the membership is inactive. */
   'membership-inactive': { status: 403, issue: 'login' },
+  /** Sign-in, and callers in use: the access of the member has ended, by the date that its membership has. */
+  'membership-expired': { status: 403, issue: 'login' },
+  /** Sign-in, and callers in use: sessions from that time were revoked, or what the caller may do has changed. */
+  'session-ended': { status: 401, issue: 'login' },
   /** Sign-in: the membership's profile was deleted or never existed. */
   'profile-missing': { status: 403, issue: 'login' },
   /** Sign-in: the membership's User, ClientApplication or Bot does not exist. */

@@ -9,7 +9,7 @@ export const OWN_EXTENSIONS = {
   invitationExpires: `${BASE}invitation-expires`,
   /** On a ProjectMembership, `valueInstant`: when the access of the member ends. */
   accessExpires: `${BASE}access-expires`,
-  /** On a ProjectMembership or User, `valueInstant`: sessions from before that time are not accepted. */
+  /** On a ProjectMembership, `valueInstant`: sessions from that time and before are not accepted. */
   sessionsNotBefore: `${BASE}sessions-not-before`,
   /** On a ProjectMembership or AccessPolicy: see `Clearance`. */
   clearance: `${BASE}clearance`,

@@ -97,6 +97,15 @@ export interface ResourceStore {
    */
   readonly removal?: StoreRemoval | undefined;
 
+  /**
+   * A text that changes with every committed write that may decide about access, those of other processes included:
+   * {@link decidesAccess} says which. It may change more often. Callers that are in use for longer are checked again when
+   * it does, so it should cost less than a read.
+   *
+   * Optional: without it, callers are checked again by reading what decides about them.
+   */
+  accessEpoch?(options?: CallOptions): Promise<string>;
+
   /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;
 }

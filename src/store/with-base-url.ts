@@ -31,6 +31,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
     history: (key, page, options) => store.history(key, page, options),
     ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
     subscribe: (listener) => store.subscribe(listener),
+    ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
     close: () => store.close(),
   };
   BASES.set(view, base);

@@ -25,6 +25,9 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
       ? {}
       : { pendingParameters: (project, given) => store.pendingParameters!(project, merged(given)) }),
     ...(store.removal === undefined ? {} : { removal: removalWith(store.removal, merged) }),
+    ...(store.accessEpoch === undefined
+      ? {}
+      : { accessEpoch: (given?: CallOptions) => store.accessEpoch!(merged(given)) }),
     close: () => store.close(),
   };
 }

@@ -34,7 +34,7 @@ export function withTelemetry(store: ResourceStore, telemetry: Telemetry): Resou
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
   // Omits optional methods that the store lacks.
-  for (const name of ['explain', 'pendingParameters', 'typeHistory'] as const) {
+  for (const name of ['accessEpoch', 'explain', 'pendingParameters', 'typeHistory'] as const) {
     if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
   }
   OBSERVERS.set(observed, observer);
@@ -114,6 +114,11 @@ class ObservedStore implements ResourceStore {
       () => this.store.typeHistory!(...call),
       (entries) => entries.length,
     );
+  }
+
+  // Not a call of a request: it would outnumber them.
+  accessEpoch(options?: CallOptions): Promise<string> {
+    return this.store.accessEpoch!(options);
   }
 
   subscribe(...call: Parameters<ResourceStore['subscribe']>): ReturnType<ResourceStore['subscribe']> {

@@ -15,6 +15,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
     user: 'User/u',
     profile: 'Practitioner/p',
     parameters: new Map(),
+    end: Infinity,
     grants: policies.map((policy) => ({ reference: 'AccessPolicy/x', policy, parameters: new Map() })),
   });
 }

@@ -17,6 +17,7 @@ import {
   type Repository,
   removeMember,
   type ResourceStore,
+  revokeSessions,
   signIn,
   systemCaller,
   updateMember,
@@ -67,6 +68,15 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
   },
   'invitation-invalid': ({ store }) =>
     acceptInvitation('unknown', { externalId: 'a', email: 'ann@example.org', emailVerified: true }, { store }),
+  'membership-expired': async (clinic) => {
+    await updateMember(clinic.membership, { expires: '2001-01-01T00:00:00Z' }, clinic);
+    return signInAnn(clinic);
+  },
+  'session-ended': async ({ store, user, project, ...clinic }) => {
+    const issuedAt = new Date();
+    await revokeSessions({ membership: clinic.membership }, { store, caller: clinic.caller });
+    return signIn(store, { project, user }, { issuedAt });
+  },
   'profile-missing': async (clinic) => {
     await erase(clinic, clinic.profile);
     return signInAnn(clinic);

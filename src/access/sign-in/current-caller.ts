@@ -50,6 +50,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
     ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
     subscribe: (listener) => store.subscribe(listener),
     ...(store.removal === undefined ? {} : { removal: removalWhile(store, caller, stillMay) }),
+    ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
     close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {

@@ -1,7 +1,7 @@
 import type { AuditOptions } from '../../audit/audit.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
-import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { elementsOf } from '../../fhir/resource.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { compilePolicies } from '../policy/compile-policies.js';
 import { administratorRules, defaultRules, joinRules, ownPlaceRules, ownUserRules } from '../policy/default-rules.js';
@@ -9,19 +9,7 @@ import type { PolicyParameters } from '../policy/parameters.js';
 import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 import type { AccessRules } from '../rule.js';
-
-/** The facts found by sign-in about a member. */
-export interface Member {
-  readonly project: string;
-  /** The elements of the Project. */
-  readonly settings: JsonObject;
-  readonly membership: AnyResource;
-  readonly user: string;
-  readonly profile: string;
-  readonly parameters: PolicyParameters;
-  /** Empty if the type of the profile decides. */
-  readonly grants: readonly PolicyGrant[];
-}
+import type { Member } from './read-member.js';
 
 /**
  * Creates the caller of a member, with the rules of its policies, or without policies those of its profile type.

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { revokedUserKey } from './revoked-users.js';
 
 /**
  * The `Type/id` in an element of a membership.
@@ -14,13 +15,23 @@ export function memberReference(membership: AnyResource, element: 'user' | 'prof
   throw new FhirError('membership-missing', `The membership names no ${element}`);
 }
 
-/** @throws FhirError `user-missing`, `membership-inactive` - the User, client or Bot is gone, or switched off */
-export async function assertUser(store: ResourceStore, project: string, user: string): Promise<void> {
+/**
+ * Checks the User, client or Bot of a membership.
+ *
+ * @returns the record of a User's revoked sessions, if it has one
+ * @throws FhirError `user-missing`, `membership-inactive` - it is gone, or switched off
+ */
+export async function checkUser(store: ResourceStore, project: string, user: string): Promise<AnyResource | undefined> {
   const { type, id } = splitReference(user);
-  const [found] = await store.read([{ project: type === 'User' ? SERVER_SCOPE : project, type, id }]);
+  const isPerson = type === 'User';
+  const [found, revoked] = await store.read([
+    { project: isPerson ? SERVER_SCOPE : project, type, id },
+    ...(isPerson ? [revokedUserKey(id)] : []),
+  ]);
   if (found?.status !== 'found')
     throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
   if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);
+  return revoked?.status === 'found' ? revoked.resource : undefined;
 }
 
 /** True for a User, client or Bot that may not sign in. */

@@ -1,24 +1,34 @@
 import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { audited, auditedCaller, type AuditedContext } from '../audited.js';
 import type { MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
-import { isInactive, readActiveProject } from './active-project.js';
 import { assertRulesIndexed } from './assert-indexed.js';
-import { findMembership, membershipMissing, type SignInIdentity } from './find-membership.js';
+import { findMembership, type SignInIdentity } from './find-membership.js';
 import { makeCaller } from './make-caller.js';
-import { assertUser, memberReference, readProfile } from './member-people.js';
-import { readMemberPolicies } from './member-policies.js';
-import type { FoundMembership } from './memberships-of.js';
 import { namedBy, strangerOf } from './named-by.js';
-import { ownParameters } from './own-parameters.js';
+import { readMemberAgain, type CurrentState } from './read-member-again.js';
+import { readMember, type Member } from './read-member.js';
+import { beginSession, joinSession, termsOf, type Session } from './standing.js';
 
 export interface SignInOptions extends AuditOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
+  /**
+   * When the token was issued: `new Date(claims.iat * 1000)`. Sessions from before a call of `revokeSessions` are refused.
+   * Default: now.
+   */
+  readonly issuedAt?: Date | undefined;
+  /**
+   * After how many milliseconds a caller that is still used is checked again. Default 5000. 0: before each store call;
+   * Infinity: never.
+   */
+  readonly recheckAfter?: number | undefined;
+  /** The clock for all of these. Default: the system clock. */
+  readonly clock?: (() => Date) | undefined;
   /** Ends the sign-in early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
   readonly limits?: CallLimits | undefined;
@@ -27,8 +37,10 @@ export interface SignInOptions extends AuditOptions {
 /**
  * Signs a member in and returns its caller.
  *
- * All conditions of membership are checked here and fixed in the caller: sign in again per request, or as often as you
- * need changes to members and policies to take effect. The host has verified the token; passwords are not checked.
+ * All conditions of membership are checked here. The caller may be used for one request or for many: after
+ * {@link SignInOptions.recheckAfter} its next store call checks it again. Where its membership, User, profile, project or
+ * policies have changed what it may do, it ends: its calls reject with `session-ended` or the code below, and the host
+ * signs in again. The host has verified the token; passwords are not checked.
  *
  * @throws FhirError `unauthenticated` - a name is missing, such as a claim that the token does not have
  * @throws FhirError `invalid` - a name is malformed
@@ -36,6 +48,8 @@ export interface SignInOptions extends AuditOptions {
  * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them, where the project is
  * named
  * @throws FhirError `membership-inactive` - it was made inactive
+ * @throws FhirError `membership-expired` - its access has ended
+ * @throws FhirError `session-ended` - its sessions were revoked after `issuedAt`
  * @throws FhirError `project-missing` - its project is gone or inactive
  * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
  * @throws FhirError `policy-missing` - an access policy that the membership names is gone
@@ -59,10 +73,13 @@ export function signIn(
     return underTimeout({ store, limits: options.limits }, async (bounded) => {
       const { signal } = options;
       const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
+      const session = sessionOf(options);
       const found = await findMembership(asked, identity, store);
       facts.who = { kind: 'unknown', project: found.project };
       facts.targets = [{ type: 'ProjectMembership', id: found.membership.id }];
-      const caller = await checkMember(asked, found, options);
+      const member = await readMember(asked, found, { ...session, now: session.clock() });
+      const caller = await callerOf(asked, member, options);
+      beginSession(caller, member, session);
       facts.who = auditedCaller(caller);
       return caller;
     });
@@ -76,65 +93,40 @@ function auditing(store: ResourceStore, options: SignInOptions): AuditedContext 
 }
 
 /** A caller with the current state of its membership. */
-export interface CurrentMember {
+export interface CurrentMember extends Pick<CurrentState, 'lastUpdated' | 'isListed'> {
   readonly caller: MemberCaller;
-  /** When the membership was last changed: ISO 8601, UTC. */
-  readonly lastUpdated: string;
-  /** True where the directory above the projects has the membership. */
-  readonly isListed: boolean;
 }
 
-/** Signs a caller in again through the same membership. @throws FhirError as {@link signIn} */
+/** Signs a caller in again through the same membership, on the terms of its session. @throws FhirError as {@link signIn} */
 export async function signInAgain(store: ResourceStore, caller: MemberCaller): Promise<CurrentMember> {
+  const now = Date.now();
+  const terms = termsOf(caller) ?? { requirePolicy: false, issued: now, now };
   const { project, membership: id, user } = caller;
-  const key = { type: 'ProjectMembership', id };
-  const [found, entry] = await store.read([
-    { ...key, project },
-    { ...key, project: SERVER_SCOPE },
-  ]);
-  // The id may have been reused for somebody else.
-  if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
-  return {
-    caller: await checkMember(
-      store,
-      { project, membership: found.resource },
-      {
-        requirePolicy: SIGNED_IN.get(caller),
-        purpose: caller.purpose,
-        requestId: caller.requestId,
-      },
-    ),
-    lastUpdated: found.lastUpdated,
-    isListed: entry?.status === 'found',
-  };
+  const { member, lastUpdated, isListed } = await readMemberAgain(store, { project, membership: { id }, user }, terms);
+  const again = await callerOf(store, member, caller);
+  joinSession(again, caller);
+  return { caller: again, lastUpdated, isListed };
 }
 
-async function checkMember(
+async function callerOf(
   store: ResourceStore,
-  { project, membership }: FoundMembership,
-  options: SignInOptions,
+  member: Member,
+  { purpose, requestId }: Pick<MemberCaller, 'purpose' | 'requestId'>,
 ): Promise<MemberCaller> {
-  const id = membership.id!;
-  if (isInactive(membership)) throw new FhirError('membership-inactive', `ProjectMembership/${id} is not active`);
-  const settings = await readActiveProject(store, project);
-  const user = memberReference(membership, 'user');
-  const profile = memberReference(membership, 'profile');
-  await assertUser(store, project, user);
-  const parameters = ownParameters(await readProfile(store, project, profile));
-  const grants = await readMemberPolicies(store, project, membership, parameters);
-  if (grants.length === 0 && options.requirePolicy === true) {
-    throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
-  }
-  const { purpose, requestId } = options;
-  const caller = makeCaller(
-    store.model,
-    { project, settings, membership, user, profile, parameters, grants },
-    { purpose, requestId },
-  );
-  await assertRulesIndexed(store, project, caller.rules);
-  SIGNED_IN.set(caller, options.requirePolicy === true);
+  const caller = makeCaller(store.model, member, { purpose, requestId });
+  await assertRulesIndexed(store, member.project, caller.rules);
   return caller;
 }
 
-/** Whether each caller had to have a policy, which holds when it is signed in again. */
-const SIGNED_IN = new WeakMap<object, boolean>();
+/** @throws FhirError `invalid` - an option is no time */
+function sessionOf({ requirePolicy, issuedAt, recheckAfter = RECHECK_AFTER_MS, clock }: SignInOptions): Session {
+  const now = clock === undefined ? Date.now : (): number => clock().getTime();
+  const issued = issuedAt === undefined ? now() : issuedAt instanceof Date ? issuedAt.getTime() : Number.NaN;
+  if (Number.isNaN(issued)) throw new FhirError('invalid', 'issuedAt must be a valid Date');
+  if (typeof recheckAfter !== 'number' || !(recheckAfter >= 0)) {
+    throw new FhirError('invalid', 'recheckAfter must be a number of milliseconds, 0 or more');
+  }
+  return { requirePolicy: requirePolicy === true, issued, recheckAfter, clock: now };
+}
+
+const RECHECK_AFTER_MS = 5_000;

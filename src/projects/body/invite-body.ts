@@ -40,6 +40,8 @@ export interface MembershipChoice {
   userName?: string | undefined;
   userConfiguration?: Reference | undefined;
   identifier?: MembershipIdentifier[] | undefined;
+  /** When the access ends, as a time with its zone: `2030-01-31T18:00:00Z`. Default: never. */
+  expires?: string | undefined;
   /** The profile to use, instead of the User's own in this project or a new one. */
   profile?: Reference | string | undefined;
 }

@@ -1,5 +1,6 @@
 import type { Identifier } from '@medplum/fhirtypes';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
+import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';
 
@@ -26,6 +27,8 @@ export interface MembershipSettings {
   readonly userName?: string | null;
   readonly identifier?: Identifier[] | null;
   readonly userConfiguration?: LocalReference | null;
+  /** When the access ends: ISO 8601 instant, UTC. */
+  readonly expires?: string | null;
 }
 
 /** The fields of {@link MembershipSettings}, as a body names them. */
@@ -38,6 +41,7 @@ export const MEMBERSHIP_FIELDS = [
   'userName',
   'identifier',
   'userConfiguration',
+  'expires',
 ] as const;
 
 /**
@@ -60,6 +64,7 @@ export function readMembershipSettings(
     access: readAccess(reader, own(body, 'access'), join(path, 'access')),
     identifier: readIdentifiers(reader, own(body, 'identifier'), join(path, 'identifier')),
     userConfiguration: readReference(reader, own(body, 'userConfiguration'), join(path, 'userConfiguration')),
+    expires: readInstant(reader, body, 'expires', path),
   };
   for (const name of MEMBERSHIP_FIELDS) {
     const cleared = Object.hasOwn(body, name) && (body[name] === null || isEmptyList(body[name]));
@@ -75,9 +80,11 @@ export function readMembershipSettings(
 /** The membership with the settings applied; a new object. */
 export function withSettings<Membership extends object>(
   membership: Membership,
-  settings: MembershipSettings,
+  { expires, ...settings }: MembershipSettings,
 ): Membership {
-  return withoutNulls({ ...membership, ...settings });
+  const settled = withoutNulls({ ...membership, ...settings });
+  if (expires === undefined) return settled;
+  return withExtensions(settled, OWN_EXTENSIONS.accessExpires, expires === null ? [] : [{ valueInstant: expires }]);
 }
 
 /** Every policy that the settings name, with the path of the field that names it. */
@@ -89,6 +96,17 @@ export function policiesOf(settings: MembershipSettings, path: string): { refere
   }));
   return [...single, ...access].map(({ reference, path: at }) => ({ reference, path: at }));
 }
+
+/** A time with its zone, so that it is the same moment everywhere. */
+function readInstant(reader: BodyReader, body: JsonObject, name: string, path: string): string | undefined {
+  const text = reader.text(body, name, path);
+  if (text === undefined) return undefined;
+  const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  return reader.fault(join(path, name), `${join(path, name)} must be a time with its zone: 2030-01-31T18:00:00Z`);
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 function readPolicy(reader: BodyReader, value: unknown, path: string): LocalReference | undefined {
   return value === undefined ? undefined : reader.reference(value, path, ['AccessPolicy']);

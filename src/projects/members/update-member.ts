@@ -41,6 +41,8 @@ export interface MemberChanges {
   userName?: string | null | undefined;
   userConfiguration?: Reference | null | undefined;
   identifier?: MembershipIdentifier[] | null | undefined;
+  /** When the access ends, as a time with its zone: `2030-01-31T18:00:00Z`. */
+  expires?: string | null | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
+import { accessEnd } from '../../access/sign-in/session-times.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
@@ -36,13 +37,20 @@ export async function keepAnAdministrator(
   return [{ kind: 'put', key, resource: project, keepSecrets: true, expect: { version: versionId } }];
 }
 
-function isAdministrator({ admin, active }: ProjectMembership): boolean {
-  return admin === true && active !== false;
+/** One whose access ends some day does not count: nobody would be there to end it. */
+function isAdministrator(membership: ProjectMembership): boolean {
+  const { admin, active } = membership;
+  return admin === true && active !== false && accessEnd(membership) === Infinity;
 }
 
 /** Only administrators who can sign in count: a lost profile, an inactive User or a broken policy prevents sign-in. */
 async function hasOtherAdministrator(session: ProjectSession, except: string): Promise<boolean> {
-  const criteria = and([flagIs('admin', 'true'), not(flagIs('active', 'false')), not({ kind: 'id', ids: [except] })]);
+  const criteria = and([
+    flagIs('admin', 'true'),
+    not(flagIs('active', 'false')),
+    { kind: 'missing', parameter: 'access-expires', missing: true },
+    not({ kind: 'id', ids: [except] }),
+  ]);
   const { matches } = await session.guard.search({ type: 'ProjectMembership', criteria }, session.options);
   for (const { resource } of matches) if (await canSignIn(session, resource.id!)) return true;
   return false;
@@ -60,6 +68,7 @@ async function canSignIn({ store, options }: ProjectSession, membership: string)
 }
 
 const CANNOT_SIGN_IN: ReadonlySet<string> = new Set([
+  'membership-expired',
   'membership-inactive',
   'membership-missing',
   'policy-invalid',

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
+import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type {
@@ -58,6 +59,7 @@ export class MemoryStore implements ResourceStore {
   };
   readonly #projects = new Map<string, ProjectData>();
   readonly #feed = new ChangeFeed();
+  #accessEpoch = 0;
   readonly #clock: () => Date;
   #closed = false;
 
@@ -100,8 +102,14 @@ export class MemoryStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
     const { results, changes } = commitWrites(this.model, writes, (project) => this.#dataOf(project), this.#clock);
+    if (changes.some(decidesAccess)) this.#accessEpoch += 1;
     this.#feed.publish(changes);
     return results;
+  }
+
+  async accessEpoch(options?: CallOptions): Promise<string> {
+    this.#assertUsable(options);
+    return String(this.#accessEpoch);
   }
 
   async history(

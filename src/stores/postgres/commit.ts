@@ -4,6 +4,7 @@ import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { matchFound } from '../../store/conflicts.js';
+import { decidesAccess } from '../../store/access-epoch.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
 import type {
@@ -16,6 +17,7 @@ import type {
   WriteResult,
 } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
+import { nextAccessEpoch } from './access-epoch.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { Connections } from './connections.js';
 import type { IndexStatus } from './index-status.js';
@@ -105,7 +107,10 @@ class Commit {
     for (const [index, one] of writes.entries()) {
       results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
     }
-    await this.#flush(true);
+    const isDeciding = this.#changes.some(decidesAccess);
+    await this.#flush(!isDeciding);
+    // Last, so that nothing is waited for while others wait for this row.
+    if (isDeciding) await this.#transaction.run(nextAccessEpoch());
     return { results, changes: this.#changes };
   }
 

@@ -4,26 +4,28 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, callAborted, storeClosed } from '../../store/guards.js';
-import type {
-  CallOptions,
-  Change,
-  HistoryPage,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  ResourceStore,
-  StoreRemoval,
-  SearchPage,
-  SearchQuery,
-  StatementPlan,
-  StoreCall,
-  TypeHistoryEntry,
-  TypeHistoryQuery,
-  Write,
-  WriteResult,
+import {
+  SERVER_SCOPE,
+  type CallOptions,
+  type Change,
+  type HistoryPage,
+  type ReadResult,
+  type ReferenceTarget,
+  type ResourceKey,
+  type ResourceStore,
+  type StoreRemoval,
+  type SearchPage,
+  type SearchQuery,
+  type StatementPlan,
+  type StoreCall,
+  type TypeHistoryEntry,
+  type TypeHistoryQuery,
+  type Write,
+  type WriteResult,
 } from '../../store/store.js';
 import { BackgroundWork } from '../sql/background-work.js';
 import { AT_ONCE, type ReindexOptions } from '../sql/reindex.js';
+import { readAccessEpoch } from './access-epoch.js';
 import { Commits } from './commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './config.js';
 import { Connections } from './connections.js';
@@ -163,6 +165,14 @@ export class PostgresStore implements ResourceStore {
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
     return this.#answer(options, (bounded) => typeHistory(query, this.#runOn(query.project, bounded)));
+  }
+
+  /**
+   * Counted in the database, by the commits of every process. It is read where the reads are, so that a replica tells of a
+   * change when it has it.
+   */
+  async accessEpoch(options?: CallOptions): Promise<string> {
+    return this.#answer(options, (bounded) => readAccessEpoch(this.#runOn(SERVER_SCOPE, bounded)));
   }
 
   /** Publishes the commits of this store, not those of other processes. */

@@ -22,6 +22,7 @@ import type {
 import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
+import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { Committed } from '../sql/commit-results.js';
@@ -69,6 +70,7 @@ export class SqliteStore implements ResourceStore {
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
+  #ownAccessEpoch = 0;
   readonly #connection: Connection;
   readonly #reindexing: Reindexing;
   readonly #clock: () => Date;
@@ -205,8 +207,17 @@ export class SqliteStore implements ResourceStore {
         ? this.#answer(options, commit)
         : await this.#commit(this.#threads, writes, options, commit);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
+    if (changes.some(decidesAccess)) this.#ownAccessEpoch += 1;
     this.#feed.publish(changes);
     return results;
+  }
+
+  /** SQLite counts the commits of all other connections; ours are counted here. */
+  async accessEpoch(options?: CallOptions): Promise<string> {
+    return this.#answer(options, () => {
+      const [others] = this.#connection.statements.read('PRAGMA data_version').get() as [number];
+      return `${others}.${this.#ownAccessEpoch}`;
+    });
   }
 
   async history(

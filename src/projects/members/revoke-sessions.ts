@@ -1,0 +1,79 @@
+import { assertCaller, serverCaller } from '../../access/caller.js';
+import type { GuardedStore } from '../../access/contract.js';
+import { guardStore } from '../../access/guarded-store.js';
+import { currentCaller } from '../../access/sign-in/current-caller.js';
+import { revokeUser } from '../../access/sign-in/revoked-users.js';
+import { requireName } from '../session/require-name.js';
+import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
+import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { projectOperation } from '../session/project-operation.js';
+import { openProjectOfMember } from '../session/project-session.js';
+
+/** Whose sessions end: those of one membership, or those of a User in all projects. */
+export type RevokedSessions = { readonly membership: ResourceRef } | { readonly user: ResourceRef };
+
+/**
+ * Ends all sessions that began until now: callers in use end at their next check, within seconds and in all processes,
+ * and tokens that were issued before are refused by `signIn(store, identity, { issuedAt })`. The person may sign in again
+ * with a new token.
+ *
+ * Everybody ends its own sessions. Administrators end those of the members of their project, and only `serverCaller()`
+ * those of a User, who may belong to other projects.
+ *
+ * @throws FhirError `forbidden` - the sessions of somebody else, without that right
+ * @throws FhirError `not-found` - no such membership in the caller's project, or no such User
+ * @throws FhirError `invalid` - neither a membership nor a User is named
+ *
+ * @example
+ * await revokeSessions({ membership: 'ProjectMembership/7' }, { store, caller });
+ */
+export function revokeSessions(sessions: RevokedSessions, context: ProjectContext): Promise<void> {
+  return projectOperation(context, 'revoke-sessions', async (facts, bounded) => {
+    const { store, caller, signal } = bounded;
+    assertCaller(caller);
+    const { type, id } = nameOf(sessions);
+    facts.targets = [{ type, id }];
+    await currentCaller(store, caller, () => true);
+    const now = (bounded.clock?.() ?? new Date()).toISOString();
+    const isOwn =
+      caller.kind === 'member' && (type === 'User' ? caller.user === referenceTo(type, id) : caller.membership === id);
+    if (type === 'User') {
+      if (!isOwn && caller.kind !== 'server') {
+        throw new FhirError('forbidden', 'Only the person itself and serverCaller() may end the sessions of a User');
+      }
+      const [user] = await guardStore(store, serverCaller()).read([{ type, id }], { signal });
+      if (user?.status !== 'found') throw notFound({ type, id });
+      await store.commit([revokeUser(id, now)], { signal });
+      return;
+    }
+    const guard = isOwn
+      ? guardStore(store, serverCaller(caller.project))
+      : (await openProjectOfMember(id, bounded, 'update')).session.guard;
+    await commitPlanned(guard, () => planRevocation(guard, id, now, signal), { signal });
+  });
+}
+
+async function planRevocation(
+  guard: GuardedStore,
+  id: string,
+  now: string,
+  signal: AbortSignal | undefined,
+): Promise<PlannedWrites> {
+  const key = { type: 'ProjectMembership', id };
+  const [found] = await guard.read([key], { signal });
+  if (found?.status !== 'found') throw notFound(key);
+  const resource = withExtensions(found.resource, OWN_EXTENSIONS.sessionsNotBefore, [{ valueInstant: now }]);
+  return { writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
+}
+
+/** @throws FhirError `invalid` */
+function nameOf(sessions: RevokedSessions): { readonly type: 'ProjectMembership' | 'User'; readonly id: string } {
+  const named = (sessions ?? {}) as { readonly membership?: ResourceRef; readonly user?: ResourceRef };
+  return 'user' in named
+    ? { type: 'User', id: requireName(named.user, 'User') }
+    : { type: 'ProjectMembership', id: requireName(named.membership, 'ProjectMembership') };
+}

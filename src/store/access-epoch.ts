@@ -1,0 +1,25 @@
+import type { Change } from './store.js';
+
+/** Types of which every write may end or change somebody's access. */
+const DECIDING: ReadonlySet<string> = new Set([
+  'AccessPolicy',
+  'Bot',
+  'ClientApplication',
+  'Project',
+  'ProjectMembership',
+  // It decides whose compartment its member sees.
+  'RelatedPerson',
+  'User',
+]);
+
+/** Other types of profiles: a member loses access when its profile is deleted or erased. */
+const PROFILES: ReadonlySet<string> = new Set(['Patient', 'Practitioner']);
+
+/**
+ * True for a write after which `ResourceStore.accessEpoch` must answer something else.
+ *
+ * The usual writes of clinical data are none, so that callers are not checked again because of them.
+ */
+export function decidesAccess({ kind, key: { type } }: Pick<Change, 'kind' | 'key'>): boolean {
+  return DECIDING.has(type) || (kind !== 'put' && PROFILES.has(type));
+}

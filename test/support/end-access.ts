@@ -1,0 +1,33 @@
+// A process that ends somebody's access: `node --import tsx end-access.ts SQLITE_FILE|POSTGRES_JSON PROJECT`. Each line of
+// its input is a change and a membership; it answers `done` when the change is committed.
+
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
+import { removeMember } from '../../src/projects/members/remove-member.js';
+import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+
+const [place, project] = process.argv.slice(2) as [string, string];
+const pool = place.startsWith('{') ? new pg.Pool(JSON.parse(place) as pg.PoolConfig) : undefined;
+const store = pool === undefined ? new SqliteStore(place) : new PostgresStore(pool);
+const context = { store, caller: systemCaller(project) };
+const repository = createRepository({ store, caller: serverCaller(project) });
+
+const CHANGES: { readonly [change: string]: (membership: string) => Promise<unknown> } = {
+  patient: () => repository.create({ resourceType: 'Patient', gender: 'female' }),
+  deactivate: (membership) => updateMember(membership, { active: false }, context),
+  remove: (membership) => removeMember(membership, context),
+  revoke: (membership) => revokeSessions({ membership }, context),
+  policy: async () => repository.update({ ...(await repository.read('AccessPolicy', 'staff')), name: 'changed' }),
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const [change, membership] = line.split(' ') as [string, string];
+  await CHANGES[change]!(membership);
+  console.log('done');
+}
+await store.close();
+await pool?.end();
