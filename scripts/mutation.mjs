@@ -66,7 +66,7 @@ if (unexplained.length > 0) {
 const idle = reasons.filter(
   (reason) =>
     wanted.some(({ file }) => isAbout(reason, file)) &&
-    !results.some((one) => !(one.id in killed) && reasonFor(one) === reason),
+    !wanted.some((one) => !(one.id in killed) && reasonFor(one) === reason),
 );
 for (const { file, code, mutant } of idle) {
   console.error(`test/mutation/survivors.json explains what did not survive: ${file}  ${code}  →  ${mutant}`);

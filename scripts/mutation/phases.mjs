@@ -6,7 +6,7 @@ export const PHASES = [
   [
     'test/access/{assert-indexed,assert-policy-write,caller,chosen-ids,compile-policies,decide,decide-*,default-rules,evaluate-*,explain-*,field-edges}.test.ts',
     'test/access/{commit-failures,commit-guarded,current-caller,find-membership,former-memberships,granted-before,granting-rules,guarded-*,policy-checks}.test.ts',
-    'test/access/{hidden-by-writing-rule,keep-fields,load-stored,make-caller,membership-policies,own-project-write,paths-read,policy-criteria}.test.ts',
+    'test/access/{hidden-by-writing-rule,keep-decimals,keep-fields,load-stored,make-caller,membership-policies,own-project-write,paths-read,policy-criteria}.test.ts',
     'test/access/{profiles-in-use,related-*,restrict-query,super-admin-powers,unique-keys,validate-writes}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,trusted-reach,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
