@@ -25,5 +25,7 @@ export const PHASES = [
     'test/projects/{audit,choose-membership,invitation-message,invite-body,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts',
   ],
   ['test/projects/{invite,in-doubt,programs,change-programs,members}.test.ts'],
-  ['test/projects/{stale-callers,what-binds}.test.ts', 'test/repository/rights.test.ts'],
+  ['test/projects/{acceptance,stale-callers,what-binds}.test.ts', 'test/repository/rights.test.ts'],
+  ['test/repository/{search-results,type-history}.test.ts'],
+  ['test/http/handler/{everything,rest,rights}.test.ts'],
 ];

@@ -57,7 +57,7 @@ export interface AcceptedInvitation {
  * a verified e-mail address that is the User's, so neither a forwarded message nor a taken address is enough.
  *
  * An `externalId` that the membership has is never replaced. Of two acceptances at the same moment one wins. After ten
- * failures the invitation ends; a new one can be sent with `resendInvitation`.
+ * failures with the right token the invitation ends; a new one can be sent with `resendInvitation`.
  *
  * @throws FhirError `invitation-invalid` - the token is unknown, used, replaced, withdrawn or expired, or the address is
  * another one or not verified
@@ -152,16 +152,15 @@ async function findInvitation(
   const invitation = row?.status === 'found' ? invitationIn(row.resource) : undefined;
   const isSame = sameHash(invitation?.hash ?? NO_HASH, hashOfSecret(given.secret));
   if (row?.status !== 'found' || invitation === undefined) throw invalidInvitation();
-  const found = { id, invitation, version: row.versionId };
-  if (isSame) return found;
-  await countFailure(store, found);
-  throw invalidInvitation();
+  // A wrong secret is not counted: 256 bits cannot be guessed, and whoever knows the id could end the invitation.
+  if (!isSame) throw invalidInvitation();
+  return { id, invitation, version: row.versionId };
 }
 
 /** Compared with where there is no invitation. */
 const NO_HASH = '0'.repeat(64);
 
-/** Failed attempts after which an invitation ends. */
+/** Failed attempts with the right token after which an invitation ends. */
 const MAX_FAILURES = 10;
 
 /** Counts a failed attempt. One that is not counted because another one came first was one of a flood. */
