@@ -120,6 +120,16 @@ export {
   type ResourceValidationOptions,
   validateResource,
 } from './profiles/validate-resource.js';
+export { deactivateProject, reactivateProject } from './projects/project/deactivate-project.js';
+export {
+  type DeletedProject,
+  deleteProject,
+  type DeletionProgress,
+  type ProjectDeletion,
+} from './projects/project/delete-project.js';
+export { type ExportContext, exportProject } from './projects/project/export-project.js';
+export { listProjects } from './projects/project/list-projects.js';
+export { type ProjectChanges, updateProject } from './projects/project/update-project.js';
 export { createProject, type ProjectBody } from './projects/project/create-project.js';
 export type { PersonProfile } from './projects/people/find-people.js';
 export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';

@@ -75,6 +75,7 @@ export type ProjectOperation =
   | 'list-projects'
   | 'update-project'
   | 'deactivate-project'
+  | 'reactivate-project'
   | 'export-project'
   | 'delete-project'
   | 'erase-resource'

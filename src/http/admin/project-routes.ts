@@ -1,13 +1,64 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
 import type { InviteBody, InviteTrial } from '../../projects/body/invite-body.js';
 import { invite } from '../../projects/invite/invite.js';
+import { deactivateProject, reactivateProject } from '../../projects/project/deactivate-project.js';
+import { deleteProject } from '../../projects/project/delete-project.js';
+import { listProjects } from '../../projects/project/list-projects.js';
+import { type ProjectChanges, updateProject } from '../../projects/project/update-project.js';
 import { createProject, type ProjectBody } from '../../projects/project/create-project.js';
 import { contextOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerWritten } from '../rest/answer-resource.js';
 
+const PROJECT = 'projects/:project';
+
 export const PROJECT_ROUTES: readonly Route[] = [
+  {
+    group: 'admin',
+    method: 'GET',
+    root: 'admin',
+    path: 'projects',
+    answer: async (exchange) => ({
+      status: 200,
+      json: await listProjects(exchange.url.searchParams, contextOf(exchange)),
+    }),
+  },
+  {
+    group: 'admin',
+    method: 'PATCH',
+    root: 'admin',
+    path: PROJECT,
+    async answer(exchange) {
+      const changes = (await readJsonObject(exchange)) as ProjectChanges;
+      return answerResource(await updateProject(exchange.path.project, changes, contextOf(exchange)));
+    },
+  },
+  {
+    group: 'admin',
+    method: 'DELETE',
+    root: 'admin',
+    path: PROJECT,
+    async answer(exchange) {
+      const name = exchange.url.searchParams.get('name') ?? '';
+      await deleteProject(exchange.path.project, { name }, contextOf(exchange));
+      return { status: 204 };
+    },
+  },
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: `${PROJECT}/deactivate`,
+    answer: async (exchange) => answerResource(await deactivateProject(exchange.path.project, contextOf(exchange))),
+  },
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: `${PROJECT}/reactivate`,
+    answer: async (exchange) => answerResource(await reactivateProject(exchange.path.project, contextOf(exchange))),
+  },
   {
     group: 'admin',
     method: 'POST',

@@ -1,5 +1,7 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError, maskError } from '../../fhir/error.js';
+import type { AuditTarget } from '../../audit/audit-record.js';
+import type { GuardedKey } from '../../access/contract.js';
 import { tracedBy } from '../../access/access-trace.js';
 import { recorded } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
@@ -7,6 +9,7 @@ import { assertNotAborted } from '../../store/guards.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
 import { commitEach } from '../write/commit-each.js';
+import { deletionsOf } from './deletion-line.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 import { parseJson } from '../../fhir/json/parse-json.js';
 import { planPuts, type WantedPut } from '../write/plan-puts.js';
@@ -17,11 +20,12 @@ import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
 
-/** A line to be stored. */
-interface WantedLine {
-  readonly line: number;
-  readonly put: WantedPut;
-}
+/** What a line asks for: a resource to be stored, or others to be deleted. */
+type Wanted = { readonly put: WantedPut } | { readonly deletes: readonly GuardedKey[] };
+
+type WantedLine = { readonly line: number } & Wanted;
+type PutLine = Extract<WantedLine, { readonly put: unknown }>;
+type DeletionLine = Extract<WantedLine, { readonly deletes: unknown }>;
 
 /** The state of one NDJSON import: the current batch, and the counts so far. */
 export class NdjsonRun {
@@ -33,8 +37,8 @@ export class NdjsonRun {
   readonly #batchLines: number;
   readonly #batchBytes: number;
   readonly #maxErrors: number;
-  /** The lines of the current batch to be stored, and the errors of the others, in order of lines. */
-  #puts: WantedLine[] = [];
+  /** What the lines of the current batch ask for, and the errors of the others, in order of lines. */
+  #wanted: WantedLine[] = [];
   #bad: BadLine[] = [];
   #heldLines = 0;
   #heldBytes = 0;
@@ -42,6 +46,7 @@ export class NdjsonRun {
   #created = 0;
   #updated = 0;
   #unchanged = 0;
+  #deleted = 0;
   #failed = 0;
   readonly #errors: BadLine[] = [];
 
@@ -60,8 +65,8 @@ export class NdjsonRun {
     this.#heldLines++;
     this.#heldBytes += bytes?.length ?? 0;
     try {
-      const put = readLine(bytes, this.#context);
-      if (put !== undefined) this.#puts.push({ line: number, put });
+      const wanted = readLine(bytes, this.#context);
+      if (wanted !== undefined) this.#wanted.push({ line: number, ...wanted });
     } catch (error) {
       this.#bad.push(badLine(number, maskError(error)));
       if (this.#context.stopOnError === true) return true;
@@ -72,14 +77,14 @@ export class NdjsonRun {
   /** Commits the batch, reports it, and yields to the event loop. */
   async flush(): Promise<void> {
     assertNotAborted(this.#session.options);
-    const puts = this.#puts;
+    const wanted = this.#wanted;
     const bad = this.#bad;
-    this.#puts = [];
+    this.#wanted = [];
     this.#bad = [];
     this.#heldLines = 0;
     this.#heldBytes = 0;
 
-    if (puts.length > 0) bad.push(...(await this.#writeAudited(puts)));
+    if (wanted.length > 0) bad.push(...(await this.#writeAudited(wanted)));
     bad.sort((a, b) => a.line - b.line);
     if (this.#context.stopOnError === true && bad.length > 0) {
       this.stopped = true;
@@ -93,7 +98,7 @@ export class NdjsonRun {
 
   /** A batch has changed something. */
   get hasWritten(): boolean {
-    return this.#created + this.#updated > 0;
+    return this.#created + this.#updated + this.#deleted > 0;
   }
 
   result(): NdjsonResult {
@@ -102,24 +107,50 @@ export class NdjsonRun {
       created: this.#created,
       updated: this.#updated,
       unchanged: this.#unchanged,
+      ...(this.#context.deletions === true ? { deleted: this.#deleted } : {}),
       errors: this.#errors,
       stopped: this.stopped,
     };
   }
 
   /** Each batch has a record of its own, so that records are bounded and a killed import leaves those of its commits. */
-  #writeAudited(puts: readonly WantedLine[]): Promise<readonly BadLine[]> {
+  #writeAudited(wanted: readonly WantedLine[]): Promise<readonly BadLine[]> {
     const context = this.#context;
     return recorded(context, 'import', (facts) => {
       const trace = tracedBy(context, facts, context.baseUrl);
-      if (trace !== undefined) facts.targets = puts.map(({ put }) => ({ ...put.key, interaction: 'update' }));
-      facts.results = puts.length;
-      return underLimits(context, (bounded) => this.#commit(puts, openSession(bounded, trace)));
+      if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
+      facts.results = wanted.length;
+      return underLimits(context, (bounded) => this.#commit(wanted, openSession(bounded, trace)));
     });
   }
 
-  /** @returns the lines that the store refused */
-  async #commit(puts: readonly WantedLine[], session: ImportSession): Promise<readonly BadLine[]> {
+  /** Puts and deletes in the order of the lines. @returns the lines that the store refused */
+  async #commit(wanted: readonly WantedLine[], session: ImportSession): Promise<readonly BadLine[]> {
+    const bad: BadLine[] = [];
+    for (let start = 0, end = 0; start < wanted.length; start = end) {
+      const isPut = 'put' in wanted[start]!;
+      while (end < wanted.length && 'put' in wanted[end]! === isPut) end += 1;
+      const run = wanted.slice(start, end);
+      const refused = isPut
+        ? await this.#put(run as readonly PutLine[], session)
+        : await this.#delete(run as readonly DeletionLine[], session);
+      bad.push(...refused);
+      if (this.#context.stopOnError === true && refused.length > 0) break;
+    }
+    return bad;
+  }
+
+  async #delete(lines: readonly DeletionLine[], session: ImportSession): Promise<readonly BadLine[]> {
+    const groups = lines.map(({ deletes }) => deletes.map((key) => ({ kind: 'delete' as const, key })));
+    const results = await commitEach(groups, session, this.#context.stopOnError === true);
+    return results.flatMap((result, index) => {
+      if (result instanceof FhirError) return [badLine(lines[index]!.line, result)];
+      this.#deleted += result.filter((one) => one.kind === 'delete' && one.versionId !== null).length;
+      return [];
+    });
+  }
+
+  async #put(puts: readonly PutLine[], session: ImportSession): Promise<readonly BadLine[]> {
     const plans = await planPuts(
       puts.map(({ put }) => put),
       new Set(),
@@ -152,10 +183,15 @@ export class NdjsonRun {
   }
 }
 
+function targetsOf(wanted: WantedLine): AuditTarget[] {
+  if ('put' in wanted) return [{ ...wanted.put.key, interaction: 'update' }];
+  return wanted.deletes.map((key) => ({ ...key, interaction: 'delete' }));
+}
+
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @returns undefined for a blank line */
-function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): WantedPut | undefined {
+function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted | undefined {
   if (bytes === undefined) {
     const limit = maxLineBytes(context);
     const hint =
@@ -170,9 +206,11 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
   }
   if (text.trim() === '') return undefined;
   const resource = checkResource(context.store.model, parseJson(text));
+  const deletes = context.deletions === true ? deletionsOf(resource) : undefined;
+  if (deletes !== undefined) return { deletes };
   const { resourceType: type, id } = resource;
-  if (id !== undefined) return { key: { type, id }, resource };
-  return { key: { type, id: randomId() }, resource, expect: { version: null }, generatedId: true };
+  if (id !== undefined) return { put: { key: { type, id }, resource } };
+  return { put: { key: { type, id: randomId() }, resource, expect: { version: null }, generatedId: true } };
 }
 
 function badLine(line: number, { code, message }: FhirError): BadLine {

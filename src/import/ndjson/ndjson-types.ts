@@ -18,6 +18,12 @@ export interface NdjsonContext extends ImportContext {
    * MiB, which is also the largest resource.
    */
   readonly maxLineBytes?: number | undefined;
+  /**
+   * Follow deletions: a line that is a Bundle of type `transaction` without an id, all of whose entries have a request
+   * `DELETE [type]/[id]`, deletes these resources, as the files of FHIR's bulk data and of `exportProject` mean it. Default
+   * false: such a line is a Bundle to store.
+   */
+  readonly deletions?: boolean | undefined;
   /** Maximum number of bad lines described in the result; all are counted. Default 1000. */
   readonly maxErrors?: number | undefined;
 }
@@ -44,6 +50,8 @@ export interface NdjsonResult extends NdjsonProgress {
   readonly created: number;
   readonly updated: number;
   readonly unchanged: number;
+  /** Resources deleted; only with `deletions`. */
+  readonly deleted?: number | undefined;
   /** The first bad lines, in order; `failed` counts all. */
   readonly errors: readonly BadLine[];
   /** True when a bad line ended the import (`stopOnError`). */

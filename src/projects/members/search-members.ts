@@ -8,7 +8,7 @@ import { parseSearch, type SearchInput } from '../../search/parse/parse-search.j
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
-import { memberPage, pageLinks } from './member-pages.js';
+import { pageLinks, pageOfSearch } from '../session/pages.js';
 import { nameCriteria } from './member-names.js';
 import { statusCriteria } from './member-status.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
@@ -84,7 +84,7 @@ async function findMembers(
     new URLSearchParams(others.map(([...pair]) => pair)),
   );
   assertAdministrative(request.criteria);
-  const page = memberPage(request);
+  const page = pageOfSearch(request);
   const criteria = await withOwnParameters(session, request.criteria, own, now);
   const countOnly = request.summaryCount === true || page.count === 0;
   const found = await session.guard.search(
@@ -110,7 +110,7 @@ async function findMembers(
     resourceType: 'Bundle',
     type: 'searchset',
     total,
-    link: pageLinks(pairs, page, !countOnly && page.offset + members.length < total),
+    link: pageLinks('ProjectMembership', pairs, page, !countOnly && page.offset + members.length < total),
     ...(entry.length === 0 ? {} : { entry }),
   };
 }

@@ -4,13 +4,13 @@ import { assertCaller, type Caller, serverCaller } from '../../access/caller.js'
 import { guardStore } from '../../access/guarded-store.js';
 import { storeWhile } from '../../access/sign-in/current-caller.js';
 import { FhirError } from '../../fhir/error.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { assertBody, BodyReader, own } from '../session/body-reader.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { copyWritten, targetOf } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { withoutType } from './update-project.js';
 import { projectOperation } from '../session/project-operation.js';
 
 /** A Project to create. Its id is assigned; `superAdmin` cannot be requested. */
@@ -75,9 +75,4 @@ function parseProject(model: FhirModel, input: unknown): Project {
   reader.issues.push(...said.map(withoutType));
   reader.assertGood('The project cannot be made');
   return project;
-}
-
-/** Fields of a body are named without the type of the resource. */
-function withoutType(issue: OutcomeIssue): OutcomeIssue {
-  return { ...issue, expression: issue.expression?.map((one) => one.replace(/^Project\./, '')) ?? [] };
 }

@@ -6,9 +6,9 @@ import { sha256Of } from '../../../platform/sha256.js';
 
 /**
  * The scope of the records of removed memberships. An id never contains a slash, so no caller has this project: only
- * this file writes the records and reads them, and no search, chain or `_has` of a caller reaches them.
+ * this file writes the records and reads them, and the deletion of a project removes them, and no search, chain or `_has` of a caller reaches them.
  */
-const FORMER_MEMBERSHIPS = '/former-memberships';
+export const FORMER_MEMBERSHIPS = '/former-memberships';
 
 /**
  * Records that a membership was removed, for the same commit: a deleted membership cannot be searched.

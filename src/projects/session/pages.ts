@@ -2,8 +2,8 @@ import type { BundleLink } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import type { SearchRequest } from '../../search/parse/parse-search.js';
 
-/** A page of members. */
-export interface MemberPage {
+/** A page of a search for members or projects. */
+export interface SearchedPage {
   readonly count: number;
   readonly offset: number;
 }
@@ -12,11 +12,11 @@ export interface MemberPage {
 const MAX_COUNT = 1_000;
 
 /** @throws FhirError `too-costly` - longer than 1000 */
-export function memberPage({ count = MAX_COUNT, offset = 0 }: SearchRequest): MemberPage {
+export function pageOfSearch({ count = MAX_COUNT, offset = 0 }: SearchRequest): SearchedPage {
   if (count <= MAX_COUNT) return { count, offset };
   throw new FhirError(
     'too-costly',
-    `A page of ${count} members is asked for, at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
+    `A page of ${count} is asked for, at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
   );
 }
 
@@ -26,15 +26,16 @@ export function memberPage({ count = MAX_COUNT, offset = 0 }: SearchRequest): Me
  * @param more true when something comes after this page
  */
 export function pageLinks(
+  type: string,
   query: readonly (readonly [name: string, value: string])[],
-  { count, offset }: MemberPage,
+  { count, offset }: SearchedPage,
   more: boolean,
 ): BundleLink[] {
   const kept = query.filter(([name]) => name !== '_count' && name !== '_offset');
   const url = (start: number): string => {
     const page: [string, string][] = [['_count', String(count)]];
     if (start > 0) page.push(['_offset', String(start)]);
-    return `ProjectMembership?${new URLSearchParams([...kept.map(([name, value]): [string, string] => [name, value]), ...page]).toString()}`;
+    return `${type}?${new URLSearchParams([...kept.map(([name, value]): [string, string] => [name, value]), ...page]).toString()}`;
   };
   const links: BundleLink[] = [{ relation: 'self', url: url(offset) }];
   if (offset > 0 && count > 0) links.push({ relation: 'previous', url: url(Math.max(0, offset - count)) });

@@ -1,0 +1,58 @@
+import type { Project } from '@medplum/fhirtypes';
+import type { Stored } from '../../fhir/stored.js';
+import { assertMayChange, assertNotOfOperators, openOperator, requireProjectId } from '../session/operator.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { projectOperation } from '../session/project-operation.js';
+import { targetOf } from '../session/project-session.js';
+import { isBeingDeleted } from './deletion-mark.js';
+import { beingDeleted, writeProject } from './update-project.js';
+
+/**
+ * Closes a project: nobody signs in to it any more (`project-missing`), and callers that signed in before end when their
+ * membership is next checked. Everything it holds stays, and trusted code reaches it as before.
+ *
+ * For super administrators and `serverCaller()`; a super-admin project only for `serverCaller()`. A super administrator
+ * whose membership names access policies needs a rule without conditions that grants `update` on Project.
+ *
+ * @returns the Project, a private copy without secrets. Deactivating it again changes nothing.
+ * @throws FhirError `forbidden` - the caller may not deactivate the project
+ * @throws FhirError `not-found` - there is no such project
+ *
+ * @example
+ * await deactivateProject('clinic', { store, caller });
+ */
+export function deactivateProject(project: ResourceRef, context: ProjectContext): Promise<Stored<Project>> {
+  return setActive(project, false, context);
+}
+
+/**
+ * Opens a deactivated project again: members sign in as before.
+ *
+ * @returns the Project, a private copy without secrets
+ * @throws FhirError `forbidden`, `not-found` - as {@link deactivateProject}
+ * @throws FhirError `conflict` - its deletion has begun
+ *
+ * @example
+ * await reactivateProject('clinic', { store, caller });
+ */
+export function reactivateProject(project: ResourceRef, context: ProjectContext): Promise<Stored<Project>> {
+  return setActive(project, true, context);
+}
+
+function setActive(project: ResourceRef, active: boolean, context: ProjectContext): Promise<Stored<Project>> {
+  const interaction = active ? 'reactivate-project' : 'deactivate-project';
+  return projectOperation(context, interaction, async (facts, bounded) => {
+    const what = active ? 'reactivate' : 'deactivate';
+    const session = await openOperator(bounded, 'Project.update', `${what} projects`);
+    const id = requireProjectId(project);
+    facts.targets = [{ type: 'Project', id }];
+    const written = await writeProject(session, id, (before) => {
+      assertMayChange(session, before);
+      assertNotOfOperators(session, before, what);
+      if (active && isBeingDeleted(before)) throw beingDeleted(id);
+      return (before.active ?? true) === active ? before : { ...before, active };
+    });
+    facts.targets = [targetOf(written)];
+    return written;
+  });
+}

@@ -1,0 +1,177 @@
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
+import { requireRemoval } from '../../store/erasure.js';
+import { type EraseWrite, SERVER_SCOPE, type Write } from '../../store/store.js';
+import { FORMER_MEMBERSHIPS } from '../../access/write/checks/former-memberships.js';
+import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
+import { readStoredProject, requireProjectId } from '../session/operator.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { projectOperation } from '../session/project-operation.js';
+import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
+import { writeProject } from './update-project.js';
+
+/** What a deletion needs to be told. */
+export interface ProjectDeletion {
+  /** The name of the project, once more: exactly as it is stored. */
+  readonly name: string;
+  /**
+   * Whether to overwrite at the end what the removed data left in the store's files, which takes as long as copying the
+   * store. Default true; with false, `store.removal.scrub()` is still to be called.
+   */
+  readonly scrub?: boolean | undefined;
+  /** Called after each step. An error thrown here ends the deletion, which can be resumed. */
+  readonly onProgress?: ((progress: DeletionProgress) => void) | undefined;
+}
+
+/** What this call has removed so far. */
+export interface DeletionProgress {
+  readonly resources: number;
+  readonly versions: number;
+}
+
+/** What was deleted. */
+export interface DeletedProject extends DeletionProgress {
+  /** `Project/1`. */
+  readonly project: string;
+}
+
+/**
+ * Deletes a project with everything in it: resources of all types with all their versions and index values, memberships,
+ * policies, clients and Bots, and Users that belong to the project alone. Users above projects stay. Of the Project a
+ * tombstone without content is left, so that its id is never used again.
+ *
+ * It begins by closing the project for good. If it is interrupted, the same call resumes it: until it has ended, the
+ * project can neither be opened nor changed. At the end every type is searched, and only an empty project counts as
+ * deleted.
+ *
+ * For super administrators and `serverCaller()`; a super-admin project only for `serverCaller()`. A super administrator
+ * whose membership names access policies needs a rule without conditions that grants `delete` on Project.
+ *
+ * @returns what this call has removed
+ * @throws FhirError `forbidden` - the caller may not delete the project
+ * @throws FhirError `not-found`, `gone` - there is no such project, or it is deleted already
+ * @throws FhirError `precondition-failed` - the name is another one
+ * @throws FhirError `unsupported` - the store cannot remove for good
+ * @throws FhirError `unavailable` - others keep writing to the project, or read an old state of the store
+ *
+ * @example
+ * await deleteProject('clinic', { name: 'North Clinic' }, { store, caller });
+ */
+export function deleteProject(
+  project: ResourceRef,
+  deletion: ProjectDeletion,
+  context: ProjectContext,
+): Promise<DeletedProject> {
+  return projectOperation(context, 'delete-project', async (facts, bounded) => {
+    const session = await openOperator(bounded, 'Project.delete', 'delete projects');
+    const id = requireProjectId(project);
+    facts.targets = [{ type: 'Project', id }];
+    requireRemoval(bounded.store);
+    await closeForGood(session, id, deletion.name);
+    const run = new DeletionRun(session, id, deletion.onProgress);
+    await run.removeAll();
+    facts.results = run.progress.resources;
+    if (deletion.scrub !== false) await requireRemoval(session.store).scrub(session.options);
+    return { project: referenceTo('Project', id), ...run.progress };
+  });
+}
+
+async function closeForGood(session: OperatorSession, id: string, name: unknown): Promise<void> {
+  const [found] = await session.store.read([{ project: SERVER_SCOPE, type: 'Project', id }], session.options);
+  if (found?.status === 'gone') throw new FhirError('gone', `Project/${id} is deleted`);
+  await writeProject(session, id, (before) => {
+    assertMayChange(session, before);
+    assertNotOfOperators(session, before, 'delete');
+    if (before.name !== name) {
+      throw new FhirError('precondition-failed', `Project/${id} has another name; deleteProject needs its exact name`);
+    }
+    return isBeingDeleted(before) ? before : markedForDeletion(before);
+  });
+}
+
+/** The removals of one call. */
+class DeletionRun {
+  resources = 0;
+  versions = 0;
+
+  constructor(
+    private readonly session: OperatorSession,
+    private readonly id: string,
+    private readonly onProgress: ((progress: DeletionProgress) => void) | undefined,
+  ) {}
+
+  get progress(): DeletionProgress {
+    return { resources: this.resources, versions: this.versions };
+  }
+
+  async removeAll(): Promise<void> {
+    const { session, id } = this;
+    for (let attempt = 1; ; attempt++) {
+      await this.#removeResources();
+      // What points to the project from above it, with the traces of removed memberships.
+      await this.#eraseAll(SERVER_SCOPE, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
+      await this.#eraseAll(FORMER_MEMBERSHIPS, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
+      await this.#eraseAll(SERVER_SCOPE, 'User', refersTo('project', { type: 'Project', id }));
+      const left = await this.#typeLeft();
+      if (left === undefined) break;
+      if (attempt < ATTEMPTS) continue;
+      throw new FhirError(
+        'unavailable',
+        `Others keep writing ${left} resources to Project/${id}; stop them, then try again`,
+      );
+    }
+    // Its last act, so that an interrupted deletion is found again by the Project.
+    await readStoredProject(session, id);
+    await this.#erase([{ project: SERVER_SCOPE, type: 'Project', id }]);
+  }
+
+  async #removeResources(): Promise<void> {
+    const { store, options } = this.session;
+    for (;;) {
+      const { resources, versions, done } = await requireRemoval(store).removeProject(this.id, options);
+      this.#note(resources, versions);
+      if (done) return;
+    }
+  }
+
+  /** Erases everything that matches, with tombstones: ids above projects are not used again. */
+  async #eraseAll(project: string, type: string, criteria: Criteria): Promise<void> {
+    const { store, options } = this.session;
+    for (;;) {
+      const { matches } = await store.search({ project, type, criteria, limit: AT_ONCE }, options);
+      if (matches.length === 0) return;
+      await this.#erase(matches.map(({ resource }) => ({ project, type, id: resource.id! })));
+    }
+  }
+
+  async #erase(keys: readonly EraseWrite['key'][]): Promise<void> {
+    const { store, options } = this.session;
+    const writes = keys.map((key): Write => ({ kind: 'erase', key, reason: 'project-deleted' }));
+    const results = await store.commit(writes, options);
+    this.#note(
+      results.length,
+      results.reduce((sum, result) => sum + (result.kind === 'erase' ? result.versions : 0), 0),
+    );
+  }
+
+  /** A type of which there is a resource. */
+  async #typeLeft(): Promise<string | undefined> {
+    const { store, options } = this.session;
+    for (const type of store.model.resourceTypes) {
+      const query = { project: this.id, type, criteria: { kind: 'all' } as const, limit: 1 };
+      const { matches } = await store.search(query, options);
+      if (matches.length > 0) return type;
+    }
+    return undefined;
+  }
+
+  #note(resources: number, versions: number): void {
+    this.resources += resources;
+    this.versions += versions;
+    this.onProgress?.(this.progress);
+  }
+}
+
+const AT_ONCE = 100;
+const ATTEMPTS = 3;

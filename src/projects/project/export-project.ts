@@ -1,0 +1,237 @@
+import type { AuditFacts } from '../../audit/audit.js';
+import { referenceText, splitReference } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { stringifyJson } from '../../fhir/json/stringify-json.js';
+import { FhirError } from '../../fhir/error.js';
+import { audited } from '../../access/audited.js';
+import { serverCaller } from '../../access/caller.js';
+import type { GuardedStore } from '../../access/contract.js';
+import { guardStore } from '../../access/guarded-store.js';
+import { isAboveProjects } from '../../access/fields/administrative-types.js';
+import { ALL } from '../../search/criteria/criteria.js';
+import type { VersionPosition } from '../../store/store.js';
+import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+
+/** The context of an export. */
+export interface ExportContext extends ProjectContext {
+  /**
+   * Also the earlier versions of each resource, and the resources that were deleted, as a line per version, oldest first.
+   * Default false.
+   */
+  readonly history?: boolean | undefined;
+}
+
+/**
+ * Exports a project as NDJSON: the Project, the Users of its members, and every resource in it, a line each. Lines are
+ * read as they are asked for, a page at a time, so memory stays bounded whatever the project holds.
+ *
+ * `importNdjson(lines, { store, caller: serverCaller(project) })` makes the same project in another store: ids and
+ * references are kept, version numbers begin again. With `history` the versions come in their order, and deletions are
+ * lines of their own, which `importNdjson` follows with `deletions: true`.
+ *
+ * Secrets are never exported: clients need new ones after an import (`rotateClientSecret`).
+ *
+ * Each page is of one moment. What is not written during the export is in it exactly once, what is written may be in it
+ * as before, as afterwards, or, if it is new, not at all. For an export of one moment deactivate the project first.
+ *
+ * For super administrators without access policies and `serverCaller()`. It takes as long as its reader does, so `limits`
+ * do not apply. The audit record is made when it ends, also if its reader gives up.
+ *
+ * @returns lines, each with its line feed. Rejects, when the first one is asked for:
+ * @throws FhirError `forbidden` - the caller may not export projects
+ * @throws FhirError `not-found` - there is no such project
+ * @throws FhirError `unsupported` - history over a store that does not list the history of a type
+ *
+ * @example
+ * await pipeline(exportProject('clinic', { store, caller }), createGzip(), createWriteStream('clinic.ndjson.gz'));
+ */
+export async function* exportProject(project: ResourceRef, context: ExportContext): AsyncGenerator<string, void, void> {
+  const handover = new Handover<string>();
+  const recorded = audited(context, 'export-project', async (facts) => {
+    try {
+      for await (const line of linesOf(project, context, facts)) {
+        if (!(await handover.give(line))) return;
+      }
+    } finally {
+      handover.end();
+    }
+  });
+  recorded.catch(() => handover.end());
+  try {
+    for (;;) {
+      const line = await handover.take();
+      if (line === undefined) break;
+      yield line;
+    }
+  } finally {
+    handover.giveUp();
+    await recorded;
+  }
+}
+
+async function* linesOf(project: ResourceRef, context: ExportContext, facts: AuditFacts): AsyncGenerator<string> {
+  const session = await openOperator(context, 'all', 'export projects');
+  const id = requireProjectId(project);
+  facts.targets = [{ type: 'Project', id }];
+  if (context.history === true && session.store.typeHistory === undefined) {
+    throw new FhirError('unsupported', 'This store does not list the history of a type, which an export needs');
+  }
+  await readStoredProject(session, id);
+  facts.results = 0;
+  for await (const resource of new ProjectExport(session, id, context.history === true).resources()) {
+    facts.results += 1;
+    yield `${stringifyJson(resource)}\n`;
+  }
+}
+
+/** Everything of a project, secrets left out. */
+class ProjectExport {
+  readonly #guard: GuardedStore;
+  readonly #users = new Set<string>();
+
+  constructor(
+    private readonly session: OperatorSession,
+    private readonly id: string,
+    private readonly withHistory: boolean,
+  ) {
+    this.#guard = guardStore(session.store, serverCaller(id));
+  }
+
+  async *resources(): AsyncGenerator<object> {
+    yield* this.#one('Project', this.id);
+    // What decides about access comes before what it protects.
+    for (const type of orderedTypes(this.#guard.model.resourceTypes)) {
+      if (isAboveProjects(type)) continue;
+      for await (const resource of this.#currentOf(type)) {
+        if (type === 'ProjectMembership') yield* this.#userOf(resource);
+        yield* this.withHistory ? this.#versionsOf(type, resource.id!) : [resource];
+      }
+      if (this.withHistory) yield* this.#deletedOf(type);
+    }
+  }
+
+  /** A member's User; a client or Bot is one of the resources. */
+  async *#userOf(membership: AnyResource): AsyncGenerator<object> {
+    const { type, id } = splitReference(referenceText(elementsOf(membership)['user']) ?? '');
+    if (type !== 'User' || this.#users.has(id)) return;
+    this.#users.add(id);
+    yield* this.#one('User', id);
+  }
+
+  async *#one(type: string, id: string): AsyncGenerator<object> {
+    if (this.withHistory) {
+      yield* this.#versionsOf(type, id);
+      return;
+    }
+    const [found] = await this.#guard.read([{ type, id }], this.session.options);
+    if (found?.status === 'found') yield found.resource;
+  }
+
+  async *#currentOf(type: string): AsyncGenerator<AnyResource> {
+    let last: string | undefined;
+    do {
+      const after = last === undefined ? undefined : { values: [], id: last };
+      const query = { type, criteria: ALL, limit: PAGE, after };
+      const { matches } = await this.#guard.search(query, this.session.options);
+      for (const { resource } of matches) yield resource;
+      last = matches.length < PAGE ? undefined : matches.at(-1)?.resource.id;
+    } while (last !== undefined);
+  }
+
+  /** All versions of a resource, oldest first. Those written meanwhile are left out. */
+  async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
+    const { options } = this.session;
+    const { total } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
+    for (let left = total; left > 0; left -= PAGE) {
+      const limit = Math.min(PAGE, left);
+      // Newer versions move the others, so positions count from the oldest one.
+      const { total: now } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
+      const page = { offset: now - total + left - limit, limit };
+      const { entries } = await this.#guard.history({ type, id }, page, options);
+      for (const entry of entries.toReversed()) {
+        yield entry.kind === 'put' ? entry.resource : deletionLine(type, id, entry.lastUpdated);
+      }
+    }
+  }
+
+  /** Resources that do not exist any more. Erased ones leave nothing to export. */
+  async *#deletedOf(type: string): AsyncGenerator<object> {
+    const { store, options } = this.session;
+    let after: VersionPosition | undefined;
+    for (;;) {
+      const entries = await store.typeHistory!({ project: this.id, type, limit: PAGE, after }, options);
+      const deletions = entries.filter((entry) => entry.kind === 'delete' && entry.erased === undefined);
+      const states = await this.#guard.read(
+        deletions.map(({ id }) => ({ type, id })),
+        options,
+      );
+      for (const [index, { id, versionId }] of deletions.entries()) {
+        const now = states[index];
+        // Of several deletions the last one stands for the resource.
+        if (now?.status === 'gone' && now.versionId === versionId) yield* this.#versionsOf(type, id);
+      }
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < PAGE) return;
+      after = { id: last.id, versionId: last.versionId, lastUpdated: last.lastUpdated };
+    }
+  }
+}
+
+/** A deletion as FHIR's bulk data has them: a Bundle without an id, whose only entry deletes. */
+function deletionLine(type: string, id: string, lastUpdated: string): object {
+  return {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    timestamp: lastUpdated,
+    entry: [{ request: { method: 'DELETE', url: `${type}/${id}` } }],
+  };
+}
+
+const FIRST = ['AccessPolicy', 'ClientApplication', 'Bot', 'ProjectMembership'];
+
+function orderedTypes(types: readonly string[]): readonly string[] {
+  return [...FIRST, ...types.filter((type) => !FIRST.includes(type))];
+}
+
+const PAGE = 100;
+
+/** Hands items from a producer to a consumer, one at a time, so that neither is ahead of the other. */
+class Handover<Item> {
+  #item: Item | undefined;
+  #isOver = false;
+  #wakeProducer: (() => void) | undefined;
+  #wakeConsumer: (() => void) | undefined;
+
+  /** Settles when the item was taken. @returns false if nobody takes any more */
+  async give(item: Item): Promise<boolean> {
+    if (this.#isOver) return false;
+    this.#item = item;
+    this.#wakeConsumer?.();
+    await new Promise<void>((resolve) => (this.#wakeProducer = resolve));
+    return !this.#isOver;
+  }
+
+  /** @returns undefined when there are no more */
+  async take(): Promise<Item | undefined> {
+    this.#wakeProducer?.();
+    while (this.#item === undefined && !this.#isOver) {
+      await new Promise<void>((resolve) => (this.#wakeConsumer = resolve));
+    }
+    const item = this.#item;
+    this.#item = undefined;
+    return item;
+  }
+
+  /** The producer has no more items. */
+  end(): void {
+    this.#isOver = true;
+    this.#wakeConsumer?.();
+  }
+
+  /** The consumer takes no more items. */
+  giveUp(): void {
+    this.#isOver = true;
+    this.#wakeProducer?.();
+  }
+}
