@@ -37,6 +37,7 @@ export {
   getNullableType,
   isCompositeType,
   isInputObjectType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -65,6 +66,7 @@ export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';
 export { validate } from 'graphql/validation/validate.js';
 export { specifiedRules } from 'graphql/validation/specifiedRules.js';
 export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';
+export { FieldsOnCorrectTypeRule } from 'graphql/validation/rules/FieldsOnCorrectTypeRule.js';
 export { ScalarLeafsRule } from 'graphql/validation/rules/ScalarLeafsRule.js';
 export { PossibleFragmentSpreadsRule } from 'graphql/validation/rules/PossibleFragmentSpreadsRule.js';
 export { ValuesOfCorrectTypeRule } from 'graphql/validation/rules/ValuesOfCorrectTypeRule.js';

@@ -42,6 +42,14 @@ import {
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
 import { fieldsInside, signatureOf } from './shared-fields.js';
 
+/** The targets of the types called `Reference` and `Resource`, of which there is one for each set of targets. */
+const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
+
+/** The resource types that a `Reference`, or the `Resource` behind it, may be; undefined for any. */
+export function targetsOf(type: GraphQLNamedType): readonly string[] | undefined {
+  return TARGETS.get(type);
+}
+
 /**
  * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
  *
@@ -134,6 +142,7 @@ export class FhirSchema extends GraphQLSchema {
       interfaces: () => (this.model.isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
       fields: {},
     });
+    if (targets !== undefined) TARGETS.set(type, targets);
     type.fieldMap = lazyFields(this.#fieldsOf(name), (field) => this.#createField(type, field, targets));
     return type;
   }
@@ -145,6 +154,7 @@ export class FhirSchema extends GraphQLSchema {
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
+    if (targets !== undefined) TARGETS.set(type, targets);
     const own = lazyFields([...fieldsOf(this.model, RESOURCE)!.values()], (field) => this.#createField(type, field));
     type.fieldMap = new Proxy(own, {
       get: (fields, name) => {

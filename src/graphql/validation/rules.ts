@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialect.js';
 import {
+  FieldsOnCorrectTypeRule,
   OverlappingFieldsCanBeMergedRule,
   PossibleFragmentSpreadsRule,
   ScalarLeafsRule,
@@ -12,6 +13,7 @@ import { ReadByIdRule, ReferenceParameterRule, ReservedVariableRule, ResourceTyp
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
 import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
 import { InputValuesRule } from './input-values-rule.js';
+import { KnownFieldsRule } from './known-fields-rule.js';
 import { LenientVariablesRule, NullableVariablesRule } from './variables-rule.js';
 
 const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
@@ -19,6 +21,7 @@ const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<Validation
   [PossibleFragmentSpreadsRule, FragmentSpreadsRule],
   [ScalarLeafsRule, DeletionLeafsRule],
   [ValuesOfCorrectTypeRule, InputValuesRule],
+  [FieldsOnCorrectTypeRule, KnownFieldsRule],
 ]);
 
 const HL7: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
@@ -38,7 +41,7 @@ const STANDARD: readonly ValidationRule[] = [
 ];
 
 /**
- * GraphQL's rules, four of them relaxed for FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
+ * GraphQL's rules, five of them adapted to FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
  * which needs a document that passes these. In dialect `hl7` the data decides whether a choice by its base name is a
  * leaf.
  */
