@@ -72,9 +72,16 @@ export type {
   TypedContext,
   TypedDocument,
   TypedRequest,
+  TypedServiceRequest,
   WithVariables,
 } from './graphql/typed-document.js';
-export type { FhirGraphqlConfig, FhirGraphqlContext, FhirGraphqlRequest } from './graphql/context.js';
+export type {
+  FhirGraphqlConfig,
+  FhirGraphqlContext,
+  FhirGraphqlRequest,
+  FhirGraphqlService,
+  ServiceRequest,
+} from './graphql/context.js';
 export { createFhirGraphql, type FhirGraphql } from './graphql/create-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
 export type { Location as QueryLocation } from './graphql/plan/plan.js';
@@ -82,6 +89,40 @@ export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
+export { defineField, type ParentWithNeeds } from './graphql/schema/host/define-field.js';
+export type {
+  AnyHostField,
+  ElementOf,
+  HostField,
+  HostFieldContext,
+  HostFieldOptions,
+  HostFields,
+  HostParent,
+  HostParentOf,
+  HostRootField,
+  HostValue,
+  HostWrite,
+  HostWriteContext,
+  HostWriteField,
+  HostWriteOutcome,
+  ResourcesByType,
+  WritableResource,
+} from './graphql/schema/host/host-fields.js';
+export type {
+  ArgumentText,
+  ArgumentTexts,
+  ArgumentTypeText,
+  ArgumentValues,
+  GivenArgument,
+  InputOfText,
+  RequiredSdlValue,
+  ResourceLink,
+  SdlOutputTypes,
+  SdlScalars,
+  SdlValue,
+  TrimmedText,
+  TypeOfText,
+} from './graphql/schema/host/text-types.js';
 export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
 export type { ApolloManifest, DocumentManifest } from './graphql/validate-documents/document-manifest.js';
 export {

@@ -4,7 +4,10 @@ import { setDecimalText } from '../fhir/json/decimal-texts.js';
 import type { FhirSchema } from './schema/schema.js';
 import { coerceVariables, GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
 import type { CoercedVariables } from './graphql-js.js';
-import { readInput } from './execute/read-input.js';
+import { coerceHostInput } from './execute/host/coerce-host-input.js';
+import { readInput, type InputFault } from './execute/read-input.js';
+import { hostOf } from './schema/host/service-model.js';
+import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
 import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputPlace } from './schema/input-fields.js';
 
@@ -17,10 +20,10 @@ export function coerceRequestVariables(
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },
 ): CoercedVariables {
-  const own = new Map<VariableDefinitionNode, InputPlace>();
+  const own = new Map<VariableDefinitionNode, ReadVariable>();
   for (const definition of definitions) {
-    const place = placeOf(schema.model, definition);
-    if (place !== undefined) own.set(definition, place);
+    const read = readerOf(schema.model, definition);
+    if (read !== undefined) own.set(definition, read);
   }
   const others = definitions.filter((definition) => !own.has(definition));
   const coerced = coerceVariables(schema, others, inputs);
@@ -28,9 +31,9 @@ export function coerceRequestVariables(
   const values: { [name: string]: unknown } = { ...coerced.values };
   for (const definition of others) keepDecimalText(values, definition, inputs);
   const errors: GraphQLError[] = [];
-  for (const [definition, place] of own) {
+  for (const [definition, read] of own) {
     const name = definition.variable.name.value;
-    const { value, faults } = readVariable(schema.model, definition, place, inputs);
+    const { value, faults } = readVariable(definition, read, inputs);
     for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
     if (value !== undefined) placeElement(values, name, value);
   }
@@ -57,7 +60,18 @@ function givenValue({ variable, defaultValue }: VariableDefinitionNode, inputs: 
   return given === undefined && defaultValue !== undefined ? evaluateJson(argumentOf(defaultValue), {}) : given;
 }
 
-/** The input position of a variable that our own code reads. */
+/** Coerces the value of a variable that our own code reads. */
+type ReadVariable = (value: unknown) => { readonly value: unknown; readonly faults: readonly InputFault[] };
+
+function readerOf(model: FhirModel, definition: VariableDefinitionNode): ReadVariable | undefined {
+  const place = placeOf(model, definition);
+  if (place !== undefined) return (value) => readInput(model, place, value);
+  const type = typeReferenceOf(definition.type);
+  if (hostOf(model)?.types.has(namedTypeOf(type)) !== true) return undefined;
+  return (value) => coerceHostInput(model, type, value);
+}
+
+/** The input position of a variable that is of FHIR. */
 function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | undefined {
   let array = false;
   let node = type;
@@ -71,9 +85,8 @@ function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace
 }
 
 function readVariable(
-  model: FhirModel,
   definition: VariableDefinitionNode,
-  place: InputPlace,
+  readValue: ReadVariable,
   inputs: Variables,
 ): { readonly value?: unknown; readonly faults: readonly string[] } {
   const { variable, type } = definition;
@@ -84,7 +97,7 @@ function readVariable(
       ? { faults: [`${name} must be given and not be null.`] }
       : { value, faults: [] };
   }
-  const read = readInput(model, place, value);
+  const read = readValue(value);
   const faults = read.faults.map(
     ({ path, reason }) => `${name}${path === '' ? '' : ` at "${path.replace(/^\./, '')}"`}: ${reason}`,
   );

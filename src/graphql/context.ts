@@ -6,6 +6,7 @@ import type { PersistedDocuments } from './documents/documents.js';
 import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
+import type { HostFields } from './schema/host/host-fields.js';
 
 /** The configuration of a service, shared by all its requests. */
 export interface FhirGraphqlConfig {
@@ -37,6 +38,13 @@ export interface FhirGraphqlConfig {
    * conform are `unprocessable`. Default: those of the project only.
    */
   readonly profiles?: true | readonly string[] | undefined;
+  /**
+   * Fields of the host on FHIR types, `Query` and `Mutation`, resolved inside the plan: `{ Patient: { riskScore: { type:
+   * 'Float', needs: ['birthDate'], resolve } } }`. Keep the object: what is compiled from it is kept with it.
+   */
+  readonly fields?: HostFields | undefined;
+  /** The types of these fields beside FHIR's, in SDL: object types, enums, inputs, scalars. */
+  readonly types?: string | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
   /** Receives a record when the query ends: the versions that the answer shows, never content. */
@@ -69,6 +77,51 @@ export interface FhirGraphqlRequest extends Pick<AuditOptions, 'purpose' | 'requ
 export function assertStore(context: { readonly store?: unknown } | undefined, what: string): void {
   if (typeof (context?.store as Partial<ResourceStore> | undefined)?.search === 'function') return;
   throw new TypeError(`${what} needs a store`);
+}
+
+/** Checked configurations of services, by the service. */
+const CONFIGS = new WeakMap<object, FhirGraphqlConfig>();
+
+/** Remembers the configuration of a service, for contexts that have the service in its place. */
+export function keepConfig<Service extends object>(service: Service, config: FhirGraphqlConfig): Service {
+  CONFIGS.set(service, config);
+  return service;
+}
+
+/** The checked configuration of a service; undefined for any other value. */
+export function configOf(service: unknown): FhirGraphqlConfig | undefined {
+  return typeof service === 'object' && service !== null ? CONFIGS.get(service) : undefined;
+}
+
+/** A service that `createFhirGraphql` made. */
+export interface FhirGraphqlService {
+  printSchema(): string;
+}
+
+/** A request to a service. */
+export interface ServiceRequest extends FhirGraphqlRequest {
+  /** The service; its configuration is that of the request. */
+  readonly graphql: FhirGraphqlService;
+}
+
+/**
+ * The context with the configuration of its service, if it names one.
+ *
+ * @throws TypeError - it names something else
+ */
+export function resolveContext(context: FhirGraphqlContext | ServiceRequest): FhirGraphqlContext {
+  const service = (context as Partial<ServiceRequest> | undefined)?.graphql;
+  if (service === undefined) return context as FhirGraphqlContext;
+  const config = configOf(service);
+  if (config === undefined) throw new TypeError('graphql must be a service that createFhirGraphql made');
+  return requestContext(config, context);
+}
+
+/** Copies the known members only: the request may come from a client and contain anything else. */
+export function requestContext(config: FhirGraphqlConfig, request: object): FhirGraphqlContext {
+  const { caller, variables, operationName, focus, readonly, signal, purpose, requestId } =
+    request as FhirGraphqlRequest;
+  return { ...config, caller, variables, operationName, focus, readonly, signal, purpose, requestId };
 }
 
 /** The service configuration and the request in one object. */

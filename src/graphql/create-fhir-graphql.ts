@@ -1,18 +1,16 @@
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages/did-you-mean.js';
-import { assertStore, type FhirGraphqlConfig, type FhirGraphqlContext, type FhirGraphqlRequest } from './context.js';
+import { assertStore, keepConfig, requestContext, type FhirGraphqlConfig } from './context.js';
 import { parseDialect } from './dialect.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from './execute-fhir-graphql.js';
 import { explainFhirGraphql, type GraphqlExplanation } from './explain/explain-fhir-graphql.js';
 import { withDefaults } from './limits.js';
+import { modelWithHost } from './schema/host/compile-host-fields.js';
+import type { HostFields } from './schema/host/host-fields.js';
 import { printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
 
-/**
- * A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}.
- *
- * @experimental until hosts can add fields of their own
- */
+/** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
 export interface FhirGraphql {
   /** Executes a query or mutation like `executeFhirGraphql`. It rejects only for host errors. */
   execute<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
@@ -27,7 +25,7 @@ export interface FhirGraphql {
   ): Promise<GraphqlExplanation>;
 
   /**
-   * The schema for tools, as `printFhirSchema` writes it: of the store's model.
+   * The schema for tools, as `printFhirSchema` writes it, of the store's model and with the host's fields.
    *
    * @param options default: the schema that `introspection` is limited to, else all types
    */
@@ -38,8 +36,6 @@ export interface FhirGraphql {
  * Creates a FHIR GraphQL service. The configuration is checked once; each request has its caller. {@link
  * executeFhirGraphql} takes both in one context and checks them with every request.
  *
- * @experimental until hosts can add fields of their own
- *
  * @throws TypeError - there is no store
  * @throws FhirError `invalid` - an option is unknown or has a value that does not fit
  *
@@ -49,19 +45,14 @@ export interface FhirGraphql {
  */
 export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
   const settings = checked(config);
-  return Object.freeze<FhirGraphql>({
+  const service = Object.freeze<FhirGraphql>({
     // Async functions, so that a missing request rejects instead of throwing.
-    execute: async (query, request) => executeFhirGraphql(query, contextOf(settings, request) as never),
-    explain: async (query, request) => explainFhirGraphql(query, contextOf(settings, request) as never),
-    printSchema: (options = schemaOptionsOf(settings)) => printFhirSchema({ ...options, model: settings.store.model }),
+    execute: async (query, request) => executeFhirGraphql(query, requestContext(settings, request) as never),
+    explain: async (query, request) => explainFhirGraphql(query, requestContext(settings, request) as never),
+    printSchema: (options = schemaOptionsOf(settings)) =>
+      printFhirSchema({ ...options, model: modelWithHost(settings.store.model, settings) }),
   });
-}
-
-/** Copies the known members only: the request may come from a client and contain anything else. */
-function contextOf(settings: FhirGraphqlConfig, request: object): FhirGraphqlContext {
-  const { caller, variables, operationName, focus, readonly, signal, purpose, requestId } =
-    request as FhirGraphqlRequest;
-  return { ...settings, caller, variables, operationName, focus, readonly, signal, purpose, requestId };
+  return keepConfig(service, settings);
 }
 
 function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Omit<SchemaOptions, 'model'> {
@@ -91,6 +82,8 @@ const CHECKS: {
     if (value === true || (Array.isArray(value) && value.every((url) => typeof url === 'string'))) return;
     throw invalid('profiles must be true or a list of canonical URLs');
   },
+  fields: (fields, { store, types }) => void modelWithHost(store.model, { fields: fields as HostFields, types }),
+  types: (types, { store, fields }) => void modelWithHost(store.model, { fields, types: types as string }),
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
   requireAudit: (value, { audit }) => {

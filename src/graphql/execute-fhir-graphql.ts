@@ -10,7 +10,7 @@ import { reportError } from '../fhir/report-error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
-import { assertStore, type FhirGraphqlContext } from './context.js';
+import { assertStore, resolveContext, type FhirGraphqlContext } from './context.js';
 import { hashOfPrepared, hashOfRequested } from './documents/document-hash.js';
 import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
@@ -25,7 +25,7 @@ import { partsOf, planFor } from './plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordableMutation, requestCost, type RequestCost } from './request-cost.js';
-import type { QueryDocument, TypedContext } from './typed-document.js';
+import type { QueryDocument, TypedContext, TypedServiceRequest } from './typed-document.js';
 
 /** The GraphQL response. `data` is missing if the request failed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
@@ -46,6 +46,7 @@ export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
  * `extensions`; a failed field is null and does not affect other fields.
  *
  * @param query the text, a parsed document, a typed document node, or the id of a document among `context.documents`
+ * @param typedContext a store with options and the request, or a service of `createFhirGraphql` and the request
  * @throws TypeError only for host errors: no store in the context
  *
  * @example
@@ -53,9 +54,9 @@ export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
  */
 export async function executeFhirGraphql<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
   query: QueryDocument<Data, Variables>,
-  typedContext: TypedContext<NoInfer<Variables>>,
+  typedContext: TypedContext<NoInfer<Variables>> | TypedServiceRequest<NoInfer<Variables>>,
 ): Promise<FhirGraphqlResult<Data>> {
-  const context = typedContext as FhirGraphqlContext;
+  const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'executeFhirGraphql');
   const answered = audited(context, 'graphql', async (record) => {
     const trace = tracedBy(context, record, context.baseUrl);
@@ -143,10 +144,10 @@ async function answer(
   if (request.operation.operation === 'mutation') assertAffordableMutation(foreseen.estimated, request.limits);
   const outcome = await executePlan(plan, request.focus, runOptions);
   if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
-  const { data, errors } = outcome;
+  const { data, errors, isLost } = outcome;
   if (data !== null) for (const [key, value] of about) putUnderKey(data, key, value);
   return {
-    ...(data === null ? {} : { data }),
+    ...(data === null && !isLost ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
     ...responseExtensions({
       cost: context.reportCost === true ? requestCost(foreseen, outcome) : undefined,

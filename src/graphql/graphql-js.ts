@@ -7,32 +7,41 @@
 export { GraphQLError } from 'graphql/error/GraphQLError.js';
 export { locatedError } from 'graphql/error/locatedError.js';
 export { Kind } from 'graphql/language/kinds.js';
-export { parse } from 'graphql/language/parser.js';
+export { parse, parseType } from 'graphql/language/parser.js';
 export { visit } from 'graphql/language/visitor.js';
 export { print } from 'graphql/language/printer.js';
 export { Source } from 'graphql/language/source.js';
 export { getLocation } from 'graphql/language/location.js';
 export type {
   ArgumentNode,
+  ConstDirectiveNode,
   DocumentNode,
+  EnumTypeDefinitionNode,
+  FieldDefinitionNode,
   FieldNode,
   FragmentDefinitionNode,
   InlineFragmentNode,
+  InputObjectTypeDefinitionNode,
+  InputValueDefinitionNode,
+  ObjectTypeDefinitionNode,
   ObjectValueNode,
   OperationDefinitionNode,
   SelectionNode,
   SelectionSetNode,
+  TypeNode,
   ValueNode,
   VariableDefinitionNode,
   ASTNode,
 } from 'graphql/language/ast.js';
 export {
+  GraphQLEnumType,
   GraphQLInputObjectType,
   GraphQLInterfaceType,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLScalarType,
+  GraphQLUnionType,
   getNamedType,
   getNullableType,
   isCompositeType,
@@ -63,6 +72,7 @@ export { printSchema } from 'graphql/utilities/printSchema.js';
 export { TypeInfo, visitWithTypeInfo } from 'graphql/utilities/TypeInfo.js';
 export { typeFromAST } from 'graphql/utilities/typeFromAST.js';
 export { isTypeSubTypeOf } from 'graphql/utilities/typeComparators.js';
+export { valueFromASTUntyped } from 'graphql/utilities/valueFromASTUntyped.js';
 export { validate } from 'graphql/validation/validate.js';
 export { specifiedRules } from 'graphql/validation/specifiedRules.js';
 export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';

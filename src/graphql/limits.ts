@@ -24,6 +24,8 @@ export interface Limits {
   readonly fields: number;
   /** Maximum number of store calls. Default 200. */
   readonly storeCalls: number;
+  /** Maximum number of calls of resolvers of the host's fields. Default 200. */
+  readonly resolverCalls: number;
   /** Maximum number of resources in one list. Default 10,000. */
   readonly listSize: number;
   /** Maximum number of resources read, counted as often as they appear in the answer. Default 100,000. */
@@ -64,6 +66,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   depth: 30,
   fields: 20_000,
   storeCalls: 200,
+  resolverCalls: 200,
   listSize: 10_000,
   rows: 100_000,
   values: 1_000_000,

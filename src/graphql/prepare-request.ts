@@ -6,6 +6,7 @@ import { parseReference } from '../fhir/reference.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { ReferenceTarget } from '../store/store.js';
 import type { Observer } from '../telemetry/observer.js';
+import { observerOf } from '../telemetry/with-telemetry.js';
 import { type Dialect, parseDialect } from './dialect.js';
 import type { DocumentText } from './documents/documents.js';
 import { findDocument, type RequestedDocument } from './documents/find-document.js';
@@ -19,6 +20,7 @@ import type { Variables } from './plan/arguments.js';
 import type { TypedSelections } from './plan/typed-selections.js';
 import { prepareDocument } from './prepare-document.js';
 import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
+import { modelWithHost } from './schema/host/compile-host-fields.js';
 import { schemaFor } from './schema/schema-for.js';
 import { QUERY } from './schema/fields.js';
 
@@ -53,14 +55,8 @@ export async function prepareRequest(
   const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.store.model, context.focus);
   const found = await findDocument(query, context.documents, limits, { signal: context.signal });
-  const document = prepareDocument(
-    context.store.model,
-    found.document,
-    limits,
-    dialect,
-    focus?.type ?? QUERY,
-    observer,
-  );
+  const model = modelWithHost(context.store.model, context);
+  const document = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
   await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
   assertCarriedOut(operation, focus, context);
@@ -94,6 +90,7 @@ export function runOptionsOf(
     resolveReference: context.resolveReference,
     onWrites,
     onError: context.onError,
+    observer: observerOf(context.store),
   };
 }
 

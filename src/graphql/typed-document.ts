@@ -1,4 +1,4 @@
-import type { FhirGraphqlContext, FhirGraphqlRequest } from './context.js';
+import type { FhirGraphqlContext, FhirGraphqlRequest, ServiceRequest } from './context.js';
 import type { DocumentText, PersistedDocument } from './documents/documents.js';
 import type { DocumentNode } from './graphql-js.js';
 
@@ -18,6 +18,9 @@ export type TypedContext<Variables> = WithVariables<FhirGraphqlContext, Variable
 
 /** A request with variables of a type, as {@link TypedContext}. */
 export type TypedRequest<Variables> = WithVariables<FhirGraphqlRequest, Variables>;
+
+/** A request to a service with variables of a type, as {@link TypedContext}. */
+export type TypedServiceRequest<Variables> = WithVariables<ServiceRequest, Variables>;
 
 /** Options with the type of `variables` replaced; unchanged if the type of the variables is unknown. */
 export type WithVariables<Options, Variables> = unknown extends (

@@ -20,10 +20,14 @@ export async function carryOutWrites(
   requests: readonly WriteRequest[],
   session: GuardedSession,
 ): Promise<readonly WriteOutcome[]> {
-  const settled: Settled = { ids: requests.map(() => randomId()), matched: new Map() };
+  const settled: Settled = { ids: requests.map(generatedId), matched: new Map() };
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, () =>
     attemptWrites(requests, settled, session),
   );
+}
+
+function generatedId(request: WriteRequest): string {
+  return (request.interaction === 'create' ? request.generatedId : undefined) ?? randomId();
 }
 
 async function attemptWrites(

@@ -7,7 +7,13 @@ import type { GuardedKey } from '../access/contract.js';
  */
 export type WriteRequest =
   /** The resource gets a new UUID as id; an id in the resource is ignored. */
-  | { readonly interaction: 'create'; readonly resource: unknown; readonly ifNoneExist?: string | undefined }
+  | {
+      readonly interaction: 'create';
+      readonly resource: unknown;
+      readonly ifNoneExist?: string | undefined;
+      /** The new id, if the library generated it before; never one that a client chose. */
+      readonly generatedId?: string | undefined;
+    }
   /** Updates the resource with this id, or creates it if the caller may choose ids. */
   | {
       readonly interaction: 'update';

@@ -95,4 +95,5 @@ const METHODS = {
   canonical: 'search',
   identifier: 'search',
   reverse: 'reverse',
+  host: 'host',
 } as const;

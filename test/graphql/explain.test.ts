@@ -383,6 +383,7 @@ describe('an explanation and an execution agree', () => {
     canonical: 'search',
     identifier: 'search',
     reverse: 'reverse',
+    host: 'none',
   };
 
   // The calls of a level are made side by side, in no order that could be relied on.

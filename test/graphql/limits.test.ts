@@ -2,6 +2,7 @@ import { parse } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/graphql/limits.js';
+import type { HostFields } from '../../src/graphql/schema/host/host-fields.js';
 import type { CallOptions } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { caller, failures, messages, openClinic, type Clinic, type Sample } from './harness.js';
@@ -15,9 +16,15 @@ const observations = ['1', '2', '3'].map((id): Sample => ({
   subject: { reference: 'Patient/1' },
 }));
 
+const fields: HostFields = {
+  Patient: { age: { type: 'Int', args: { at: 'Int' }, cost: 0, resolve: (all) => all.map(() => 1) } },
+  Query: { ages: { type: '[Int]', args: { of: 'Int!' }, resolve: ({ of }) => new Array(of as number).fill(1) } },
+};
+
 let clinic: Clinic;
 beforeAll(async () => {
-  clinic = await openClinic([...patients, ...observations]);
+  const opened = await openClinic([...patients, ...observations]);
+  clinic = { ...opened, ask: (query, variables, more) => opened.ask(query, variables, { fields, ...more }) };
 });
 
 const lists = '{ a: PatientList { id } b: ObservationList { subject { resource { id } } } }';
@@ -31,11 +38,14 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['fields', '{ PatientList { id name { family } } }', 4],
   ['fields', '{ PatientList { ...f } } fragment f on Patient { id active }', 4],
   ['storeCalls', lists, 3],
+  ['resolverCalls', '{ a: PatientList { age } b: PatientList { age id } c: PatientList { age(at: 1) } }', 2],
+  ['listSize', '{ ages(of: 4) }', 4],
   ['listSize', '{ PatientList { id } }', 4],
   ['listSize', '{ PatientList(_count: 3) { id } }', 3],
   ['listSize', '{ Patient(id: 1) { ObservationList(_reference: subject) { id } } }', 3],
   ['rows', lists, 10],
   // Four patients with a name of two fields, one observation counts itself.
+  ['values', '{ ages(of: 9) }', 10],
   ['values', '{ PatientList { id active } a: ObservationList { subject { reference } } }', 4 * 3 + 3 * (2 + 2)],
   // One list of four with one field each: 2 + 4 x 1.05 = 6.2.
   ['cost', '{ PatientList(_count: 4) { id } }', 7],
@@ -131,6 +141,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
       depth: 30,
       fields: 20_000,
       storeCalls: 200,
+      resolverCalls: 200,
       listSize: 10_000,
       rows: 100_000,
       values: 1_000_000,

@@ -1,10 +1,11 @@
+import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import { evaluate } from '../plan/arguments.js';
 import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
-import type { Edge, ReadEdge, SearchEdge } from '../plan/plan.js';
+import type { ReadEdge, SearchEdge, StoreEdge } from '../plan/plan.js';
 import { readId } from './read-id.js';
-import type { Hole, ReferenceHole, Run, SearchHole } from './run.js';
+import type { Hole, HostReferenceHole, ReferenceHole, Run, SearchHole } from './run.js';
 import type { Waiting } from './waiting.js';
 
 /** The bounds of the cost of a call, known before it is made. */
@@ -16,7 +17,7 @@ export interface CallBounds {
 }
 
 /** @param waiting edges that share a call, and their holes */
-export function boundsOf(waiting: readonly Waiting<Edge, Hole>[], run: Run): CallBounds {
+export function boundsOf(waiting: readonly Waiting<StoreEdge, Hole>[], run: Run): CallBounds {
   const { edge } = waiting[0]!;
   const holes = waiting.reduce((sum, one) => sum + one.holes.length, 0);
   switch (edge.kind) {
@@ -32,9 +33,15 @@ export function boundsOf(waiting: readonly Waiting<Edge, Hole>[], run: Run): Cal
         0,
         holes,
       );
+    case 'host-reference':
+      return bounds(
+        waiting.some((one) => one.holes.some((hole) => isLink(hole as HostReferenceHole))),
+        0,
+        holes,
+      );
     case 'search': {
       if (edge.reverse === undefined) return bounds(true, 0, pageSizeOf(edge, run));
-      const targets = targetsOf(waiting as readonly Waiting<Edge, SearchHole>[]);
+      const targets = targetsOf(waiting as readonly Waiting<StoreEdge, SearchHole>[]);
       return bounds(targets > 0, targets, targets * pageSizeOf(edge, run));
     }
   }
@@ -59,6 +66,10 @@ function isLocal({ reference }: ReferenceHole): boolean {
   return reference.kind === 'local';
 }
 
+function isLink({ link }: HostReferenceHole): boolean {
+  return link !== undefined && !(link instanceof FhirError);
+}
+
 /** The longest page, with the match that shows whether another follows. */
 function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
   if (shape.kind === 'connection' && !shape.matches) return 0;
@@ -66,7 +77,7 @@ function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables
   return 1 + (typeof size === 'number' ? Math.min(size, limits.listSize) : limits.listSize);
 }
 
-function targetsOf(waiting: readonly Waiting<Edge, SearchHole>[]): number {
+function targetsOf(waiting: readonly Waiting<StoreEdge, SearchHole>[]): number {
   const names = new Set<string>();
   for (const { holes } of waiting) {
     for (const { target } of holes) if (target !== undefined) names.add(referenceTo(target.type, target.id));

@@ -22,6 +22,7 @@ export class Deadline {
   readonly #abort = (): void => this.#end(aborted(this.host));
   readonly #stopTimer: () => void;
   readonly #started: number;
+  readonly #loans = new Set<AbortController>();
   #yielded: number;
   #reject!: (reason: FhirError) => void;
 
@@ -102,6 +103,36 @@ export class Deadline {
     if (this.clock.now() - this.#started > this.timeout) throw this.#tooLong();
   }
 
+  /**
+   * Lends a part of the time to work of the host: at most `timeout`, and nine tenths of what is left, so that the rest of
+   * the answer arrives.
+   *
+   * @param timeout in milliseconds
+   * @throws FhirError `unavailable` - the work took longer; its signal has fired
+   * @throws as {@link wait}
+   */
+  async lend<Result>(timeout: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    this.check();
+    const left = this.timeout - (this.clock.now() - this.#started);
+    const share = Math.min(timeout, left * 0.9);
+    const loan = new AbortController();
+    this.#loans.add(loan);
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const stopTimer = this.clock.after(share, () => {
+      const reason = new FhirError('unavailable', `The field took longer than ${Math.ceil(share)} ms`, {
+        details: { late: true },
+      });
+      reject(reason);
+      loan.abort(reason);
+    });
+    try {
+      return await Promise.race([work(AbortSignal.any([this.#controller.signal, loan.signal])), late, this.#expired]);
+    } finally {
+      stopTimer();
+      this.#loans.delete(loan);
+    }
+  }
+
   /** Maps the failure of a store call to that of the request: a store reports an expired deadline in its own words. */
   faultOf(error: unknown): unknown {
     return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
@@ -121,6 +152,7 @@ export class Deadline {
   close(): void {
     this.#stopTimer();
     this.host?.removeEventListener('abort', this.#abort);
+    for (const loan of this.#loans) loan.abort(new FhirError('aborted', 'The request has ended'));
   }
 
   #end(reason: FhirError): void {

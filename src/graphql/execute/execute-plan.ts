@@ -4,8 +4,9 @@ import type { ReferenceTarget } from '../../store/store.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
 import { fillLevel } from './fill-level.js';
+import { NO_CONTAINER } from './host/complete-host-value.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
-import { Run, type Output, type RunOptions } from './run.js';
+import { Run, type FieldFault, type Output, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
 import { writeFields } from './write-fields.js';
 
@@ -13,6 +14,8 @@ import { writeFields } from './write-fields.js';
 export interface Outcome {
   /** Null if the request failed as a whole. */
   readonly data: Output | null;
+  /** True if data is null because a field that may not be null failed. */
+  readonly isLost: boolean;
   readonly errors: readonly ResponseError[];
   readonly storeCalls: number;
   readonly rows: number;
@@ -55,14 +58,23 @@ export async function executePlan(
 export const ROOT = 'data';
 
 /** The final data, and the errors with paths from before reshaping. */
-function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors'> {
+function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors' | 'isLost'> {
+  // Paths are those of the answer before nulls move up, which removes failed places.
+  const lost = run.required.isEmpty ? [] : errorsOf(holder, run.faults.splice(0), run);
+  const before = holder[ROOT];
+  if (!run.required.isEmpty) run.required.propagate(holder);
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
   if (shaped !== null && !run.hasDecimalText) markPlain(shaped);
-  const faults = run.written ? run.faults.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : run.faults;
-  const errors = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
+  const errors = [...lost, ...errorsOf(holder, run.faults, run)];
   // HL7's dialect has no partial answers: any failure fails the request.
-  return { data: run.options.dialect === 'hl7' && errors.length > 0 ? null : shaped, errors };
+  const isRefused = run.options.dialect === 'hl7' && errors.length > 0;
+  return { data: isRefused ? null : shaped, errors, isLost: !isRefused && root === null && before !== null };
+}
+
+function errorsOf(holder: Output, found: readonly FieldFault[], run: Run): ResponseError[] {
+  const faults = run.written ? found.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : found;
+  return fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
 }
 
 function isFlattened(selection: Selection | undefined, key: string): boolean {
@@ -75,9 +87,16 @@ function afterWriting(error: FhirError): FhirError {
 }
 
 async function fillLevels(run: Run): Promise<void> {
-  for (let level = run.takeLevel(); level.size > 0; level = run.takeLevel()) {
-    await run.deadline.yieldIfLong();
-    await fillLevel(level, run);
+  for (;;) {
+    const level = run.takeLevel();
+    if (level.size > 0) {
+      await run.deadline.yieldIfLong();
+      await fillLevel(level, run);
+    } else if (run.hostCalls.isIdle) {
+      return;
+    } else {
+      await run.deadline.wait(run.hostCalls.next());
+    }
   }
 }
 
@@ -91,6 +110,7 @@ function startRoot(root: Selection, run: Run): Output {
     else if (field.kind === 'introspection') out[field.key] = null;
     else if (field.kind === 'read') run.defer(field, { out });
     else if (field.kind === 'search') run.defer(field, { out, target: undefined });
+    else if (field.kind === 'host') run.defer(field, { out, parent: undefined, container: NO_CONTAINER });
     else throw new Error(`${field.kind} is not allowed at the root`);
   }
   return out;

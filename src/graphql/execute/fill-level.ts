@@ -1,23 +1,47 @@
-import type { Edge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import type {
+  Edge,
+  HostEdge,
+  HostReferenceEdge,
+  ReadEdge,
+  ReferenceEdge,
+  SearchEdge,
+  StoreEdge,
+} from '../plan/plan.js';
 import { boundsOf } from './call-bounds.js';
+import { fillHostFields } from './host/fill-host-fields.js';
+import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
 import { fillReads } from './fill-reads.js';
 import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
 import { questionOf } from './question-of.js';
-import { tooManyCalls, type Hole, type ReadHole, type ReferenceHole, type Run, type SearchHole } from './run.js';
+import {
+  tooManyCalls,
+  type Hole,
+  type HostHole,
+  type HostReferenceHole,
+  type ReadHole,
+  type ReferenceHole,
+  type Run,
+  type SearchHole,
+} from './run.js';
 import type { Waiting } from './waiting.js';
 
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
  *
  * Calls run side by side as far as the rest of the budget covers the most that they may read. Beyond that they follow
- * one another, so that a request never reads much more than it may.
+ * one another, so that a request never reads much more than it may. Calls of the host's resolvers are started only: see
+ * `HostCalls`.
  *
  * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs
  */
 export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): Promise<void> {
   const { limits } = run.options;
-  const groups = groupByQuestion(level, run).map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
+  const all = groupByQuestion(level, run);
+  const ofHost = all.filter(isOfHost);
+  for (const waiting of ofHost) run.hostCalls.start(fillHostFields(waiting, run));
+  const ofStore = (ofHost.length === 0 ? all : all.filter((waiting) => !isOfHost(waiting))) as readonly StoreGroup[];
+  const groups = ofStore.map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
   const certain = groups.filter(({ waiting: [{ edge }] }) => isCertain(edge));
   if (run.storeCalls + certain.length > limits.storeCalls) throw tooManyCalls(limits);
   for (let next = 0; next < groups.length;) {
@@ -31,6 +55,7 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
     const results = await run.deadline.wait(Promise.allSettled(batch.map(({ waiting }) => fillGroup(waiting, run))));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
+  await run.hostCalls.takeTurn();
 }
 
 /** A call that is made whatever was found before. */
@@ -39,6 +64,12 @@ function isCertain(edge: Edge): boolean {
 }
 
 type Group = readonly [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]];
+type StoreGroup = readonly [Waiting<StoreEdge, Hole>, ...Waiting<StoreEdge, Hole>[]];
+type HostGroup = readonly [Waiting<HostEdge, HostHole>, ...Waiting<HostEdge, HostHole>[]];
+
+function isOfHost(waiting: Group | HostGroup): waiting is HostGroup {
+  return waiting[0].edge.kind === 'host';
+}
 
 function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): readonly Group[] {
   const groups = new Map<unknown, [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]]>();
@@ -52,7 +83,7 @@ function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): r
   return [...groups.values()];
 }
 
-async function fillGroup(waiting: Group, run: Run): Promise<void> {
+async function fillGroup(waiting: StoreGroup, run: Run): Promise<void> {
   try {
     switch (waiting[0].edge.kind) {
       case 'read':
@@ -61,8 +92,15 @@ async function fillGroup(waiting: Group, run: Run): Promise<void> {
         return await fillSearches(waiting as readonly Waiting<SearchEdge, SearchHole>[], run);
       case 'reference':
         return await fillReferences(waiting as readonly Waiting<ReferenceEdge, ReferenceHole>[], run);
+      case 'host-reference':
+        return await fillHostReferences(waiting as readonly Waiting<HostReferenceEdge, HostReferenceHole>[], run);
     }
   } catch (error) {
-    for (const { edge, holes } of waiting) for (const { out } of holes) run.fail(out, edge, error);
+    for (const { edge, holes } of waiting) {
+      for (const hole of holes) {
+        if ('key' in hole) failHostReference(hole, edge, error, run);
+        else run.fail(hole.out, edge, error);
+      }
+    }
   }
 }

@@ -4,6 +4,8 @@ import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/jso
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
+  HostEdge,
+  HostPropertyField,
   InlineResourceField,
   ObjectField,
   PlannedField,
@@ -15,6 +17,8 @@ import type {
 import { RESOURCE } from '../schema/fields.js';
 import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, wrongType } from './complete-leaf.js';
+import { completeHostValue } from './host/complete-host-value.js';
+import { hostError } from './host/host-error.js';
 import { itemsOf, keptItems, shapedItems } from './kept-items.js';
 import {
   CANONICAL_TEXT,
@@ -52,9 +56,9 @@ export function projectResource(selection: Selection, resource: AnyResource, run
   return projectorOf(selection)(elementsOf(resource), resource, run);
 }
 
-/** Projects a resource inside `container`, in which its references to contained resources are resolved. */
-export function projectContained(selection: Selection, resource: JsonObject, container: AnyResource, run: Run): Output {
-  return projectorOf(selection)(resource, container, run);
+/** Projects an object inside `container`, in which its references to contained resources are resolved. */
+export function projectContained(selection: Selection, source: JsonObject, container: AnyResource, run: Run): Output {
+  return projectorOf(selection)(source, container, run);
 }
 
 /** The type of a resource inside a resource; undefined for malformed stored data. */
@@ -106,9 +110,14 @@ function compileField(field: PlannedField, type: string): Writer {
       return compileReference(field);
     case 'search':
       return compileReverse(field);
+    case 'host':
+      return compileHostField(field);
+    case 'host-property':
+      return compileHostProperty(field);
     case 'read':
     case 'introspection':
     case 'write':
+    case 'host-write':
       throw new Error(`${field.kind} is only allowed at the root`);
   }
 }
@@ -250,10 +259,43 @@ function fromOutside(reference: ResolvableReference, url: string | undefined): R
 
 function compileReverse(edge: SearchEdge): Writer {
   return (source, out, container, run) => {
-    // Contained and external resources have no identity here: nothing can reference them, whatever their id.
     const { resourceType: type, id } = container;
-    const stored = source === elementsOf(container) && id !== undefined && !run.foreign.has(container);
-    run.defer(edge, { out, target: stored ? { type, id } : undefined });
+    run.defer(edge, { out, target: id !== undefined && isStored(source, container, run) ? { type, id } : undefined });
+  };
+}
+
+/** Contained and external resources have no identity here: nothing can reference them, whatever their id. */
+function isStored(source: JsonObject, container: AnyResource, run: Run): boolean {
+  return source === elementsOf(container) && container.id !== undefined && !run.foreign.has(container);
+}
+
+/**
+ * A field of the host. Contained and external resources are not given to resolvers, which would take them for stored
+ * ones of the same id; the field is null.
+ */
+function compileHostField(edge: HostEdge): Writer {
+  const { on, type } = edge.field;
+  return (source, out, container, run) => {
+    if (on !== 'resource' || isStored(source, container, run)) {
+      run.defer(edge, { out, parent: source, container });
+    } else if (type.kind === 'required') {
+      run.require(out, edge.key);
+      run.fail(out, edge, new FhirError('unprocessable', 'Contained and external resources do not have this field'));
+    } else {
+      out[edge.key] = null;
+    }
+  };
+}
+
+function compileHostProperty(field: HostPropertyField): Writer {
+  return (source, out, container, run) => {
+    let value: unknown;
+    try {
+      value = source[field.field.name];
+    } catch (error) {
+      value = hostError(error);
+    }
+    completeHostValue(field, value, out, container, run, projectContained);
   };
 }
 

@@ -61,9 +61,12 @@ export function fieldErrors(
     ofItems?: ReadonlyMap<number | undefined, readonly FieldFault[]>,
   ): void => {
     if (Array.isArray(value)) {
+      const own = byObject.get(value as unknown as Output);
+      const byIndex = own === undefined ? undefined : Map.groupBy(own, ({ key }) => key);
       value.forEach((item, index) => {
         const place = [...path, index];
         for (const fault of ofItems?.get(index) ?? []) errors.push(fieldError(fault, place));
+        for (const fault of byIndex?.get(String(index)) ?? []) errors.push(fieldError(fault, place));
         visit(item, place);
       });
       return;

@@ -1,6 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AccessTrace } from '../../access/access-trace.js';
 import type { GuardedStore } from '../../access/contract.js';
@@ -13,13 +13,27 @@ import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
-import type { Edge, ElementFilter, Location, ReadEdge, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
+import type {
+  Edge,
+  ElementFilter,
+  HostEdge,
+  HostReferenceEdge,
+  Location,
+  ReadEdge,
+  ReferenceEdge,
+  SearchEdge,
+  Selection,
+} from '../plan/plan.js';
+import type { ReferenceTarget } from '../../store/store.js';
+import type { Observer } from '../../telemetry/observer.js';
+import { HostCalls } from './host/host-calls.js';
+import { RequiredPlaces } from './required-places.js';
 
 /** A response object under construction. */
 export type Output = { [key: string]: unknown };
 
 /** A position of the response that awaits a store call: `out[edge.key]`. */
-export type Hole = ReadHole | SearchHole | ReferenceHole;
+export type Hole = ReadHole | SearchHole | ReferenceHole | HostHole | HostReferenceHole;
 
 export interface ReadHole {
   readonly out: Output;
@@ -34,6 +48,24 @@ export interface ReferenceHole {
   readonly reference: ResolvableReference;
   /** The resource with the reference, in which `#id` is resolved. */
   readonly container: AnyResource;
+}
+
+export interface HostHole {
+  readonly out: Output;
+  /** The object that the field belongs to, as the caller sees it; undefined at the root. */
+  readonly parent: JsonObject | undefined;
+  /** The resource of the parent. */
+  readonly container: AnyResource;
+}
+export interface HostReferenceHole {
+  /** The object or list that awaits the resource. */
+  readonly out: Output;
+  /** Its key; undefined for a list, which is appended to. */
+  readonly key: string | undefined;
+  /** The resource; undefined for none, or the reason why the value names none. */
+  readonly link: ReferenceTarget | FhirError | undefined;
+  /** Whether missing and hidden resources are null, instead of being left out. */
+  readonly keepsAbsent: boolean;
 }
 
 /** A failed field and its parent object; the path is computed only when errors are reported. */
@@ -72,6 +104,8 @@ export interface RunOptions {
   readonly trace?: AccessTrace | undefined;
   /** Receives errors that are not the client's. */
   readonly onError?: ErrorHook | undefined;
+  /** Receives the spans of the host's fields. */
+  readonly observer?: Observer | undefined;
 }
 
 /**
@@ -94,9 +128,16 @@ export class Run implements StepMeter {
   readonly foreign = new WeakMap<AnyResource, string>();
   /** Versioned resources from references, distinct from the current resources. */
   readonly versions = new WeakSet<AnyResource>();
+  /** JSON of the host's scalars, which reshaping leaves as it is. */
+  readonly opaque = new WeakSet<object>();
+  /** Calls of the host's resolvers that run beside the store calls. */
+  readonly hostCalls = new HostCalls();
+  /** Places of the response that may not be null. */
+  readonly required = new RequiredPlaces();
   readonly deadline: Deadline;
   readonly #reported = new Set<unknown>();
   storeCalls = 0;
+  resolverCalls = 0;
   rows = 0;
   values = 0;
   /** In the unit of `estimateCost`. */
@@ -122,8 +163,10 @@ export class Run implements StepMeter {
   defer(edge: ReadEdge, hole: ReadHole): void;
   defer(edge: SearchEdge, hole: SearchHole): void;
   defer(edge: ReferenceEdge, hole: ReferenceHole): void;
+  defer(edge: HostEdge, hole: HostHole): void;
+  defer(edge: HostReferenceEdge, hole: HostReferenceHole): void;
   defer(edge: Edge, hole: Hole): void {
-    hole.out[edge.key] = null;
+    if (!('key' in hole)) hole.out[edge.key] = null;
     const holes = this.#pending.get(edge);
     if (holes === undefined) this.#pending.set(edge, [hole]);
     else holes.push(hole);
@@ -156,6 +199,16 @@ export class Run implements StepMeter {
     if (this.faults.length > this.options.limits.errors) throw tooManyErrors(this.options.limits);
   }
 
+  /** A place that may not be null: where it is in the end, the object or list around it is null instead. */
+  require(out: Output, key: string): void {
+    this.required.add(out, key);
+  }
+
+  /** A list whose items may not be null. */
+  requireItems(list: readonly unknown[]): void {
+    this.required.addItems(list);
+  }
+
   /** One failed store call fails many fields with the same error. */
   #report(error: FhirError): void {
     const cause = error.cause ?? error;
@@ -177,6 +230,22 @@ export class Run implements StepMeter {
     this.storeCalls += 1;
     this.cost += CALL_COST + lookups * LOOKUP_COST;
     if (this.storeCalls > limits.storeCalls) throw tooManyCalls(limits);
+    this.assertAffordable(0);
+  }
+
+  /**
+   * Counts the call of a resolver before it is made.
+   *
+   * @param cost per parent, in resources
+   * @throws LimitError `resolverCalls`, `cost`, `timeout`
+   * @throws FhirError `aborted` - the host's signal
+   */
+  spendResolver(parents: number, cost: number): void {
+    const { limits } = this.options;
+    this.deadline.check();
+    this.resolverCalls += 1;
+    this.cost += CALL_COST + parents * cost;
+    if (this.resolverCalls > limits.resolverCalls) throw tooManyResolverCalls(limits);
     this.assertAffordable(0);
   }
 
@@ -278,6 +347,14 @@ export function tooManyErrors({ errors }: Limits): LimitError {
     'errors',
     errors,
     `More than ${errors} fields failed; ask for fewer, or leave out broken references with optional: true`,
+  );
+}
+
+function tooManyResolverCalls({ resolverCalls }: Limits): LimitError {
+  return new LimitError(
+    'resolverCalls',
+    resolverCalls,
+    `The query needs more than ${resolverCalls} calls of the service's own fields; select them with fewer different arguments`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { takeElement, WrittenDecimal } from '../../fhir/json/written-decimal.js';
 import type { Dialect } from '../dialect.js';
+import { namedTypeOf } from '../schema/host/type-reference.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { PlannedField, Selection } from '../plan/plan.js';
 import { CollectedFields, type FieldSource } from './collected-fields.js';
@@ -41,6 +42,7 @@ class Shaper {
 
   #value(value: unknown): unknown {
     if (typeof value !== 'object' || value === null || value instanceof WrittenDecimal) return value;
+    if (this.run.opaque.has(value)) return value;
     return Array.isArray(value) ? value.map((item) => this.#value(item)) : this.object(value as Output);
   }
 
@@ -108,11 +110,19 @@ class Shaper {
 
 /** In dialect `standard` a missing flattened object still adds its names, as null. */
 function expectNames(field: PlannedField, scope: Scope): void {
-  if (field.kind !== 'object' || field.shaping?.slice !== undefined) return;
-  for (const inner of field.selection.fields) {
+  const selection = selectionInside(field);
+  if (selection === undefined || field.shaping?.slice !== undefined) return;
+  for (const inner of selection.fields) {
     if (inner.shaping?.flatten === true) expectNames(inner, scope);
     else if (inner.shaping?.slice === undefined) scope.into.expect(nameOf(inner, scope));
   }
+}
+
+function selectionInside(field: PlannedField): Selection | undefined {
+  if (field.kind === 'object') return field.selection;
+  return 'value' in field && typeof field.value === 'object' && field.value.kind === 'object'
+    ? field.value.selection
+    : undefined;
 }
 
 function nameOf({ key }: PlannedField, { suffix }: Scope): string {
@@ -142,6 +152,9 @@ function typeOf(field: PlannedField): string {
       return field.type;
     case 'object':
       return field.selection.type;
+    case 'host':
+    case 'host-property':
+      return namedTypeOf(field.field.type);
     default:
       return field.kind;
   }

@@ -2,12 +2,17 @@ import { carryOutWrites } from '../../interactions/carry-out-writes.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import { failedIndex, withoutIndex } from '../../access/write-error.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
-import type { FhirError } from '../../fhir/error.js';
+import { FhirError } from '../../fhir/error.js';
+import { inDoubt } from '../../fhir/in-doubt.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { LimitError, type Limits } from '../limits.js';
-import type { Selection, WriteField } from '../plan/plan.js';
+import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/plan.js';
 import { boundedStore } from './bounded-store.js';
-import { projectResource } from './project.js';
+import { coerceHostArguments } from './host/coerce-host-input.js';
+import { completeHostValue, NO_CONTAINER } from './host/complete-host-value.js';
+import { callRoot } from './host/fill-host-fields.js';
+import { answerHostWrites, hostWrites, type HostWrites } from './host/host-writes.js';
+import { projectContained, projectResource } from './project.js';
 import type { Output, Run } from './run.js';
 import { writeRequest } from './write-requests.js';
 
@@ -23,51 +28,120 @@ import { writeRequest } from './write-requests.js';
 export async function writeFields(root: Selection, run: Run): Promise<Output> {
   const out: Output = {};
   run.selections?.set(out, root);
-  const fields: WriteField[] = [];
+  const fields: AnyWriteField[] = [];
   for (const field of root.fields) {
     out[field.key] = field.kind === 'typename' ? field.value : null;
-    if (field.kind === 'write') fields.push(field);
+    if (field.kind === 'write' || field.kind === 'host-write') fields.push(field);
+    else if (field.kind === 'host') await resolveAlone(field, out, run);
     else if (field.kind !== 'typename') throw new Error(`${field.kind} is not allowed at the root of a mutation`);
   }
   assertFewWrites(fields.length, run.options.limits);
-  const outcomes = await carryOut(fields, out, run);
-  outcomes?.forEach((outcome, index) => {
-    const field = fields[index]!;
-    if (!('resource' in outcome) || ('unreadable' in outcome && outcome.unreadable === true)) return;
-    run.spendRows(1, field.selection);
-    out[field.key] = projectResource(field.selection, outcome.resource, run);
-  });
+  const planned = await planFields(fields, out, run);
+  if (planned === undefined) return out;
+  assertFewWrites(
+    planned.reduce((sum, { requests }) => sum + requests.length, 0),
+    run.options.limits,
+  );
+  const outcomes = await carryOut(planned, out, run);
+  if (outcomes === undefined) return out;
+  for (const { field, from, requests, writes } of planned) {
+    const own = outcomes.slice(from, from + requests.length);
+    if (writes !== undefined) answerHostWrites(field as HostWriteField, writes, own, out, run);
+    else answerWrite(field as WriteField, own[0]!, out, run);
+  }
   return out;
 }
 
-/** @returns undefined if a field failed and nothing was written */
-async function carryOut(
-  fields: readonly WriteField[],
+type AnyWriteField = WriteField | HostWriteField;
+
+/** A field with the requests that it stands for. */
+interface PlannedWrites {
+  readonly field: AnyWriteField;
+  readonly requests: readonly WriteRequest[];
+  /** Position of its first request. */
+  readonly from: number;
+  /** Of a field of the host. */
+  readonly writes?: HostWrites;
+}
+
+/**
+ * Runs a field of the host that writes elsewhere. When its time is over, the outcome is not known.
+ */
+async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<void> {
+  try {
+    const { selections, variables } = run.options;
+    const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
+    const value = await callRoot(field.field, args, run);
+    run.written = true;
+    completeHostValue(field, value, out, NO_CONTAINER, run, projectContained);
+  } catch (error) {
+    if (field.field.type.kind === 'required') run.require(out, field.key);
+    run.fail(out, field, isLate(error) ? inDoubt(error) : error);
+  }
+}
+
+function isLate(error: unknown): error is FhirError {
+  return error instanceof FhirError && error.details?.['late'] === true;
+}
+
+function answerWrite(field: WriteField, outcome: WriteOutcome, out: Output, run: Run): void {
+  if (!('resource' in outcome) || ('unreadable' in outcome && outcome.unreadable === true)) return;
+  run.spendRows(1, field.selection);
+  out[field.key] = projectResource(field.selection, outcome.resource, run);
+}
+
+/** @returns undefined if a field failed, so that nothing is written */
+async function planFields(
+  fields: readonly AnyWriteField[],
   out: Output,
   run: Run,
-): Promise<readonly WriteOutcome[] | undefined> {
-  const { variables, baseUrl, onWrites } = run.options;
-  const requests: WriteRequest[] = [];
+): Promise<readonly PlannedWrites[] | undefined> {
+  const planned: PlannedWrites[] = [];
+  let from = 0;
   for (const field of fields) {
     try {
-      requests.push(writeRequest(run.options.store.model, field, variables));
+      const { requests, ...more } = await requestsOf(field, run);
+      planned.push({ field, requests, from, ...more });
+      from += requests.length;
     } catch (error) {
       run.fail(out, field, error);
       return undefined;
     }
   }
-  onWrites?.(requests.map((request, index) => requestedTarget(request, fields[index]!)));
+  return planned;
+}
+
+async function requestsOf(field: AnyWriteField, run: Run): Promise<Pick<PlannedWrites, 'requests' | 'writes'>> {
+  if (field.kind === 'write') {
+    return { requests: [writeRequest(run.options.store.model, field, run.options.variables)] };
+  }
+  const writes = await hostWrites(field, run);
+  return { requests: writes.requests, writes };
+}
+
+/** @returns undefined if a field failed and nothing was written */
+async function carryOut(
+  planned: readonly PlannedWrites[],
+  out: Output,
+  run: Run,
+): Promise<readonly WriteOutcome[] | undefined> {
+  const { baseUrl, onWrites } = run.options;
+  const requests = planned.flatMap((one) => one.requests);
+  onWrites?.(requests.map(requestedTarget));
   const session = { store: boundedStore(run), options: run.deadline.options, baseUrl };
   try {
     const outcomes = await carryOutWrites(requests, session);
-    run.written = outcomes.some(hasWritten);
-    onWrites?.(outcomes.map((outcome, index) => writtenTarget(outcome, fields[index]!)));
+    run.written ||= outcomes.some(hasWritten);
+    onWrites?.(outcomes.map((outcome, index) => writtenTarget(outcome, requests[index]!)));
     return outcomes;
   } catch (error) {
     const index = failedIndex(error);
-    const field = typeof index === 'number' ? fields[index] : undefined;
-    if (field === undefined) throw error;
-    run.fail(out, field, withoutIndex(error as FhirError));
+    const failed =
+      index === undefined
+        ? undefined
+        : planned.find(({ from, requests: own }) => index >= from && index < from + own.length);
+    if (failed === undefined) throw error;
+    run.fail(out, failed.field, withoutIndex(error as FhirError));
     return undefined;
   }
 }
@@ -83,18 +157,23 @@ function hasWritten(outcome: WriteOutcome): boolean {
   return outcome.status === 'deleted' ? outcome.versionId !== null : outcome.status !== 'matched';
 }
 
-function requestedTarget(request: WriteRequest, { type, interaction }: WriteField): AuditTarget {
-  if ('key' in request) return { type, id: request.key.id, interaction };
-  const id = interaction === 'update' && isJsonObject(request.resource) ? request.resource['id'] : undefined;
-  return { type, interaction, ...(typeof id === 'string' ? { id } : {}) };
+function requestedTarget(request: WriteRequest): AuditTarget {
+  const { interaction } = request;
+  if ('key' in request) return { type: request.key.type, id: request.key.id, interaction };
+  const { resourceType, id } = isJsonObject(request.resource) ? request.resource : {};
+  return {
+    type: String(resourceType),
+    interaction,
+    ...(interaction === 'update' && typeof id === 'string' ? { id } : {}),
+  };
 }
 
-function writtenTarget(outcome: WriteOutcome, { type, interaction }: WriteField): AuditTarget {
+function writtenTarget(outcome: WriteOutcome, { interaction }: WriteRequest): AuditTarget {
   if (outcome.status === 'deleted') {
     const { key, versionId } = outcome;
-    return { type, id: key.id, interaction, ...(versionId === null ? {} : { versionId }) };
+    return { type: key.type, id: key.id, interaction, ...(versionId === null ? {} : { versionId }) };
   }
-  const { id } = outcome.resource;
+  const { resourceType: type, id } = outcome.resource;
   const meta = elementsOf(outcome.resource)['meta'];
   const versionId = isJsonObject(meta) ? meta['versionId'] : undefined;
   return {

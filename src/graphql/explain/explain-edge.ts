@@ -11,7 +11,8 @@ import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, StoreCal
 import type { RunOptions } from '../execute/run.js';
 import { readId } from '../execute/read-id.js';
 import { cursorOf, searchRequest } from '../execute/search-request.js';
-import type { ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import type { HostEdge, HostReferenceEdge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
+import { fieldName } from '../schema/host/host-schema.js';
 import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
 import { typesOf, type PlacedEdge } from './walk-plan.js';
@@ -57,10 +58,14 @@ async function explainFirst(
         return [await explainSearch(placed, edge, explaining)];
       case 'reference':
         return await explainReference(placed, edge, explaining);
+      case 'host-reference':
+        return [await explainHostReference(placed, edge, explaining)];
+      case 'host':
+        return [explainHost(placed, edge)];
     }
   } catch (error) {
-    const kind = edge.kind === 'search' && edge.reverse !== undefined ? 'reverse' : edge.kind;
-    const types = edge.kind === 'reference' ? [] : [edge.type];
+    const kind = FAILED_KINDS[edge.kind === 'search' && edge.reverse !== undefined ? 'reverse' : edge.kind];
+    const types = edge.kind === 'read' || edge.kind === 'search' ? [edge.type] : [];
     return [{ ...placeOf(placed), kind, types, rules: [], asked: false, fault: maskError(error).message }];
   }
 }
@@ -126,6 +131,36 @@ async function explainReference(
   if (options.resolveIdentifiers !== true) return [read];
   return [read, ...(await explainKeyed(placed, 'identifier', types, explaining))];
 }
+
+/** One read for all the resources that values of the host name. */
+async function explainHostReference(
+  placed: PlacedEdge,
+  edge: HostReferenceEdge,
+  explaining: Explaining,
+): Promise<ExplainedCall> {
+  const types = edge.type === undefined ? [] : [edge.type];
+  const { project } = explaining.options.store.caller;
+  const rules = types.flatMap((type) => readRules(type, explaining));
+  const asked = types.length === 0 || rules.length > 0;
+  const key = { project, type: edge.type ?? 'Patient', id: '1' };
+  const statements = asked ? await statementsOf({ kind: 'read', keys: [key] }, explaining) : {};
+  return { ...placeOf(placed), kind: 'reference', types, rules, asked, ...statements };
+}
+
+function explainHost(placed: PlacedEdge, { field }: HostEdge): ExplainedCall {
+  const needs = field.needs === '*' ? ['*'] : field.needs;
+  const host = { field: fieldName(field), needs, cost: field.cost };
+  return { ...placeOf(placed), kind: 'host', types: [], rules: [], asked: true, host };
+}
+
+const FAILED_KINDS = {
+  read: 'read',
+  search: 'search',
+  reverse: 'reverse',
+  reference: 'reference',
+  'host-reference': 'reference',
+  host: 'host',
+} as const;
 
 /** One search per type by a business key that only the data has. */
 function explainKeyed(

@@ -1,7 +1,7 @@
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/find-document.js';
-import { assertStore, type FhirGraphqlContext } from '../context.js';
+import { assertStore, resolveContext, type FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { questionOf } from '../execute/question-of.js';
 import { documentError } from '../execute/response-errors.js';
@@ -10,7 +10,7 @@ import { estimateCost, leastCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepared-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
-import type { QueryDocument, TypedContext } from '../typed-document.js';
+import type { QueryDocument, TypedContext, TypedServiceRequest } from '../typed-document.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
@@ -38,9 +38,9 @@ export interface GraphqlExplanation {
  */
 export async function explainFhirGraphql<Variables = { [name: string]: unknown }>(
   query: QueryDocument<unknown, Variables>,
-  typedContext: TypedContext<NoInfer<Variables>>,
+  typedContext: TypedContext<NoInfer<Variables>> | TypedServiceRequest<NoInfer<Variables>>,
 ): Promise<GraphqlExplanation> {
-  const context = typedContext as FhirGraphqlContext;
+  const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'explainFhirGraphql');
   const plan = await explainPlan(await prepared(query, context), context);
   return { plan, text: planText(plan) };

@@ -16,7 +16,7 @@ export interface ExplainedPlan {
    */
   readonly estimatedCost: number;
   /**
-   * The store calls in order; those of one level run in parallel. Below references of several types there is one for
+   * The store calls in order, and the calls of the host's resolvers; those of one level run in parallel. Below references of several types there is one for
    * each type that the definitions and fragments allow, although the data may need fewer.
    */
   readonly calls: readonly ExplainedCall[];
@@ -38,14 +38,17 @@ export interface ExplainedCall {
    * | reverse | the lists or connections of all parents, by the parameter that points to them |
    * | reference | all the resources that references lead to, by their ids |
    * | canonical, identifier | the resources that canonicals or logical references lead to, by a search |
+   * | host | a resolver of the host, once for all parents; no call to the store |
    */
-  readonly kind: 'read' | 'search' | 'reverse' | 'reference' | 'canonical' | 'identifier';
+  readonly kind: 'read' | 'search' | 'reverse' | 'reference' | 'canonical' | 'identifier' | 'host';
   /** Requested resource types; empty if a reference may have any target type. */
   readonly types: readonly string[];
   /** Read: the id. */
   readonly id?: string;
   /** Other fields of the level filled by the same call. */
   readonly sharedWith?: readonly Pick<ExplainedCall, 'path' | 'location' | 'id'>[];
+  /** Host: the field, what its resolver gets of each parent, and what one parent costs. */
+  readonly host?: { readonly field: string; readonly needs: readonly string[]; readonly cost: number };
   /** Reverse search: the reference parameter. */
   readonly parameter?: string;
   /** Search: the criteria, including the caller's rules. */

@@ -16,7 +16,7 @@ import type { ExplainedCall, ExplainedPage, ExplainedPlan, ExplainedRule } from 
  * ```
  */
 export function planText({ calls, cut, leastCost, estimatedCost }: ExplainedPlan): string {
-  const asked = calls.filter((call) => call.asked);
+  const asked = calls.filter((call) => call.asked && call.kind !== 'host');
   const levels = asked.reduce((deepest, { level }) => Math.max(deepest, level), 0);
   const head = `${counted(asked.length, 'call')} to the store on ${counted(levels, 'level')}${cut ? ', and more' : ''}; cost at least ${leastCost}, estimated ${estimatedCost}`;
   return [head, ...calls.map(paragraph)].join('\n\n') + '\n';
@@ -27,7 +27,7 @@ function paragraph(call: ExplainedCall): string {
   return [`${call.level}. ${first}`, ...lines.map((line) => `   ${line}`)].join('\n');
 }
 
-function headline({ kind, types, id, parameter }: ExplainedCall): string {
+function headline({ kind, types, id, parameter, host }: ExplainedCall): string {
   const names = types.length === 0 ? 'any type' : types.join(', ');
   switch (kind) {
     case 'read':
@@ -38,6 +38,8 @@ function headline({ kind, types, id, parameter }: ExplainedCall): string {
       return `search ${names} by ${parameter ?? 'reference'}, once for all parents`;
     case 'reference':
       return `read what the references lead to, once for all: ${names}`;
+    case 'host':
+      return `call the resolver of ${host?.field ?? 'the field'}, once for all parents`;
     case 'canonical':
       return `search ${names} by URL, once for all canonicals`;
     case 'identifier':
@@ -46,7 +48,12 @@ function headline({ kind, types, id, parameter }: ExplainedCall): string {
 }
 
 function details(call: ExplainedCall): string[] {
-  const { sharedWith = [] } = call;
+  const { sharedWith = [], host } = call;
+  if (host !== undefined) {
+    const needs = host.needs.length === 0 ? [] : [`needs ${host.needs.join(', ')}`];
+    const shared = sharedWith.length === 0 ? [] : [sharedText(call.types, sharedWith)];
+    return [...shared, ...needs, `costs ${host.cost} per parent`];
+  }
   return [...(sharedWith.length === 0 ? [] : [sharedText(call.types, sharedWith)]), ...outcome(call)];
 }
 

@@ -1,7 +1,7 @@
 import { LimitError } from '../limits.js';
 import { evaluateSingle, type Variables } from '../plan/arguments.js';
 import { responseKey } from '../plan/collect-fields.js';
-import type { AnyTypeSelection, Edge, ReferenceEdge, Selection } from '../plan/plan.js';
+import type { AnyTypeSelection, Edge, HostValuePlan, ReferenceEdge, Selection } from '../plan/plan.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
 
 /** An edge of a plan with its position. */
@@ -38,6 +38,14 @@ export function edgesBelow(
           return edgesOf(part.selection, selections, { ...place, path: joined(joined(path, field.key), part.key) });
         });
       });
+    }
+    case 'host':
+      return edgesOfValue(edge.value, selections, { ...place, parent: parentType(edge.value) });
+    case 'host-reference': {
+      if (edge.selection !== undefined) return edgesOf(edge.selection, selections, place);
+      return Object.entries(edge.selections?.named ?? {}).flatMap(([type, inner]) =>
+        edgesOf(inner, selections, { path: `${path}(${type})`, level: level + 1, parent: type }),
+      );
     }
     case 'reference': {
       const types = selectedTypes(edge.selections, typesOf(edge, variables));
@@ -93,6 +101,12 @@ function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeS
       case 'read':
       case 'reference':
         return [{ edge: field, level, path: here, parent }];
+      case 'host':
+        // Contained resources are not given to resolvers.
+        if (place.contained === true && field.field.on === 'resource') return [];
+        return [{ edge: field, level, path: here, parent }];
+      case 'host-property':
+        return edgesOfValue(field.value, selections, { ...place, path: here });
       case 'object':
         return edgesOf(field.selection, selections, { ...place, path: here });
       case 'choice':
@@ -112,6 +126,17 @@ function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeS
         return [];
     }
   });
+}
+
+/** The edges inside a value of the host; its own resources are an edge of the level. */
+function edgesOfValue(value: HostValuePlan, selections: TypedSelections, place: EdgeScope): PlacedEdge[] {
+  const { path, level, parent } = place;
+  if (value.kind === 'object') return edgesOf(value.selection, selections, place);
+  return value.kind === 'resource' ? [{ edge: value.edge, level, path, parent }] : [];
+}
+
+function parentType(value: HostValuePlan): string {
+  return value.kind === 'object' ? value.selection.type : '';
 }
 
 function joined(path: string, key: string): string {

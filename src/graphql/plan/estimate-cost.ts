@@ -1,5 +1,14 @@
 import { evaluate, type Variables } from './arguments.js';
-import type { AnyTypeSelection, Edge, OperationPlan, PlannedField, SearchEdge, Selection, WriteField } from './plan.js';
+import type {
+  AnyTypeSelection,
+  HostValuePlan,
+  OperationPlan,
+  PlannedField,
+  ReadEdge,
+  SearchEdge,
+  Selection,
+  WriteField,
+} from './plan.js';
 
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
@@ -27,6 +36,7 @@ const ASSUMED = {
  * resources = what the edges above it give x per parent:  _count, or 100 at the root and 10 in reverse lists;
  *             1 for a reference, read or write, x 3 for each repeating element on the way
  * weight    = 1 + fields of the resource / 20
+ * fields of the host:  2 + parents x cost, and what is selected of their values, x 10 for lists
  * ```
  *
  * Reads of one type at the root are one call. Below the root every edge counts as one call, although equal edges share
@@ -47,11 +57,13 @@ export function leastCost({ root }: OperationPlan, isInstance: boolean): number 
   if (isInstance) return CALL_COST;
   const typesRead = new Set<string>();
   let calls = 0;
+  let ofHost = 0;
   for (const field of root.fields) {
     if (field.kind === 'search') calls += 1;
+    else if (field.kind === 'host') ofHost += CALL_COST + field.field.cost;
     else if (field.kind === 'read') typesRead.add(field.type);
   }
-  return CALL_COST * (calls + typesRead.size);
+  return CALL_COST * (calls + typesRead.size) + ofHost;
 }
 
 /** The cost of one resource of an edge, growing with the number of selected fields. Computed once per selection. */
@@ -64,7 +76,7 @@ export function weightOf(selection: Selection): number {
 const WEIGHTS = new WeakMap<Selection, number>();
 
 /** The selection on the resources of an edge; for references, the selection for the type. */
-export function selectionOf(edge: Exclude<Edge, { kind: 'reference' }>): Selection | undefined {
+export function selectionOf(edge: ReadEdge | SearchEdge): Selection | undefined {
   if (edge.kind === 'read') return edge.selection;
   if (edge.shape.kind === 'list') return edge.shape.selection;
   for (const field of edge.shape.fields) {
@@ -107,11 +119,25 @@ class Estimate {
       }
       case 'search':
         return CALL_COST + this.#search(field, parents);
+      case 'host':
+      case 'host-write':
+        return CALL_COST + parents * field.field.cost + this.#hostValue(field.value, parents, field.array);
+      case 'host-property':
+        return this.#hostValue(field.value, parents, field.array);
       case 'reference':
         return CALL_COST + this.#dearest(field.selections, (selection) => this.resources(selection, parents), parents);
       default:
         return 0;
     }
+  }
+
+  #hostValue(value: HostValuePlan, parents: number, array: boolean): number {
+    const count = parents * (array ? ASSUMED.reverse : 1);
+    if (value.kind === 'leaf') return 0;
+    if (value.kind === 'object') return this.below(value.selection, count);
+    const { selection, selections } = value.edge;
+    if (selections === undefined) return CALL_COST + this.resources(selection, count);
+    return CALL_COST + this.#dearest(selections, (one) => this.resources(one, count), count);
   }
 
   #search(edge: SearchEdge, parents: number): number {

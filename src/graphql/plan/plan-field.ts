@@ -5,6 +5,7 @@ import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fiel
 import { argumentsOfNode, type Argument } from './arguments.js';
 import { selectionSetsOf } from './collect-fields.js';
 import { planConnection } from './plan-connection.js';
+import { planHostField } from './plan-host-field.js';
 import { planSearch } from './plan-search.js';
 import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
 import type {
@@ -83,6 +84,8 @@ export function planField(
         optional: args.get('optional'),
         selections: planning.selectAnyType(sets, inner),
       };
+    case 'host':
+      return planHostField(field, base, sets, args, inner, planning);
     case 'connection-part':
     case 'edge-part':
       throw new Error(`${field.kind} is planned with its connection`);

@@ -1,6 +1,8 @@
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { print, type OperationDefinitionNode, type SelectionSetNode } from '../graphql-js.js';
 import { tooDeep, tooManyFields, type Limits } from '../limits.js';
+import { MUTATION } from '../schema/fields.js';
 import { collectFields, typesNamedIn, type DocumentParts } from './collect-fields.js';
 import { planField } from './plan-field.js';
 import type { FieldNodes, Planning, Scope } from './planning.js';
@@ -23,8 +25,21 @@ export function planOperation(
   const variables = operation.variableDefinitions?.map(({ variable }) => variable.name.value) ?? [];
   const planner = new Planner(parts, limits, variables, 0);
   const selection = planner.select(root, [operation.selectionSet], { depth: 1, path: '', targets: undefined });
+  if (root === MUTATION) assertAlone(selection);
   const shaped = !parts.merge || hasShapedField(operation.selectionSet, parts.fragments);
   return freezePlan({ root: selection, shaped, depth: planner.depth, size: planner.size });
+}
+
+/**
+ * A field of the host that writes outside of the store cannot be undone with the commit, nor follow another one.
+ *
+ * @throws FhirError `invalid`
+ */
+function assertAlone({ fields }: Selection): void {
+  const alone = fields.find((field) => field.kind === 'host');
+  const others = fields.filter((field) => field.kind !== 'typename');
+  if (alone === undefined || others.length === 1) return;
+  throw new FhirError('invalid', `Field "${alone.field.name}" must be the only field of its mutation`);
 }
 
 /** A selection that was planned after its operation, for a type first found in the data. */
@@ -107,4 +122,4 @@ function freezePlan<Plan extends object>(plan: Plan): Plan {
   return plan;
 }
 
-const FOREIGN: ReadonlySet<string> = new Set(['element', 'nodes', 'sets', 'targets']);
+const FOREIGN: ReadonlySet<string> = new Set(['element', 'nodes', 'sets', 'targets', 'field']);

@@ -1,12 +1,13 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
+import type { HostFieldDefinition } from '../schema/host/host-schema.js';
 import type { Argument } from './arguments.js';
 
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
  *
- * Plain frozen data: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so
+ * Plain frozen data, with the functions of the host's fields: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so
  * one plan serves all values of variables, except those of `@skip` and `@include`: there is one plan per combination of
  * their truth values.
  *
@@ -58,12 +59,18 @@ export type PlannedField =
   | ChoiceField
   | InlineResourceField
   | WriteField
+  | HostWriteField
+  | HostPropertyField
+  | HostEdge
   | ReadEdge
   | SearchEdge
   | ReferenceEdge;
 
 /** A store call for all its holes: the edges of a plan are the store calls of a request. */
-export type Edge = ReadEdge | SearchEdge | ReferenceEdge;
+export type StoreEdge = ReadEdge | SearchEdge | ReferenceEdge | HostReferenceEdge;
+
+/** A call for all its holes, of the store or of a resolver of the host. */
+export type Edge = StoreEdge | HostEdge;
 
 interface Keyed {
   /** Key in the object being filled: the response key, numbered if a key occurs twice and is not merged. */
@@ -239,4 +246,47 @@ export interface ReferenceEdge extends Keyed {
   /** `optional:`; unresolvable references are not an error. */
   readonly optional: Argument | undefined;
   readonly selections: AnyTypeSelection;
+}
+
+interface HostKeyed extends Keyed {
+  readonly field: HostFieldDefinition;
+  /** Whether its values are lists. */
+  readonly array: boolean;
+  readonly value: HostValuePlan;
+}
+
+/** A field of the host: one call of its resolver for all parents. */
+export interface HostEdge extends HostKeyed {
+  readonly kind: 'host';
+  readonly args: { readonly [name: string]: Argument };
+}
+
+/** A field of `Mutation` whose writes the host gives. */
+export interface HostWriteField extends HostKeyed {
+  readonly kind: 'host-write';
+  readonly args: { readonly [name: string]: Argument };
+}
+
+/** A property of an object that a resolver returned. */
+export interface HostPropertyField extends HostKeyed {
+  readonly kind: 'host-property';
+}
+
+/** What becomes of a value of the host, inside its lists. */
+export type HostValuePlan =
+  /** `codes` are the values of an enum. */
+  | { readonly kind: 'leaf'; readonly type: string; readonly codes: readonly string[] | undefined }
+  /** An object of the host's own type, or of a FHIR data type. */
+  | { readonly kind: 'object'; readonly selection: Selection }
+  | { readonly kind: 'resource'; readonly edge: HostReferenceEdge };
+
+/** The resources that values of the host refer to. */
+export interface HostReferenceEdge extends Keyed {
+  readonly kind: 'host-reference';
+  /** The type that they must have; undefined: any. */
+  readonly type: string | undefined;
+  /** The selection on this type. */
+  readonly selection: Selection | undefined;
+  /** The selections on any type, if `type` is undefined. */
+  readonly selections: AnyTypeSelection | undefined;
 }

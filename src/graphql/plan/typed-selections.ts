@@ -1,4 +1,5 @@
 import type { LRUCache } from 'lru-cache';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { tooManyFields, type Limits } from '../limits.js';
 import type { DocumentParts } from './collect-fields.js';
 import { planLateSelection, type LateSelection } from './plan-operation.js';
@@ -29,6 +30,11 @@ export class TypedSelections {
     private readonly cache?: LateSelectionCache,
   ) {
     this.#opened = size;
+  }
+
+  /** The definitions that the plan was made with. */
+  get model(): FhirModel {
+    return this.parts.model;
   }
 
   /**

@@ -3,6 +3,7 @@ import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, 
 import type { GraphQLArgumentConfig, GraphQLInputObjectType, GraphQLInputType } from '../graphql-js.js';
 import { argumentName, fieldsOf, type FieldDescriptor } from './fields.js';
 import { fieldDescription } from './descriptions.js';
+import { hostArguments } from './host/host-types.js';
 import { inputTypeName, PATCH_OPERATION } from './input-fields.js';
 import {
   LENIENT_ID,
@@ -33,7 +34,7 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(['special']);
 /**
  * The arguments a field takes. See https://hl7.org/fhir/R4/graphql.html#fields, #searching and #mutations.
  *
- * @param inputOf the schema's input type of a name
+ * @param inputOf the schema's input type of a name; for arguments of the host scalars and enums, too
  */
 export function argumentsOf(
   model: FhirModel,
@@ -59,6 +60,8 @@ export function argumentsOf(
       };
     case 'element':
       return field.element.array ? elementArguments(model, field.element.type) : {};
+    case 'host':
+      return hostArguments(field.field.args, inputOf);
     default:
       return {};
   }

@@ -13,8 +13,10 @@ import {
   GraphQLInt,
   GraphQLInterfaceType,
   GraphQLList,
+  type GraphQLNamedType,
   GraphQLNonNull,
   GraphQLObjectType,
+  type GraphQLOutputType,
   GraphQLSchema,
   GraphQLString,
   isListType,
@@ -24,6 +26,8 @@ import { argumentsOf } from './arguments.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
 import { DIRECTIVES } from './directives.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
+import { createHostType } from './host/host-types.js';
+import { hostOf } from './host/service-model.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
@@ -54,6 +58,7 @@ export function completeSchema(
 class SchemaBuilder {
   readonly #types = new Map<string, GraphQLObjectType>();
   readonly #inputs = new Map<string, GraphQLInputObjectType>();
+  readonly #added = new Map<string, GraphQLNamedType>();
   readonly #resource: GraphQLInterfaceType;
   readonly #source: SchemaTypes;
   readonly #rules: DetailRules;
@@ -71,7 +76,7 @@ class SchemaBuilder {
     });
     this.#source = {
       model,
-      output: (name) => (name === RESOURCE ? this.#resource : this.#object(name)),
+      output: (name) => (name === RESOURCE ? this.#resource : (this.#leaf(name) ?? this.#object(name))),
       reference: () => this.#object('Reference'),
     };
   }
@@ -110,13 +115,14 @@ class SchemaBuilder {
         type: typeOfField(field, this.#source),
         args: strictArguments(this.#argumentsOf(field, name)),
         description: fieldDescription(field),
+        ...(field.kind === 'host' ? { deprecationReason: field.field.deprecationReason ?? null } : {}),
       };
     }
     return configs;
   }
 
   #argumentsOf(field: FieldDescriptor, parent: string): ReturnType<typeof argumentsOf> {
-    const all = argumentsOf(this.model, field, (name) => this.#input(name));
+    const all = argumentsOf(this.model, field, (name) => (this.#leaf(name) ?? this.#input(name)) as never);
     // Queries may use `_id` instead, so the engine requires neither; tools see the name in the specification only.
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     const shows = showsArgument(this.#rules, parent, field);
@@ -125,6 +131,19 @@ class SchemaBuilder {
 
   #keeps(field: FieldDescriptor): boolean {
     return ROOTED.has(field.kind) && 'type' in field ? this.kept.has(field.type) : true;
+  }
+
+  /** Scalars, and the enums, scalars and inputs of the host. */
+  #leaf(name: string): (GraphQLOutputType & GraphQLInputType) | undefined {
+    const scalar = SCALARS.get(name) ?? INPUT_SCALARS.get(name);
+    if (scalar !== undefined) return scalar;
+    const added = hostOf(this.model)?.types.get(name);
+    if (added === undefined || added.kind === 'object') return undefined;
+    let type = this.#added.get(name);
+    if (type === undefined) {
+      this.#added.set(name, (type = createHostType(added, (inner) => this.#leaf(inner) ?? this.#input(inner))));
+    }
+    return type as GraphQLOutputType & GraphQLInputType;
   }
 
   /** Input types mirror the fields and descriptions of the output types. */
@@ -164,8 +183,8 @@ function strictArguments(args: { readonly [name: string]: GraphQLArgumentConfig 
   [name: string]: GraphQLArgumentConfig;
 } {
   const configs: { [name: string]: GraphQLArgumentConfig } = {};
-  for (const [name, { type, description }] of Object.entries(args)) {
-    configs[name] = { type: strict(type), description };
+  for (const [name, arg] of Object.entries(args)) {
+    configs[name] = { ...arg, type: strict(arg.type) };
   }
   return configs;
 }

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { hostOf } from './host/service-model.js';
 import { CANONICAL, connectionOf, MUTATION, QUERY, type FieldDescriptor, type WriteInteraction } from './fields.js';
 
 /** The description of an object type. */
@@ -8,7 +9,7 @@ export function descriptionOf(model: FhirModel, name: string): string | undefine
     return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
   if (name === CANONICAL) return 'The id and extensions of a canonical URL, and the resource it names';
   const connection = connectionOf(model, name);
-  if (connection === undefined) return model.typeDefinition(name)?.short;
+  if (connection === undefined) return model.typeDefinition(name)?.short ?? hostOf(model)?.types.get(name)?.description;
   return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
 }
 
@@ -36,6 +37,8 @@ export function fieldDescription(field: FieldDescriptor): string | undefined {
     case 'connection-part':
     case 'edge-part':
       return PART_DESCRIPTIONS[field.name];
+    case 'host':
+      return field.field.description;
     case 'choice':
       return undefined;
   }

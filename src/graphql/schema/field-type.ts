@@ -12,12 +12,13 @@ import {
 } from '../graphql-js.js';
 import { CANONICAL, RESOURCE, type FieldDescriptor } from './fields.js';
 import type { InputField } from './input-fields.js';
+import { graphqlTypeOf } from './host/type-reference.js';
 import { scalarOf } from './scalars.js';
 
 /** Where a schema keeps its types. */
 export interface SchemaTypes {
   readonly model: FhirModel;
-  /** The object type of a name, or the interface `Resource`. */
+  /** The object type of a name, the interface `Resource`, or a scalar or enum that fields of the host may have. */
   output(name: string): GraphQLOutputType;
   /** `Reference` for an element with these targets; undefined: any. */
   reference(targets: readonly string[] | undefined): GraphQLOutputType;
@@ -52,6 +53,8 @@ export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutpu
     case 'edge-part':
       if (field.name === 'resource') return types.output(field.type);
       return field.name === 'score' ? GraphQLFloat : GraphQLString;
+    case 'host':
+      return graphqlTypeOf(field.field.type, (name) => types.output(name));
   }
 }
 

@@ -2,6 +2,8 @@ import { CACHE_KEY } from '../../client/cache-key.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
+import type { HostFieldDefinition } from './host/host-schema.js';
+import { hostOf } from './host/service-model.js';
 
 /**
  * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
@@ -21,6 +23,7 @@ import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definit
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
  * | XConnection | `count offset pagesize edges`, `first previous next last` | connection-part |
  * | XConnectionEdge | `mode score resource` | edge-part |
+ * | any type, Query, Mutation, own types of the host | what the host adds | host |
  */
 export type FieldDescriptor =
   | { readonly kind: 'element'; readonly name: string; readonly element: ElementDefinition }
@@ -33,7 +36,8 @@ export type FieldDescriptor =
   | { readonly kind: 'write'; readonly name: string; readonly type: string; readonly interaction: WriteInteraction }
   | { readonly kind: 'list' | 'connection'; readonly name: string; readonly type: string; readonly reverse: boolean }
   | { readonly kind: 'connection-part'; readonly name: ConnectionPart; readonly type: string }
-  | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string };
+  | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string }
+  | { readonly kind: 'host'; readonly name: string; readonly field: HostFieldDefinition };
 
 export type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
@@ -73,7 +77,7 @@ export function fieldsOf(model: FhirModel, typeName: string): ReadonlyMap<string
   const known = FIELDS(model);
   let fields = known.get(typeName);
   if (fields === undefined) {
-    fields = describeType(model, typeName);
+    fields = withHostFields(model, typeName, describeType(model, typeName));
     if (fields !== undefined) known.set(typeName, fields);
   }
   return fields;
@@ -128,6 +132,20 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
   if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
   if (model.isResourceType(typeName)) fields.push(...describeReverse(model, typeName));
   return byName(fields);
+}
+
+/** Fields of the host stand behind those of FHIR; every resource type has those of `Resource`. */
+function withHostFields(
+  model: FhirModel,
+  typeName: string,
+  fields: ReadonlyMap<string, FieldDescriptor> | undefined,
+): ReadonlyMap<string, FieldDescriptor> | undefined {
+  const host = hostOf(model);
+  const own = host?.fields.get(typeName) ?? [];
+  const shared = (model.isResourceType(typeName) ? host?.fields.get(RESOURCE) : undefined) ?? [];
+  if (own.length + shared.length === 0) return fields;
+  const added = [...shared, ...own].map((field): FieldDescriptor => ({ kind: 'host', name: field.name, field }));
+  return new Map([...(fields ?? []), ...byName(added)]);
 }
 
 /** Choices by base name, which only dialect `hl7` offers. */

@@ -53,6 +53,7 @@ export function createField(
         type,
         args,
         description: 'element' in field ? field.element.short : null,
+        deprecationReason: field.kind === 'host' ? (field.field.deprecationReason ?? null) : null,
       },
     },
   });

@@ -28,6 +28,8 @@ import {
   RESOURCE,
   type FieldDescriptor,
 } from './fields.js';
+import { createHostType } from './host/host-types.js';
+import { hostOf } from './host/service-model.js';
 import { inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
 import {
@@ -123,6 +125,10 @@ export class FhirSchema extends GraphQLSchema {
 
   #createType(name: string): GraphQLNamedType | undefined {
     if (name === RESOURCE) return this.#createResource(undefined);
+    const added = hostOf(this.model)?.types.get(name);
+    if (added !== undefined) {
+      return added.kind === 'object' ? this.#createObject(name) : createHostType(added, (type) => this.#input(type));
+    }
     const inputs = inputFieldsOf(this.model, name);
     if (inputs !== undefined) return this.#createInput(name, inputs);
     const own = inputNamedByMedplum(this.model, name);

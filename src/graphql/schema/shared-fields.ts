@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { CANONICAL, fieldsOf, type FieldDescriptor } from './fields.js';
+import { fieldName } from './host/host-schema.js';
 
 /** The fields that can be selected inside a field. */
 export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
@@ -21,5 +22,6 @@ export function signatureOf(field: FieldDescriptor): string {
     return `${field.kind} ${field.element.type} ${field.element.array}`;
   }
   if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
+  if (field.kind === 'host') return `host ${fieldName(field.field)}`;
   return `${field.kind} ${'type' in field ? field.type : ''}`;
 }

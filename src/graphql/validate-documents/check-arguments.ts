@@ -8,7 +8,7 @@ import { parseSort } from '../../search/parse/parse-sort.js';
 import { pageNumber } from '../execute/item-filter.js';
 import type { Limits } from '../limits.js';
 import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
-import type { ElementFilter, Location, PlannedField, SearchEdge, Selection } from '../plan/plan.js';
+import type { ElementFilter, HostValuePlan, Location, PlannedField, SearchEdge, Selection } from '../plan/plan.js';
 import { assertPageSize } from '../execute/search-request.js';
 import { RESOURCE } from '../schema/fields.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
@@ -154,6 +154,10 @@ function selectionsOf(field: PlannedField, { variables, selections }: ArgumentCo
       return [field.selection];
     case 'choice':
       return field.forms.flatMap((form) => (form.kind === 'object' ? [form.selection] : []));
+    case 'host':
+    case 'host-write':
+    case 'host-property':
+      return selectionsOfValue(field.value);
     case 'inline-resource':
       return Object.values(field.selections.named);
     case 'reference': {
@@ -173,4 +177,11 @@ function selectionsOf(field: PlannedField, { variables, selections }: ArgumentCo
     default:
       return [];
   }
+}
+
+function selectionsOfValue(value: HostValuePlan): readonly Selection[] {
+  if (value.kind === 'leaf') return [];
+  if (value.kind === 'object') return [value.selection];
+  const { selection, selections } = value.edge;
+  return selection === undefined ? Object.values(selections?.named ?? {}) : [selection];
 }

@@ -9,6 +9,8 @@ import { withDefaults, type LimitOptions } from '../limits.js';
 import { prepareDocument } from '../prepare-document.js';
 import { DocumentErrors } from '../prepared-document.js';
 import { QUERY } from '../schema/fields.js';
+import { modelWithHost } from '../schema/host/compile-host-fields.js';
+import type { HostFields } from '../schema/host/host-fields.js';
 import type { Location } from '../plan/plan.js';
 import { listDocuments, type DocumentManifest, type ListedDocument } from './document-manifest.js';
 import { validateOperation, type OperationSettings, type ValidatedOperation } from './validate-operation.js';
@@ -16,6 +18,10 @@ import { validateOperation, type OperationSettings, type ValidatedOperation } fr
 export interface GraphqlValidationOptions {
   /** The definitions of the store that will answer: `store.model`. Default: FHIR R4 with Medplum's types. */
   readonly definitions?: FhirModel | undefined;
+  /** The fields of the host, as `createFhirGraphql` takes them; they are not called. */
+  readonly fields?: HostFields | undefined;
+  /** The types of these fields, in SDL. */
+  readonly types?: string | undefined;
   /** The dialect of the service. Default `standard`. */
   readonly dialect?: Dialect | undefined;
   /** The limits of the service; those that a document exceeds by itself are errors. */
@@ -86,7 +92,8 @@ interface Settings extends OperationSettings {
 }
 
 function settingsOf(options: GraphqlValidationOptions): Settings {
-  const { definitions: model = R4, focus, variables = {}, maxEstimatedCost } = options;
+  const { definitions = R4, focus, variables = {}, maxEstimatedCost } = options;
+  const model = modelWithHost(definitions, options);
   if (focus !== undefined && !model.isResourceType(focus)) {
     throw new FhirError('invalid', 'focus must be a resource type, such as Patient');
   }

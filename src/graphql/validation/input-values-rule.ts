@@ -19,6 +19,7 @@ import {
   type ValidationRule,
   type ValueNode,
 } from '../graphql-js.js';
+import { hostOf } from '../schema/host/service-model.js';
 import { inputFieldsOf, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, takesLiteral } from '../schema/input-scalars.js';
 
@@ -31,6 +32,7 @@ export const InputValuesRule: ValidationRule = (context: ValidationContext) => {
   const check = (type: GraphQLType | null | undefined, value: ValueNode | undefined): false | undefined => {
     const named = type == null ? undefined : getNamedType(type);
     if (type == null || value === undefined || named === undefined) return undefined;
+    if (hostOf(modelOf(context))?.types.has(named.name) === true) return undefined;
     if (!isInputObjectType(named) && !(isScalarType(named) && INPUT_SCALARS.get(named.name) === named))
       return undefined;
     const report = (node: ASTNode, message: string): void =>

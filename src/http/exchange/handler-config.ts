@@ -1,6 +1,6 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
-import type { FhirGraphqlConfig } from '../../graphql/context.js';
+import type { FhirGraphqlConfig, FhirGraphqlService } from '../../graphql/context.js';
 import type { VerifiedIdentity } from '../../projects/accept/accept-invitation.js';
 import type { MailContext } from '../../projects/mail/invitation.js';
 
@@ -17,8 +17,16 @@ export interface FhirHandlerConfig
       | 'profiles'
       | 'resolveIdentifiers'
       | 'resolveReference'
+      | 'fields'
+      | 'types'
     >,
     MailContext {
+  /**
+   * The service that answers GraphQL, made by `createFhirGraphql` over the same store. Its configuration takes the place
+   * of `dialect`, `limits`, `documents`, `introspection`, `profiles`, `resolveIdentifiers`, `resolveReference`, `fields`
+   * and `types`, which are not given then. `audit`, `onError` and `baseUrl` are those of the handler.
+   */
+  readonly graphql?: FhirGraphqlService | undefined;
   /**
    * The URL of the FHIR routes as clients see it: `https://clinic.example/fhir/R4`. Requests are matched against its
    * path; their host and port are ignored. Administrative routes are at `/admin` beside a path that ends in `/fhir/R4`,

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
+import { configOf, type FhirGraphqlConfig } from '../../graphql/context.js';
 import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation/acceptance-options.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
 import { MAX_BODY_BYTES } from '../read-bounded-body.js';
@@ -18,30 +19,51 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
     if (Object.hasOwn(CHECKS, name)) continue;
     throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
   }
-  const { store, dialect, limits, documents, introspection, profiles, resolveIdentifiers, resolveReference, baseUrl } =
-    config ?? {};
-  const graphql = {
-    store,
-    dialect,
-    limits,
-    documents,
-    introspection,
-    profiles,
-    resolveIdentifiers,
-    resolveReference,
-    baseUrl,
-  };
-  createFhirGraphql(graphql);
+  const service = serviceSettings(config ?? {});
   for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
   if (config.requireAudit === true && config.audit === false) throw invalid('requireAudit needs audit');
   return Object.freeze({
     ...config,
+    ...service,
     audit: config.audit === false ? undefined : config.audit,
     routes: new Set(config.routes ?? ROUTE_GROUPS),
     maxBodyBytes: config.maxBodyBytes ?? MAX_BODY_BYTES,
     started: new Date(),
   });
 }
+
+/** What configures GraphQL: the options of the handler, or those of the service that it was given. */
+function serviceSettings(config: FhirHandlerConfig): GraphqlOptions {
+  const pick = (from: GraphqlOptions): GraphqlOptions =>
+    Object.fromEntries(GRAPHQL_OPTIONS.map((name) => [name, from[name]]));
+  const { store, baseUrl, graphql } = config;
+  if (graphql === undefined) {
+    const own = pick(config);
+    createFhirGraphql({ ...own, store, baseUrl });
+    return own;
+  }
+  const settings = configOf(graphql);
+  if (settings === undefined) throw invalid('graphql must be a service that createFhirGraphql made');
+  if (settings.store !== store) throw invalid('graphql must be a service over the store of the handler');
+  const twice = GRAPHQL_OPTIONS.find((name) => config[name] !== undefined);
+  if (twice !== undefined) throw invalid(`${twice} belongs to the service in graphql; give it to createFhirGraphql`);
+  return pick(settings);
+}
+
+/** The options of the handler that its GraphQL service has, too. */
+const GRAPHQL_OPTIONS = [
+  'dialect',
+  'limits',
+  'documents',
+  'introspection',
+  'profiles',
+  'resolveIdentifiers',
+  'resolveReference',
+  'fields',
+  'types',
+] as const;
+
+type GraphqlOptions = Pick<FhirGraphqlConfig, (typeof GRAPHQL_OPTIONS)[number]>;
 
 type Check = (value: unknown, name: string) => void;
 
@@ -60,6 +82,9 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   profiles: checkedByGraphql,
   resolveIdentifiers: checkedByGraphql,
   resolveReference: checkedByGraphql,
+  fields: checkedByGraphql,
+  types: checkedByGraphql,
+  graphql: checkedByGraphql,
   baseUrl(value) {
     const url = typeof value === 'string' ? URL.parse(value) : null;
     if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {

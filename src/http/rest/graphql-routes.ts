@@ -26,7 +26,7 @@ export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphq
 async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const { settings, caller, signal, path, report } = exchange;
   const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference } = settings;
-  const { baseUrl, profiles, audit, requireAudit, graphqlOverHttp: draft } = settings;
+  const { baseUrl, profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
   const { method, headers } = exchange.request;
   if (draft !== undefined) graphqlFormat(headers.get('accept'));
   const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
@@ -34,7 +34,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
   const result = await executeFhirGraphql(request.query, {
     ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl },
-    ...{ profiles, audit, requireAudit },
+    ...{ profiles, audit, requireAudit, fields, types },
     ...request,
     ...{ focus, caller, signal, onError: report },
   });

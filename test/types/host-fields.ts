@@ -1,0 +1,84 @@
+import { defineField } from '../../src/graphql/schema/host/define-field.js';
+import type { HostFields } from '../../src/graphql/schema/host/host-fields.js';
+
+// Compiled by `npm run typecheck`: what is inferred from the SDL texts of a host's fields.
+
+export const riskScore = defineField('Patient', {
+  type: 'Float',
+  args: { horizon: 'Int! = 10', bands: '[String!]', note: { type: 'String', description: 'A note' } },
+  needs: ['birthDate', 'name'],
+  resolve(patients, args, { caller, signal }) {
+    const horizon: number = args.horizon;
+    const bands: readonly string[] | null | undefined = args.bands;
+    const note: string | null | undefined = args.note;
+    // @ts-expect-error -- there is no such argument
+    void args.other;
+    // @ts-expect-error -- it may be null
+    const text: string = args.note;
+    const project: string = caller.project;
+    const ended: boolean = signal.aborted;
+    void [bands, note, text, project, ended];
+    return patients.map(({ id, birthDate, name, ...rest }) => {
+      const known: string = id;
+      // @ts-expect-error -- `needs` does not name it
+      void rest.address;
+      return known === '' || birthDate === undefined ? null : horizon + (name?.length ?? 0);
+    });
+  },
+});
+
+export const wrongValue = defineField('Patient', {
+  type: 'Float',
+  // @ts-expect-error -- a text is no Float
+  resolve: (patients) => patients.map(() => 'high'),
+});
+
+export const wrongNeed = defineField('Patient', {
+  type: 'Float',
+  // @ts-expect-error -- no element of Patient
+  needs: ['birthdate'],
+  resolve: () => [],
+});
+
+export const link = defineField('Patient', {
+  type: '[Observation!]!',
+  needs: '*',
+  resolve: async (patients) =>
+    patients.map(({ managingOrganization }) => [managingOrganization?.reference ?? 'Observation/1']),
+});
+
+export const own = defineField('RiskScore', {
+  type: 'RiskBand',
+  resolve: (scores) => scores.map(({ value }) => value as unknown),
+});
+
+export const root = defineField('Query', {
+  type: 'Int!',
+  args: { of: 'ID!' },
+  resolve: ({ of }) => of.length,
+});
+
+export const admit = defineField('Mutation', {
+  type: 'Encounter',
+  args: { patient: 'ID!' },
+  writes: ({ patient }) => [
+    { interaction: 'create', resource: { resourceType: 'Encounter', subject: { reference: `Patient/${patient}` } } },
+  ],
+});
+
+export const fields: HostFields = {
+  Patient: {
+    riskScore,
+    link,
+    inline: {
+      type: 'String',
+      args: { of: 'ID!' },
+      needs: ['birthDate'],
+      resolve: (patients, args) => patients.map(({ birthDate }) => [birthDate, args['of']].join()),
+    },
+  },
+  HumanName: { letters: { type: 'Int', resolve: (names) => names.map((name) => name['family'] as unknown) } },
+  RiskScore: { band: own },
+  Query: { root, now: { type: 'String', resolve: () => new Date().toISOString() } },
+  Mutation: { admit, notify: { type: 'Boolean', resolve: async (_, { signal }) => !signal.aborted } },
+};
