@@ -168,7 +168,7 @@ describe('the text of an explanation', () => {
 
 1. Patient: read Patient/ann
    by trusted code: everything
-   SELECT version, updated, content FROM resource WHERE collection = ? AND id = ? AND version > 0
+   SELECT version, updated, content, erased FROM resource WHERE collection = ? AND id = ? AND version > 0
      SEARCH resource USING INDEX sqlite_autoindex_resource_1 (collection=? AND id=?)
    SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL
      SEARCH version USING INTEGER PRIMARY KEY (rowid=?)
