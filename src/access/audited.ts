@@ -57,6 +57,9 @@ export function auditedCaller(caller: unknown): AuditedCaller {
   if (caller.kind === 'server') {
     return { kind: 'server', ...(caller.project === SERVER_SCOPE ? {} : { project: caller.project }) };
   }
-  const { project, membership, user, profile } = caller;
-  return { kind: 'member', project, membership: referenceTo('ProjectMembership', membership), user, profile };
+  const { project, membership, user, profile, emergency } = caller;
+  return {
+    ...{ kind: 'member', project, membership: referenceTo('ProjectMembership', membership), user, profile },
+    ...(emergency === undefined ? {} : { emergency }),
+  };
 }

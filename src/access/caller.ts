@@ -1,3 +1,4 @@
+import type { AuditedEmergency } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { SERVER_SCOPE } from '../store/store.js';
@@ -55,6 +56,8 @@ export interface MemberCaller {
   readonly purpose?: string | undefined;
   /** The host's id of the request, for audit records: as given at sign-in. */
   readonly requestId?: string | undefined;
+  /** Set for a caller of `breakGlass`: why it was given, and when it ends. */
+  readonly emergency?: AuditedEmergency | undefined;
   /** @internal What the policies grant; `explainAccess` shows it. */
   readonly rules: AccessRules;
 }
@@ -96,8 +99,25 @@ export function serverCaller(project?: string | { readonly reference?: string | 
 }
 
 /** Creates the caller of a fully checked membership. For sign-in only. */
-export function memberCaller(facts: Omit<MemberCaller, 'kind'>): MemberCaller {
-  return genuine({ kind: 'member', ...facts, rules: withinContexts(facts.rules) });
+export function memberCaller(facts: Omit<MemberCaller, 'kind'>, clock?: () => Date): MemberCaller {
+  const caller = genuine({ kind: 'member' as const, ...facts, rules: withinContexts(facts.rules) });
+  if (clock !== undefined) CLOCKS.set(caller, clock);
+  return caller;
+}
+
+/** The clocks of callers with emergency access, where it is not the system's. */
+const CLOCKS = new WeakMap<MemberCaller, () => Date>();
+
+/**
+ * Ends emergency access, also in the middle of a request: narrower answers would look as if resources were missing.
+ *
+ * @throws FhirError `forbidden` - its time is over
+ */
+export function assertNotEnded(caller: MemberCaller): void {
+  if (caller.emergency === undefined) return;
+  const now = CLOCKS.get(caller)?.().getTime() ?? Date.now();
+  if (now < Date.parse(caller.emergency.until)) return;
+  throw new FhirError('forbidden', 'The emergency access has ended; sign in to go on without it');
 }
 
 /**

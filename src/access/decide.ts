@@ -1,5 +1,5 @@
 import { SERVER_SCOPE } from '../store/store.js';
-import type { Caller, ServerCaller, SystemCaller } from './caller.js';
+import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';
 import { isAboveProjects, isClientType, isProtected, secretFields } from './fields/administrative-types.js';
 import { administratorRulesFor } from './policy/default-rules.js';
 import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './rule.js';
@@ -12,6 +12,7 @@ import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction 
  */
 export function decide(caller: Caller, type: string, interaction: Interaction): readonly AccessRule[] | null {
   if (caller.kind !== 'member') return trustedRules(caller, type, interaction);
+  assertNotEnded(caller);
   if (isProtected(type) || (isClientType(type) && !READ_INTERACTIONS.includes(interaction))) return null;
   const rules = caller.rules.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
   return rules.length === 0 ? null : rules;

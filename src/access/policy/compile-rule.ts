@@ -38,7 +38,10 @@ export function compileRule(
     ...compartmentOf(model, grant, rule, type, path),
   ];
   return {
-    origin: { policy: grant.reference, text: `${grant.reference}, rule ${index + 1}: ${text}` },
+    origin: {
+      policy: grant.reference,
+      text: `${grant.reference}${grant.emergency === true ? ' (emergency)' : ''}, rule ${index + 1}: ${text}`,
+    },
     interactions: new Set(ruleInteractions(rule)),
     criteria: affordable(and(conditions.map(({ criteria }) => criteria)), path),
     conditions,

@@ -7,6 +7,8 @@ export interface PolicyGrant {
   readonly reference: string;
   readonly policy: JsonObject;
   readonly parameters: PolicyParameters;
+  /** Taken by emergency access. */
+  readonly emergency?: true | undefined;
 }
 
 /** The rules of an AccessPolicy; non-objects are ignored. */

@@ -1,3 +1,4 @@
+import type { AuditedEmergency } from '../../audit/audit-record.js';
 import type { AuditOptions } from '../../audit/audit.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
@@ -5,26 +6,36 @@ import { elementsOf } from '../../fhir/resource.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { compilePolicies } from '../policy/compile-policies.js';
 import { administratorRules, defaultRules, joinRules, ownPlaceRules, ownUserRules } from '../policy/default-rules.js';
+import { grantsThatHold } from '../policy/emergency-grants.js';
 import type { PolicyParameters } from '../policy/parameters.js';
 import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 import type { AccessRules } from '../rule.js';
 import type { Member } from './read-member.js';
 
+/** Emergency access, by its own clock if there is one. */
+export interface Emergency extends AuditedEmergency {
+  readonly clock?: (() => Date) | undefined;
+}
+
+/** What the caller's audit records say of its request, and whether it is an emergency. */
+export interface CallerRequest extends Pick<AuditOptions, 'purpose' | 'requestId'> {
+  readonly emergency?: Emergency | undefined;
+}
+
 /**
  * Creates the caller of a member, with the rules of its policies, or without policies those of its profile type.
- *
- * @param request what the caller's audit records say of its request
  *
  * @throws FhirError `policy-invalid`
  */
 export function makeCaller(
   model: FhirModel,
-  { project, settings, membership, user, profile, parameters, grants }: Member,
-  request: Pick<AuditOptions, 'purpose' | 'requestId'> = {},
+  { project, settings, membership, user, profile, parameters, grants: named }: Member,
+  request: CallerRequest = {},
 ): MemberCaller {
   const admin = elementsOf(membership)['admin'] === true;
   const superAdmin = settings['superAdmin'] === true;
+  const grants = grantsThatHold(named, request.emergency !== undefined);
   const powers = superAdminPowers(grants);
   const granted =
     grants.length > 0
@@ -38,7 +49,7 @@ export function makeCaller(
       : ownPlaceRules(model, project, membership.id!),
   ]);
   const bound = grants.length > 0;
-  return memberCaller({
+  const facts = {
     ...stated(request),
     project,
     membership: membership.id!,
@@ -49,11 +60,16 @@ export function makeCaller(
     powers,
     bound,
     rules,
-  });
+  };
+  return memberCaller(facts, request.emergency?.clock);
 }
 
-function stated({ purpose, requestId }: Pick<AuditOptions, 'purpose' | 'requestId'>): Partial<MemberCaller> {
-  return { ...(purpose === undefined ? {} : { purpose }), ...(requestId === undefined ? {} : { requestId }) };
+function stated({ purpose, requestId, emergency }: CallerRequest): Partial<MemberCaller> {
+  return {
+    ...(purpose === undefined ? {} : { purpose }),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(emergency === undefined ? {} : { emergency: { reason: emergency.reason, until: emergency.until } }),
+  };
 }
 
 /**

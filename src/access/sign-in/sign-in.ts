@@ -4,11 +4,12 @@ import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { audited, auditedCaller, type AuditedContext } from '../audited.js';
 import type { MemberCaller } from '../caller.js';
+import { isForEmergency } from '../policy/emergency-grants.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, type SignInIdentity } from './find-membership.js';
-import { makeCaller } from './make-caller.js';
+import { makeCaller, type CallerRequest, type Emergency } from './make-caller.js';
 import { namedBy, strangerOf } from './named-by.js';
 import { readMemberAgain, type CurrentState } from './read-member-again.js';
 import { readMember, type Member } from './read-member.js';
@@ -78,7 +79,8 @@ export function signIn(
       facts.who = { kind: 'unknown', project: found.project };
       facts.targets = [{ type: 'ProjectMembership', id: found.membership.id }];
       const member = await readMember(asked, found, { ...session, now: session.clock() });
-      const caller = await callerOf(asked, member, options);
+      const { purpose, requestId } = options;
+      const caller = await callerOf(asked, member, { purpose, requestId });
       beginSession(caller, member, session);
       facts.who = auditedCaller(caller);
       return caller;
@@ -98,12 +100,20 @@ export interface CurrentMember extends Pick<CurrentState, 'lastUpdated' | 'isLis
 }
 
 /** Signs a caller in again through the same membership, on the terms of its session. @throws FhirError as {@link signIn} */
-export async function signInAgain(store: ResourceStore, caller: MemberCaller): Promise<CurrentMember> {
+export async function signInAgain(
+  store: ResourceStore,
+  caller: MemberCaller,
+  emergency?: Emergency,
+): Promise<CurrentMember> {
   const now = Date.now();
   const terms = termsOf(caller) ?? { requirePolicy: false, issued: now, now };
   const { project, membership: id, user } = caller;
   const { member, lastUpdated, isListed } = await readMemberAgain(store, { project, membership: { id }, user }, terms);
-  const again = await callerOf(store, member, caller);
+  if (emergency !== undefined && !member.grants.some(({ policy }) => isForEmergency(policy))) {
+    throw new FhirError('forbidden', `ProjectMembership/${id} names no access policy for emergencies`);
+  }
+  const { purpose, requestId } = caller;
+  const again = await callerOf(store, member, { purpose, requestId, emergency });
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };
 }
@@ -111,9 +121,9 @@ export async function signInAgain(store: ResourceStore, caller: MemberCaller): P
 async function callerOf(
   store: ResourceStore,
   member: Member,
-  { purpose, requestId }: Pick<MemberCaller, 'purpose' | 'requestId'>,
+  { purpose, requestId, emergency }: CallerRequest,
 ): Promise<MemberCaller> {
-  const caller = makeCaller(store.model, member, { purpose, requestId });
+  const caller = makeCaller(store.model, member, { purpose, requestId, emergency });
   await assertRulesIndexed(store, member.project, caller.rules);
   return caller;
 }

@@ -10,7 +10,7 @@ import { FhirError } from '../../fhir/error.js';
 import { homeOf } from '../home-of.js';
 import { withIndex } from '../write-error.js';
 import type { AccessTrace } from '../access-trace.js';
-import type { Caller } from '../caller.js';
+import { assertNotEnded, type Caller } from '../caller.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../contract.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
@@ -59,6 +59,7 @@ export async function commitGuarded(
     const steps = ready.filter((one) => one.role !== 'unchanged');
     const replaced = trace === undefined ? [] : await readReplaced(store, steps, options);
     assertNotAborted(options);
+    if (caller.kind === 'member') assertNotEnded(caller);
     options?.onCommit?.();
     try {
       const results = await target.commit(
