@@ -10,7 +10,7 @@ const TYPESCRIPT = ['**/*.ts'];
 const SOURCE = ['src/**/*.ts'];
 const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
 /** Files that a tool loads by their default export. */
-const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts'];
+const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts', 'scripts/site/vitepress/**/*.mjs'];
 
 export default tseslint.config(
   {
@@ -19,6 +19,8 @@ export default tseslint.config(
       'coverage/',
       'node_modules/',
       'api-reference/',
+      '.site/',
+      'site/',
       'src/fhir/r4-definitions.js',
       'src/stores/sqlite/threads/thread-text.js',
     ],
@@ -92,5 +94,7 @@ export default tseslint.config(
       'regexp/no-super-linear-move': 'error',
     },
   },
+  // Vite resolves what the site's theme imports.
+  { files: ['scripts/site/vitepress/**'], rules: { 'local/import-layers': 'off' } },
   { files: CONFIGS, rules: { 'import-x/no-default-export': 'off' } },
 );
