@@ -1,4 +1,4 @@
-// Runs the packed package behind GraphQL servers that take graphql 16 alone and so are no development dependency here:
+// Runs the packed package behind GraphQL servers that take graphql 16 alone and so are not development dependency here:
 // installs each with it into an empty project and asks the example host of this repository. Run `npm run build` first. What
 // cannot be installed is told and left out.
 import './assert-node.mjs';

@@ -96,7 +96,9 @@ async function checkPages(
     if (broken > 0) problems.push(`${name} has ${broken} broken images`);
     const folder = process.env['FHIRGRAPH_PICTURES'];
     if (folder !== undefined && /^(?:index|playground|reference\/queries|contents)\.html$/.test(name)) {
-      await page.screenshot({ path: join(folder, `${name.replace('/', '-')}-${view}-${colorScheme}.png`) });
+      await page.screenshot({
+        path: join(folder, `${name.replace('/', '-').replace('.html', '')}-${view}-${colorScheme}.png`),
+      });
     }
   }
   await page.close();
@@ -105,7 +107,8 @@ async function checkPages(
 async function checkSearch(): Promise<void> {
   const page = await open();
   await page.goto(origin);
-  await page.keyboard.press('Control+k');
+  // The button works as soon as its script has run.
+  await page.locator('.VPNavBarSearch button').click();
   await page.locator('.VPLocalSearchBox input').fill('hiddenFields');
   const results = page.locator('.VPLocalSearchBox .result');
   await results.first().waitFor();

@@ -126,7 +126,7 @@ export async function tellStory(store: ResourceStore, tell: (line: string) => vo
   // Removing a member leaves User and profile in place, so that inviting again brings the same person back.
   await removeMember(practitioner.membership.id, context);
   const kept = await createRepository(context).read('Practitioner', practitioner.profile.id);
-  tell(`${kept.name![0]!.given!.join(' ')} is no member any more; the Practitioner of that name is still there.`);
+  tell(`${kept.name![0]!.given!.join(' ')} is not a member any more; the Practitioner of that name is still there.`);
   const invitedAgain = await invite(project, doctor, context);
   const { user, profile, membership } = invitedAgain.created;
   tell(`Invited again; made anew: User ${user}, profile ${profile}, membership ${membership}.`);

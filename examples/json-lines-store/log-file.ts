@@ -60,6 +60,6 @@ function parseCommit(line: string): readonly LoggedVersion[] {
   try {
     return parseJson(line) as readonly LoggedVersion[];
   } catch (cause) {
-    throw new FhirError('corrupt', 'A line of the log is no JSON', { cause });
+    throw new FhirError('corrupt', 'A line of the log is not JSON', { cause });
   }
 }

@@ -49,7 +49,7 @@ async function list(directory: string): Promise<readonly string[]> {
     return await readdir(directory);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'does not exist' : code === 'ENOTDIR' ? 'is no directory' : 'cannot be read';
+    const reason = code === 'ENOENT' ? 'does not exist' : code === 'ENOTDIR' ? 'is not a directory' : 'cannot be read';
     throw new UsageError(`${directory} ${reason}`);
   }
 }

@@ -1,4 +1,4 @@
-/** Longest list of codes kept; longer ones (all languages, say) are no help to a reader or a validator of shapes. */
+/** Longest list of codes kept; longer ones (all languages, say) are not help to a reader or a validator of shapes. */
 const MOST_CODES = 400;
 
 /** Code systems that are grammars: a file that calls its list of their codes complete has some common ones only. */

@@ -18,7 +18,7 @@ export type Caller = SystemCaller | ServerCaller | MemberCaller;
  * Trusted in-process code of one project: it may do anything with the resources of that project, and nothing elsewhere.
  *
  * Above projects it reaches what an administrator of the project needs: it reads the Users of the project's members,
- * and reads and changes the Project itself but for the settings that belong to the operator, such as `superAdmin` and
+ * and reads and changes the Project itself except the settings that belong to the operator, such as `superAdmin` and
  * `systemSecret`. Bots with `system: true` also belong to the operator.
  */
 export interface SystemCaller {
@@ -42,7 +42,7 @@ export interface MemberCaller {
   readonly membership: string;
   /** `User/1`; `ClientApplication/1` or `Bot/1` for clients and Bots. */
   readonly user: string;
-  /** `Practitioner/1`: who writes are attributed to. */
+  /** `Practitioner/1`: the author of the writes. */
   readonly profile: string;
   /** May invite, change and remove members of the project. */
   readonly admin: boolean;

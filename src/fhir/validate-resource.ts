@@ -22,8 +22,8 @@ export const DEFAULT_RESOURCE_BYTES = 16 * 1024 * 1024;
 /**
  * Finds what is wrong with a resource. It never throws; no issues mean a good resource.
  *
- * Always refused: what is no JSON object, an unknown or abstract `resourceType`, values JSON cannot carry, the names
- * `__proto__`, `constructor` and `prototype`, more than 100 levels of nesting, more than `maxBytes`, a bad `id`, and a
+ * Always refused: a value that is not a JSON object, an unknown or abstract `resourceType`, values that JSON cannot
+ * carry, and the names `__proto__`, `constructor` and `prototype`. Also refused: more than 100 levels of nesting, more than `maxBytes`, a bad `id`, and a
  * `meta` or `contained` whose shape storage and search rely on.
  *
  * With `strict`, everything in it is held against the R4 definitions (and Medplum's, for its types): unknown

@@ -8,7 +8,7 @@ const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** What whoever writes a resource of the type should know. */
+/** What a writer of this resource type should know. */
 export function writeWarning(type: string): string | undefined {
   return WITHOUT_EFFECT.get(type);
 }

@@ -31,7 +31,7 @@ export const REFUSED_FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ...entries('it needs profiles', ['conformsTo', 'elementDefinition', 'slice', 'checkModifiers']),
   ...entries('it writes to the log', ['trace']),
   ...entries('it is for invariants of narratives', ['htmlChecks', 'htmlchecks']),
-  ...entries('it is no part of FHIRPath', ['pathname']),
+  ...entries('it is not part of FHIRPath', ['pathname']),
 ]);
 
 function entries<const Value>(value: Value, names: readonly string[]): [string, Value][] {

@@ -10,7 +10,7 @@ const MAX_PATTERN_LENGTH = 500;
 const MAX_RESULT_LENGTH = 1_000_000;
 
 /**
- * The functions on regular expressions, on an engine that takes linear time for every pattern (no backtracking, hence
+ * The functions on regular expressions, on an engine that takes linear time for every pattern (no backtracking, therefore
  * no back references or look-arounds), and `replace()` with a bounded result.
  *
  * Entries for fhirpath.js's function table. See https://hl7.org/fhirpath/N1/#string-manipulation.
@@ -90,7 +90,7 @@ function newPattern(pattern: string, flags: string, dotAll: boolean): re2js.RE2J
   } catch (cause) {
     throw new FhirError(
       'invalid',
-      'A pattern in a FHIRPath expression is no regular expression, or uses back references or look-arounds',
+      'A pattern in a FHIRPath expression is not a regular expression, or uses back references or look-arounds',
       { cause },
     );
   }

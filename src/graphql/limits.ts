@@ -28,7 +28,7 @@ export interface Limits {
   readonly resolverCalls: number;
   /** Maximum number of resources in one list. Default 10,000. */
   readonly listSize: number;
-  /** Maximum number of resources read, counted as often as they appear in the answer. Default 100,000. */
+  /** Maximum number of resources read, once for each time they appear in the answer. Default 100,000. */
   readonly rows: number;
   /** Maximum number of values of an answer: its objects and their fields, including absent ones. Default 1,000,000. */
   readonly values: number;

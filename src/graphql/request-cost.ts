@@ -3,14 +3,14 @@ import { LimitError, type Limits, wholeCost } from './limits.js';
 
 /** The cost of a request before and after. The unit is one resource fetched, with few fields. */
 export interface RequestCost {
-  /** Of the store calls that are made whatever is stored; computed before the first of them. */
+  /** Of the store calls that are made for any data; computed before the first of them. */
   readonly least: number;
   /** Computed from the plan and the variables, with assumed numbers where neither says how much there is. */
   readonly estimated: number;
   /** The same sum over the actual calls; bounded by `limits.cost`. */
   readonly actual: number;
   readonly storeCalls: number;
-  /** Resources read, counted as often as they appear in the answer. */
+  /** Resources read, once for each time they appear in the answer. */
   readonly rows: number;
   readonly fhirpathSteps: number;
 }

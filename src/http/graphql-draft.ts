@@ -44,6 +44,6 @@ function statusOf({ data, errors }: FhirGraphqlResult): number {
   if (code === 'forbidden' && details?.['readonly'] === true) return 405;
   const known = errorCodeOf(code);
   if (known !== 'invalid') return ERROR_CODES[known].status;
-  // The one failure of a document that is no failure of its meaning. The words are graphql-js's.
+  // The one failure of a document that is not a failure of its meaning. The words are graphql-js's.
   return first.message.startsWith('Syntax Error') ? 400 : 422;
 }

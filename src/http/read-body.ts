@@ -10,7 +10,7 @@ export function bodyText({ body }: HttpRequest): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch (cause) {
-    throw new FhirError('invalid', 'The body is no UTF-8', { cause });
+    throw new FhirError('invalid', 'The body is not UTF-8', { cause });
   }
 }
 
@@ -30,7 +30,7 @@ export function readJsonBody(request: HttpRequest): unknown {
     return parseWithDecimals(text);
   } catch (cause) {
     // The parser's message quotes the body.
-    throw new FhirError('invalid', 'The body is no JSON', { cause });
+    throw new FhirError('invalid', 'The body is not JSON', { cause });
   }
 }
 

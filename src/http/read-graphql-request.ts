@@ -93,7 +93,7 @@ function fromQuery(search: URLSearchParams): Parameters {
     try {
       parameters[name] = text === '' ? undefined : parseWithDecimals(text);
     } catch (cause) {
-      throw new FhirError('invalid', `Parameter "${name}" is no JSON`, { cause });
+      throw new FhirError('invalid', `Parameter "${name}" is not JSON`, { cause });
     }
   }
   return parameters;

@@ -60,7 +60,7 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
   outgoing.end(body);
 }
 
-/** @returns undefined for a URL that is none */
+/** @returns undefined for a malformed URL */
 function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | undefined {
   const { method = 'GET', originalUrl, url = originalUrl ?? '/' } = incoming;
   const target = originalUrl ?? url;

@@ -22,7 +22,7 @@ export interface PlannedWrite {
   /**
    * | role | meaning |
    * |---|---|
-   * | write | what was asked for |
+   * | write | the requested write |
    * | patched | a patch of a version that was read before: overtaken if another one is current by now |
    * | no-match-expected | nothing matches the condition of a create: overtaken, or met by an earlier write of the commit |
    * | unique-match | nothing but the one that was found matches the condition |

@@ -23,7 +23,7 @@ import { readSince } from './since.js';
  *
  * Each page makes at most one search per type of the compartment, one read of what it refers to, and one search per type
  * that canonicals lead to. Links lead on by position, so that pages neither overlap nor leave out what others write
- * meanwhile before it. What several pages refer to comes with each of them.
+ * before it in the same time. What several pages refer to comes with each of them.
  *
  * @param parameters `_count`, `_type`, `_since`, and `_cursor` of the next link
  * @throws FhirError `not-found`, `gone` - the Patient

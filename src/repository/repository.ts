@@ -126,7 +126,7 @@ export interface Repository {
    * `SUBSETTED`.
    *
    * @param query a query string, parameters, an object of these, or criteria by `createSearch`. An object that a web
-   * framework parsed from a query string is taken for parameters, whatever it holds.
+   * framework parsed from a query string is read as parameters, with any content.
    * @throws FhirError `invalid`, `unsupported` - a malformed or unsupported search
    * @throws FhirError `too-costly` - a page of more than 1000, or more than 1000 resources that come with it
    */
@@ -149,13 +149,13 @@ export interface Repository {
 
   /**
    * A page of the versions of all resources of a type, newest first, deletions included: of each resource what its own
-   * history shows. The `next` link holds the cursor of the next page; versions written meanwhile do not shift it.
+   * history shows. The `next` link holds the cursor of the next page; versions written since then do not shift it.
    *
    * Callers that do not see the whole type see no deletions, and get to the versions of the 1000 resources that changed
    * last since `since`.
    *
    * @throws FhirError `unsupported` - the store does not list the history of a type
-   * @throws FhirError `invalid` - `since` is no instant, or the cursor is not one of a link
+   * @throws FhirError `invalid` - `since` is not an instant, or the cursor is not one of a link
    * @throws FhirError `too-costly` - a page of more than 1000, or one beyond those 1000 resources
    */
   typeHistory<Type extends ResourceType>(

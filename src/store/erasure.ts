@@ -7,7 +7,7 @@ export function isErasureReason(reason: unknown): reason is string {
   return typeof reason === 'string' && /^[a-z][a-z0-9-]{0,63}$/.test(reason);
 }
 
-/** @throws FhirError `invalid` - the reason is no code. The message does not repeat it. */
+/** @throws FhirError `invalid` - the reason is not a code. The message does not repeat it. */
 export function assertErasureReason({ reason }: Pick<EraseWrite, 'reason'>, index: number): void {
   if (isErasureReason(reason)) return;
   const message = `Write ${index}: the reason of an erasure is a code of up to 64 lower-case letters, digits and hyphens`;
@@ -20,7 +20,7 @@ export function erasedForGood(index: number, { type, id }: Pick<ResourceKey, 'ty
   return new FhirError('gone', message, { details: { index } });
 }
 
-/** The part of a {@link Deletion} that says whether it is an erasure. @param reason null or undefined: it is none */
+/** The part of a {@link Deletion} that says whether it is an erasure. @param reason null or undefined for an ordinary deletion */
 export function erasureOf(reason: string | null | undefined): Pick<Deletion, 'erased'> {
   return typeof reason === 'string' ? { erased: { reason } } : {};
 }

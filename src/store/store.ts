@@ -126,7 +126,7 @@ export interface StoreRemoval {
 
   /**
    * Overwrites what removed data left where only the store looks: free pages, logs, names without resources. Takes as long as
-   * copying the store, and may hold up writes meanwhile.
+   * copying the store, and may hold up writes until it is done.
    *
    * @throws FhirError `unavailable` - another connection holds on to an old state; try again
    */

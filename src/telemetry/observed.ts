@@ -13,7 +13,7 @@ export interface ObservedFacts {
 }
 
 /**
- * Runs an interaction on a store inside its own span and counts it; without telemetry it just runs.
+ * Runs an interaction on a store inside its own span and counts it; without telemetry it only runs.
  *
  * @param interaction `graphql`, `invite`, `sign-in`
  */

@@ -46,7 +46,7 @@ export class Observer {
   }
 }
 
-/** Runs work inside a span if there is an observer; otherwise just runs it. */
+/** Runs work inside a span if there is an observer; otherwise only runs it. */
 export function inSpan<Result>(observer: Observer | undefined, name: string, work: (span: Span) => Result): Result {
   return observer === undefined ? work(NO_SPAN) : observer.span({ name }, work);
 }

@@ -340,7 +340,7 @@ overStores('what leads to a resource', (open) => {
     });
   });
 
-  test('is no condition to learn from: a creation finds only what its maker finds', async () => {
+  test('is not a condition to learn from: a creation finds only what its maker finds', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'p', gender: 'male', name: [{ family: 'Adams' }] });

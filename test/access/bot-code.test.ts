@@ -25,7 +25,7 @@ describe.each([
   });
   afterEach(() => store.close());
 
-  test('is no Binary that members write or delete, by whatever way', async () => {
+  test('is not a Binary that members write or delete, by whatever way', async () => {
     const member = await signedIn(store);
     const mine = repositoryOf(store, member);
     const admin = await signedIn(store, { admin: true });

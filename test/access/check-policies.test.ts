@@ -109,14 +109,14 @@ overStores('checkPolicies', (open) => {
       policy('day', birthdate),
       membership('gone', using('nowhere')),
       membership('malformed', { access: [null] }),
-      membership('misspelt', using('day', { name: 'dya', valueString: '2020' })),
+      membership('misspelled', using('day', { name: 'dya', valueString: '2020' })),
       membership('unfit', using('day', { name: 'day', valueString: 'someday' })),
     );
     expect(lines(await all(store))).toEqual([
       'a/ProjectMembership/gone | access[0] | error | AccessPolicy/nowhere does not exist',
       'a/ProjectMembership/malformed | access[0] | error | must be an object with a policy, not null',
-      'a/ProjectMembership/misspelt | access[0].parameter | warning | AccessPolicy/day does not use %dya. Did you mean "day"?',
-      'a/ProjectMembership/misspelt | access[0] | warning | AccessPolicy/day uses %day, which has no value here; conditions with it match nothing',
+      'a/ProjectMembership/misspelled | access[0].parameter | warning | AccessPolicy/day does not use %dya. Did you mean "day"?',
+      'a/ProjectMembership/misspelled | access[0] | warning | AccessPolicy/day uses %day, which has no value here; conditions with it match nothing',
       expect.stringMatching(
         /^a\/ProjectMembership\/unfit \| access\[0\] \| error \| AccessPolicy\/day, resource\[0\]\.criteria: /,
       ),
@@ -152,7 +152,7 @@ overStores('checkPolicies', (open) => {
     );
   });
 
-  test('warns of misspelt elements in constraints, where the policy has no errors', async () => {
+  test('warns of misspelled elements in constraints, where the policy has no errors', async () => {
     const store = open();
     const constrained = (expression: string): object => ({
       resourceType: 'Patient',
@@ -164,10 +164,10 @@ overStores('checkPolicies', (open) => {
       policy('both', constrained('%after.gendre.exists()'), { resourceType: 'Patient', interaction: [] }),
       policy('broken', constrained('%after.gendre.exists('), { resourceType: 'Patient', interaction: [] }),
     );
-    const misspelt = 'resource[0].writeConstraint[0].expression';
+    const misspelled = 'resource[0].writeConstraint[0].expression';
     expect(lines(await all(store))).toEqual([
       'a/AccessPolicy/both | resource[1].interaction | warning | 0 | an empty list grants nothing',
-      `a/AccessPolicy/both | ${misspelt} | warning | 0 | Patient does not have the element "gendre". Did you mean "gender"?`,
+      `a/AccessPolicy/both | ${misspelled} | warning | 0 | Patient does not have the element "gendre". Did you mean "gender"?`,
       expect.stringMatching(
         /^a\/AccessPolicy\/broken \| resource\[0\]\.writeConstraint\[0\]\.expression \| error \| 0 \| /,
       ),

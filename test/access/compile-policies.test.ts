@@ -56,7 +56,7 @@ describe('policies', () => {
     expect(texts('Group')).toEqual(['AccessPolicy/b, rule 2: *']);
   });
 
-  test('grant nothing of administrative types and of what is no type, named or not', () => {
+  test('grant nothing of administrative types and of what is not a type, named or not', () => {
     for (const type of ['User', 'Login', 'ProjectMembership', 'Nonsense', '*']) {
       expect(two().rulesFor(type)).toEqual([]);
     }
@@ -259,7 +259,7 @@ test('elements that write constraints ask for and no resource has are told, each
   ]);
 });
 
-test('what is no object is no rule, and what is no text names no field', () => {
+test('what is not an object is not a rule, and what is not text names no field', () => {
   expect(ruleElements({ resource: [{ resourceType: 'Patient' }, 'text', null, []] })).toEqual([
     { resourceType: 'Patient' },
   ]);

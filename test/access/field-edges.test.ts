@@ -73,7 +73,7 @@ describe('withoutFields', () => {
     expect(without('birthDate.extension')).toHaveProperty('birthDate', '2001');
   });
 
-  test('passes over what is no object', () => {
+  test('passes over what is not an object', () => {
     const odd = {
       resourceType: 'Patient',
       id: 'p',

@@ -44,7 +44,7 @@ describe('guarded elements', () => {
     expect([...guardedElements('Patient', rules)]).toEqual(['status']);
   });
 
-  test('are found once per type, and a name that is no type has its own and is not kept', () => {
+  test('are found once per type, and a name that is not a type has its own and is not kept', () => {
     let asked = 0;
     const rules: AccessRules = {
       model: R4,

@@ -23,7 +23,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
 test.each([
   ['of a super-admin project without policies', true, { superAdmin: true }, []],
   ['of a project under policies', true, {}, [POLICY]],
-  ['of a project under policies that is no super-admin project', true, { superAdmin: false }, [POLICY]],
+  ['of a project under policies that is not a super-admin project', true, { superAdmin: false }, [POLICY]],
   ['of a super-admin project under policies', false, { superAdmin: true }, [POLICY]],
 ])('an administrator %s writes policies: %s', (_, writes, settings, policies) => {
   const caller = administrator(settings, policies);

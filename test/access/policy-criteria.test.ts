@@ -283,7 +283,7 @@ describe('the value of a parameter', () => {
 
   // Searches of texts leave punctuation out, and every text begins with what is left of such a value.
   test.each(['-', '*', '|', '.,;', "'"])(
-    'of punctuation alone is no text that every other one begins with: %j',
+    'of punctuation alone is not text that every other one begins with: %j',
     (word) => {
       const asked = (search: string): Criteria =>
         criteria('Patient', `Patient?${search}`, { word: text(word), other: text('Ann') });
@@ -375,7 +375,7 @@ describe('writing a policy', () => {
 
   test.each<[string, object]>([
     ['an unknown type', { resourceType: 'Pateint' }],
-    ['criteria that are no search', { ...rule, criteria: 'Patient?colour=red' }],
+    ['criteria that are not search', { ...rule, criteria: 'Patient?colour=red' }],
     ['an interaction that is none', { ...rule, interaction: ['peek'] }],
     ['a hidden field that is none', { ...rule, hiddenFields: ['birthday'] }],
     ['a readonly field that is none', { ...rule, readonlyFields: ['name.x'] }],

@@ -425,7 +425,7 @@ describe('a membership with a mistake', () => {
   });
 });
 
-test('a value that is no id leaves no value at all, so that ":not" excludes no less', async () => {
+test('a value that is not an id leaves no value at all, so that ":not" excludes no less', async () => {
   const store = await clinic();
   const trusted = repositoryOf(store, systemCaller('clinic'));
   for (const id of ['north', 'south']) {

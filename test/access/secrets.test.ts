@@ -107,7 +107,7 @@ describe('elements of the types that Medplum adds', () => {
     expect(unclassified).toEqual([]);
   });
 
-  test('that are secret exist, so that no misspelt path protects nothing', () => {
+  test('that are secret exist, so that no misspelled path protects nothing', () => {
     for (const type of R4.resourceTypes) {
       if (secretFields(type).length === 0) continue;
       const paths = elementPaths(type);

@@ -61,6 +61,6 @@ test('a policy with a compartment leaves nothing, another one beside it what it 
   expect(left(bound, { resource: [{ resourceType: 'ProjectMembership' }] })).toEqual(every('ProjectMembership'));
 });
 
-test.each([{ criteria: '' }, { hiddenFields: [] }, { readonlyFields: [] }])('%j is no condition', (nothing) => {
+test.each([{ criteria: '' }, { hiddenFields: [] }, { readonlyFields: [] }])('%j is not a condition', (nothing) => {
   expect(left({ resource: [{ resourceType: 'Project', ...nothing }] })).toEqual(every('Project'));
 });

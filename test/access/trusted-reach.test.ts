@@ -101,7 +101,7 @@ describe('what trusted code writes on top of what is stored', () => {
     }
   });
 
-  test('a Bot of the operator is no business of a project', () => {
+  test('a Bot of the operator is not a business of a project', () => {
     const system = { system: true };
     const error = [
       'forbidden',

@@ -21,16 +21,16 @@ describe('no two resources share', () => {
 
   test.each<[string, string, object]>([
     ['a User without an e-mail', 'User', {}],
-    ['an e-mail that is no text', 'User', { email: 1 }],
+    ['an e-mail that is not text', 'User', { email: 1 }],
     ['an e-mail of another type', 'Patient', { email: 'ann@x.org', externalId: '1' }],
     ['a membership without an externalId', 'ProjectMembership', { email: 'ann@x.org' }],
-    ['an externalId that is no text', 'ProjectMembership', { externalId: 1 }],
+    ['an externalId that is not text', 'ProjectMembership', { externalId: 1 }],
     ['an externalId of a User', 'User', { externalId: '1' }],
   ])('%s is not unique', (_, type, elements) => {
     expect(keys(type, elements)).toEqual([]);
   });
 
-  test.each([undefined, null, 'Project/1', {}, { reference: 1 }])('a project %j is no scope', (project) => {
+  test.each([undefined, null, 'Project/1', {}, { reference: 1 }])('a project %j is not a scope', (project) => {
     expect(keys('User', { email: 'ann@x.org', project })).toEqual(['User.email= ann@x.org']);
   });
 });

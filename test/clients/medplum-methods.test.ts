@@ -317,7 +317,7 @@ async function verdictOf(name: string): Promise<readonly [Verdict, note: string]
   try {
     await METHODS[name]!(medplum, service);
   } catch (error) {
-    // A failed expectation is no verdict.
+    // A failed expectation is not a verdict.
     if ((error as Error).name === 'AssertionError') throw error;
     if (requests === 0) return ['in the client', ''];
     if (error instanceof OperationOutcomeError || /not|Failed|token/i.test((error as Error).message))

@@ -264,12 +264,12 @@ describe('refusals', () => {
       'no part of the expression is about Person',
     ],
     [
-      'a misspelt element',
+      'a misspelled element',
       [searchParameter({ ...patient, code: 'own', expression: 'Patient.nmae.given' })],
       'Patient has no element "nmae". Did you mean "name"?',
     ],
     [
-      'a misspelt element in FHIRPath',
+      'a misspelled element in FHIRPath',
       [
         searchParameter({
           ...patient,
@@ -338,7 +338,7 @@ describe('refusals', () => {
           component: [{ definition: 'https://nowhere.example/x', expression: 'name | gender' }],
         }),
       ],
-      'is no known parameter of a single value; give its definition along',
+      'is not a known parameter of a single value; give its definition along',
     ],
     ['another resource', [{ resourceType: 'Patient' }], 'searchParameters[0] is not a SearchParameter resource'],
   ])('%s', async (_, searchParameters, message) => {
@@ -430,9 +430,12 @@ describe('words and profiles', () => {
   });
 
   test.each([
-    ['Organization.nmae', 'is no search parameter of a resource type, such as Organization.name. Did you mean "name"?'],
+    [
+      'Organization.nmae',
+      'is not a search parameter of a resource type, such as Organization.name. Did you mean "name"?',
+    ],
     ['Patient.gender', 'is of type token; only string parameters can be indexed by word'],
-    ['name', 'is no search parameter'],
+    ['name', 'is not a search parameter'],
   ])('words of %s is refused', async (name, message) => {
     await expect(extendDefinitions(R4, { words: [name] })).rejects.toThrow(message);
   });

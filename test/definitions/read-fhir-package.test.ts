@@ -49,7 +49,7 @@ test('a package is read from its folder or the one around it, and extends defini
   expect(model.profiles).toEqual([PROFILE]);
 });
 
-test('what is no package of R4 is refused by name', async () => {
+test('what is not a package of R4 is refused by name', async () => {
   await expect(readFhirPackage(fileNamed('nowhere'))).rejects.toMatchObject({
     code: 'invalid',
     message: expect.stringContaining('name the folder where the FHIR package was unpacked') as string,

@@ -126,7 +126,7 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
   corrupt: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-'));
     try {
-      writeFileSync(join(folder, 'clinic.db'), 'This is no database. '.repeat(100));
+      writeFileSync(join(folder, 'clinic.db'), 'This is not a database. '.repeat(100));
       return await new SqliteStore(join(folder, 'clinic.db')).close();
     } finally {
       rmSync(folder, { recursive: true });

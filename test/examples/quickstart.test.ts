@@ -107,7 +107,7 @@ describe('the quickstart', () => {
 
   test.each([
     [['--data', 'no-such-directory'], 'no-such-directory does not exist'],
-    [['--data', 'package.json'], 'package.json is no directory'],
+    [['--data', 'package.json'], 'package.json is not a directory'],
     [['--data', 'docs'], 'No .json or .json.gz files in docs'],
     [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"'],
     [['--patients', '0'], '--patients must be a whole number from 1 to 100000, not "0"'],
@@ -120,7 +120,7 @@ describe('the quickstart', () => {
     await expect(load()).rejects.toThrow(new UsageError(message));
   });
 
-  test('names the file that is no JSON', async () => {
+  test('names the file that is not JSON', async () => {
     const data = await mkdtemp(join(directory, 'bad-'));
     await writeFile(join(data, 'bad.json'), '{"resourceType": "Bundle", }');
     const { code, stderr } = await quickstart('--data', data, '--db', join(directory, 'bad.db'));

@@ -72,7 +72,7 @@ test.each([
   '2021\n',
   '-2021',
   '٢٠٢١',
-])('%j is no date', (text) => {
+])('%j is not a date', (text) => {
   expect(parseDate(text)).toBeUndefined();
 });
 

@@ -170,7 +170,7 @@ describe('search parameters', () => {
     );
   });
 
-  it('leaves uncompiled only what is no plain path', () => {
+  it('leaves uncompiled only what is not a plain path', () => {
     const expressions = R4.resourceTypes
       .flatMap((type) => [...R4.searchParameters(type).values()])
       .filter((parameter) => parameter.path === undefined)

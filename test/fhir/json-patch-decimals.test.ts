@@ -63,7 +63,7 @@ test.each([
   expect(() => patched(operations)).toThrow(expect.objectContaining({ code }) as FhirError);
 });
 
-test('a patch with values that are no JSON is left to the checks of the write', () => {
+test('a patch with values that are not JSON is left to the checks of the write', () => {
   const date = new Date(0);
   const made = applyJsonPatch({ resourceType: 'R' }, [{ op: 'add', path: '/date', value: date }]);
   expect((made as unknown as { date: unknown }).date).toBe(date);

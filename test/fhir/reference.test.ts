@@ -62,7 +62,7 @@ describe('parseReference', () => {
     ' Patient/1',
     'Pat9ent/1',
     '1',
-  ])('%j is no reference', (text) => {
+  ])('%j is not a reference', (text) => {
     expect(parseReference(text, BASE)).toBeUndefined();
   });
 

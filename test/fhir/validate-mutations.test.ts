@@ -211,7 +211,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('takes a resourceType that is no text for none', () => {
+  it('takes a resourceType that is not text for none', () => {
     const nameless = JSON.parse('{ "id": "a", "resourceType": { "toString": 1 } }') as unknown;
     for (const strict of [true, false]) {
       expect(validateResource(R4, nameless, { strict })).toHaveLength(1);

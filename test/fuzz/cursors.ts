@@ -8,7 +8,7 @@ export function contentOf(cursor: string): string {
   return Buffer.from(cursor.split('.')[0]!, 'base64url').toString();
 }
 
-/** A cursor with this content and a check that fits: the recipe is no secret. */
+/** A cursor with this content and a check that fits: the recipe is not a secret. */
 export function forged(content: string): string {
   const check = createHash('sha256')
     .update(JSON.stringify(['system', PROJECT, '', content]))

@@ -23,7 +23,7 @@ export async function outcomeOf<Result>(call: () => Result | Promise<Result>): P
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof FhirError)) throw new Error('Rejected with what is no FhirError', { cause: error });
+    if (!(error instanceof FhirError)) throw new Error('Rejected with what is not a FhirError', { cause: error });
     assertSafe(error.code, [error.toJSON(), error.outcome], error.cause ?? error);
     return { code: error.code };
   }

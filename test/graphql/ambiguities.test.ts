@@ -211,7 +211,7 @@ describe('the same decisions in the schema for tools', () => {
 
   test('Resource is an interface with the common elements, which every resource type implements', () => {
     const resource = schema.getType('Resource');
-    if (!isInterfaceType(resource)) throw new Error('Resource is no interface');
+    if (!isInterfaceType(resource)) throw new Error('Resource is not an interface');
     expect(Object.keys(resource.getFields())).toEqual(
       expect.arrayContaining(['resourceType', 'id', 'meta', 'implicitRules', 'language']),
     );
@@ -225,7 +225,7 @@ describe('the same decisions in the schema for tools', () => {
   test('elements that FHIR demands are nullable', () => {
     const elements = ['Observation', 'Encounter', 'Bundle', 'ObservationComponent'].flatMap((name) => {
       const type = schema.getType(name);
-      if (!isObjectType(type)) throw new Error(`${name} is no object type`);
+      if (!isObjectType(type)) throw new Error(`${name} is not an object type`);
       return Object.values(type.getFields()).filter(({ name: field }) => R4.typeDefinition(name)?.elements.has(field));
     });
     expect(elements.length).toBeGreaterThan(50);

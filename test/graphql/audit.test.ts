@@ -123,7 +123,7 @@ test('references to older versions, and contained resources, are named by what i
   });
 });
 
-test('what the host resolves elsewhere is no resource of this service', async () => {
+test('what the host resolves elsewhere is not a resource of this service', async () => {
   const resources = [{ resourceType: 'Encounter', id: 'e', subject: { reference: 'https://other.example/Patient/x' } }];
   const resolveReference = (): Promise<never> => Promise.resolve({ resourceType: 'Patient', id: 'x' } as never);
   const query = '{ EncounterList { subject { resource { ... on Patient { id } } } } }';

@@ -43,7 +43,7 @@ describe('a closed list of documents', () => {
     expect(await ask(requested, documents)).toEqual(FOUND);
   });
 
-  test('executes by an id that is no hash, with its text or without', async () => {
+  test('executes by an id that is not a hash, with its text or without', async () => {
     const answer = { data: { Patient: { birthDate: '1980-02-03' } } };
     expect(await ask({ documentId: 'short-name' }, documents)).toEqual(answer);
     expect(await ask({ documentId: 'short-name', query: OTHER }, documents)).toEqual(answer);

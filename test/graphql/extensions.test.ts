@@ -128,7 +128,7 @@ describe('the siblings of primitives', () => {
   });
 
   test.each(['_id { id }', '_name { id }', '_contained { id }', '_extension { id }'])(
-    'do not exist for what is no primitive: %s',
+    'do not exist for what is not a primitive: %s',
     async (selection) => {
       const result = await clinic.ask(`{ Patient(id: 1) { ${selection} } }`);
       expect(failures(result)).toEqual(['invalid (1:20)']);
@@ -137,7 +137,7 @@ describe('the siblings of primitives', () => {
 });
 
 describe('resources inside resources', () => {
-  test('in a Bundle, by type; what is no resource is null', async () => {
+  test('in a Bundle, by type; what is not a resource is null', async () => {
     const query = `{ Bundle(id: 1) { type entry { fullUrl resource {
       id resourceType __typename
       ... on Patient { gender }

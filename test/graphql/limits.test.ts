@@ -309,7 +309,7 @@ describe('the signal of the host', () => {
     expect(reads).toBe(0);
   });
 
-  test('a store that rejects for its abort is no internal error', async () => {
+  test('a store that rejects for its abort is not an internal error', async () => {
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
       search: () => {

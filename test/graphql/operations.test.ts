@@ -136,7 +136,7 @@ describe('parsed documents', () => {
     expect(failures(await executeFhirGraphql(document, context))).toEqual(['invalid (1:3)']);
   });
 
-  test.each([undefined, null, 7, '', '  \n', {}, { kind: 'Field' }, []])('%j is no query', async (query) => {
+  test.each([undefined, null, 7, '', '  \n', {}, { kind: 'Field' }, []])('%j is not a query', async (query) => {
     const result = await executeFhirGraphql(query as never, { store: clinic.store, caller });
     expect(messages(result)).toEqual(['A query must be given: the text of a GraphQL document']);
     expect(failures(result)).toEqual(['invalid']);

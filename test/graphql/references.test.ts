@@ -308,7 +308,7 @@ describe('fields selected directly on resource', () => {
     expect(await clinic.data(told)).toEqual({ Observation: { subject: { resource: { name: null } } } });
   });
 
-  test('a fragment on a type that is no target of the reference selects nothing', async () => {
+  test('a fragment on a type that is not a target of the reference selects nothing', async () => {
     const query = '{ Observation(id: relative) { subject { resource { id ... on Practitioner { gender } } } } }';
     expect(await clinic.data(query)).toEqual({ Observation: { subject: { resource: { id: '1' } } } });
   });

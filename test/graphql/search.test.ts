@@ -205,7 +205,7 @@ describe('what is wrong with a search', () => {
     expect(result).not.toHaveProperty('data');
   });
 
-  test('modifiers are no part of the grammar', async () => {
+  test('modifiers are not part of the grammar', async () => {
     const result = await clinic.ask('{ PatientList(name:exact: "x") { id } }');
     expect(failures(result)).toEqual(['invalid (1:25)']);
     expect(messages(result)).toEqual(['Syntax Error: Expected Name, found ":".']);

@@ -168,7 +168,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect((await graphql('{ PatientConnection { count } }')).body).toEqual(before.body);
   });
 
-  test('refuses what is no request', async () => {
+  test('refuses what is not a request', async () => {
     const send = (body: unknown, headers: object = {}): ReturnType<typeof call> =>
       call('POST', '/fhir/R4/$graphql', { body, headers });
     expect([

@@ -19,9 +19,9 @@ describe('readJsonBody', () => {
   test.each<[unknown, string]>([
     [undefined, 'The request has no body'],
     [null, 'The request has no body'],
-    ['', 'The body is no JSON'],
-    ['{"family":"Brook"', 'The body is no JSON'],
-    [new Uint8Array([0x22, 0xc3, 0x22]), 'The body is no UTF-8'],
+    ['', 'The body is not JSON'],
+    ['{"family":"Brook"', 'The body is not JSON'],
+    [new Uint8Array([0x22, 0xc3, 0x22]), 'The body is not UTF-8'],
   ])('refuses %j without quoting it', (body, message) => {
     expect(() => readJsonBody(request(body) as never)).toThrow(expect.objectContaining({ code: 'invalid', message }));
   });

@@ -36,7 +36,7 @@ describe('a request by POST', () => {
     ['as text', JSON.stringify(asked)],
     ['as bytes', Buffer.from(JSON.stringify(asked))],
     ['as a body parser left it', asked],
-    ['with members that are no part of GraphQL', { ...asked, batch: 7, onCompleted: null }],
+    ['with members that are not part of GraphQL', { ...asked, batch: 7, onCompleted: null }],
     ['with extensions', { ...asked, extensions: { trace: true } }],
   ])('of JSON %s', (_, body) => {
     expect(readGraphqlRequest(post(body))).toEqual(read);
@@ -144,9 +144,9 @@ describe('a request is refused', () => {
   test.each<[unknown, string]>([
     [undefined, 'The request has no body'],
     [null, 'The request has no body'],
-    ['', 'The body is no JSON'],
-    ['{"query": secret', 'The body is no JSON'],
-    [new Uint8Array([0xff, 0xfe]), 'The body is no UTF-8'],
+    ['', 'The body is not JSON'],
+    ['{"query": secret', 'The body is not JSON'],
+    [new Uint8Array([0xff, 0xfe]), 'The body is not UTF-8'],
     ['[{"query":"{ id }"}]', 'The body must be a JSON object with a "query"; batches are not taken'],
     ['"text"', 'The body must be a JSON object with a "query"; batches are not taken'],
     [7, 'The body must be a JSON object with a "query"; batches are not taken'],
@@ -161,8 +161,8 @@ describe('a request is refused', () => {
   });
 
   test.each([
-    ['/$graphql?query=%7B%20id%20%7D&variables=%7B', 'Parameter "variables" is no JSON'],
-    ['/$graphql?query=%7B%20id%20%7D&extensions=x', 'Parameter "extensions" is no JSON'],
+    ['/$graphql?query=%7B%20id%20%7D&variables=%7B', 'Parameter "variables" is not JSON'],
+    ['/$graphql?query=%7B%20id%20%7D&extensions=x', 'Parameter "extensions" is not JSON'],
     ['/$graphql?query=%7B%20id%20%7D&variables=1', '"variables" must be an object'],
     ['/$graphql', 'The request holds no "query", nor the id of a persisted document'],
     ['http://[', 'The URL of the request is malformed'],

@@ -156,7 +156,7 @@ describe('a resource', () => {
 });
 
 describe('other results', () => {
-  test.each([undefined, null])('%s is no content', (nothing) => {
+  test.each([undefined, null])('%s is not content', (nothing) => {
     expect(toHttpResponse(nothing)).toEqual({ status: 204, headers: {}, body: '' });
     expect(toHttpResponse(nothing, { status: 200, headers: { a: 'b' } })).toEqual({
       status: 200,

@@ -84,7 +84,7 @@ describe('a batch', () => {
     expect(commits).toBe(1);
   });
 
-  test('ends when the store is down: that is no fault of an entry', async () => {
+  test('ends when the store is down: that is not a fault of an entry', async () => {
     const context = memoryContext();
     context.store.commit = () => Promise.reject(new FhirError('unavailable', 'The store is down'));
     const fault = await faultOf(importBundle(batch(put({ resourceType: 'Patient', id: 'p' })), context));

@@ -72,7 +72,7 @@ describe('a transaction with faulty entries', () => {
     ],
     ['an id that the url contradicts', put({ resourceType: 'Patient', id: '2' }, { url: 'Patient/1' }), 'names id "1"'],
     [
-      'a meta that is no object',
+      'a meta that is not an object',
       post({ resourceType: 'Patient', meta: 'x' }),
       '"meta" of the Patient must be an object',
     ],
@@ -83,9 +83,9 @@ describe('a transaction with faulty entries', () => {
       post(JSON.parse('{"resourceType":"Patient","name":[{"__proto__":{}}]}') as Json),
       '"__proto__" is not',
     ],
-    ['a fullUrl that is no text', { ...GOOD, fullUrl: 7 }, '"fullUrl" of the entry must be a string'],
+    ['a fullUrl that is not text', { ...GOOD, fullUrl: 7 }, '"fullUrl" of the entry must be a string'],
     [
-      'an ifMatch that is no entity tag',
+      'an ifMatch that is not an entity tag',
       put({ resourceType: 'Patient', id: '1' }, { ifMatch: 'not a tag' }),
       'must be an entity tag',
     ],
@@ -164,7 +164,7 @@ describe('a transaction with faulty entries', () => {
   });
 });
 
-describe('what is no transaction', () => {
+describe('what is not a transaction', () => {
   test.each([[null], ['text'], [[]], [{}], [{ resourceType: 'Patient' }]])('%j is refused', async (value) => {
     const fault = await faultOf(importBundle(value as never, memoryContext()));
     expect(fault).toMatchObject({ code: 'invalid', message: expect.stringContaining('Expected a Bundle') });
@@ -178,7 +178,7 @@ describe('what is no transaction', () => {
     },
   );
 
-  test('an entry list that is no list is refused', async () => {
+  test('an entry list that is not a list is refused', async () => {
     const fault = await faultOf(importBundle({ resourceType: 'Bundle', type: 'batch', entry: {} }, memoryContext()));
     expect(fault.message).toBe('Bundle.entry must be an array');
   });

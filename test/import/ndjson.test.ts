@@ -174,7 +174,7 @@ describe('importNdjson', () => {
     expect(held).toBeLessThan(2 * MAX_RESOURCE_BYTES);
   });
 
-  test('refuses bytes that are no UTF-8 instead of changing them', async () => {
+  test('refuses bytes that are not UTF-8 instead of changing them', async () => {
     const bytes = Buffer.concat([
       Buffer.from('{"resourceType":"Patient","id":"a","x":"'),
       Buffer.from([0xff]),

@@ -219,7 +219,7 @@ describe('an invitation', () => {
     await trusted.update({ ...stored, externalId: 'idp|earlier' });
     expect(await codeOf(acceptInvitation(token, ANN, { store, clock: at(0) }))).toBe('conflict');
     expect(await trusted.read('ProjectMembership', membership.id)).toMatchObject({ externalId: 'idp|earlier' });
-    // The same one is no replacement.
+    // The same one is not a replacement.
     await acceptInvitation(token, { ...ANN, externalId: 'idp|earlier' }, { store, clock: at(0) });
   });
 

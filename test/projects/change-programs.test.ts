@@ -118,7 +118,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     });
   });
 
-  test('whoever is no administrator of the project changes nothing', async () => {
+  test('whoever is not an administrator of the project changes nothing', async () => {
     const { client } = await createClient(clinic.project, { name: 'App' }, context);
     const { membership } = await invite(clinic.project, person('Practitioner', 'Bob'), context);
     const bob = await signIn(clinic.store, { membership: membership.id });

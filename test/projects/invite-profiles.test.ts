@@ -232,7 +232,7 @@ describe('the profile of who is invited', () => {
 describe('profiles that the inviter does not see', () => {
   const blind = [{ resourceType: 'Practitioner' }];
 
-  test('are no candidates: the same answer and the same store calls as without them', async () => {
+  test('are not candidates: the same answer and the same store calls as without them', async () => {
     const outcomes = [];
     for (const planted of [false, true]) {
       const clinic = await openClinic();
@@ -263,7 +263,7 @@ describe('profiles that the inviter does not see', () => {
     expect(JSON.stringify(error)).not.toContain('Patient/p1');
   });
 
-  test('are no candidates where their addresses are hidden', async () => {
+  test('are not candidates where their addresses are hidden', async () => {
     const clinic = await openClinic();
     const caller = await limitedAdmin(clinic, [{ resourceType: 'Patient', hiddenFields: ['telecom'] }]);
     await put(clinic.store, clinic.project, patient('p1', emailOf('vic')));
@@ -472,7 +472,7 @@ function asPractitioner(profile: unknown): Practitioner {
 
 describe('a dry run', () => {
   test.each(['Practitioner', 'Patient'] as const)(
-    'of a %s tells nothing of a User who is no member: as if there were none',
+    'of a %s tells nothing of a User who is not a member: as if there were none',
     async (type) => {
       const clinic = await openClinic();
       const { store, superAdmin } = clinic;

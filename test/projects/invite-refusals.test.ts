@@ -21,11 +21,11 @@ describe('a body that is missing or malformed', () => {
   // One row per field: what is wrong with an otherwise good body, and the paths that the error names.
   test.each<[string, unknown, readonly string[]]>([
     ['nothing', {}, ['resourceType', 'firstName', 'lastName', 'email']],
-    ['a type that is no person', { ...ann, resourceType: 'Bot' }, ['resourceType']],
+    ['a type that is not a person', { ...ann, resourceType: 'Bot' }, ['resourceType']],
     ['a type by another name', { ...ann, resourceType: 'constructor' }, ['resourceType']],
     ['an empty first name', { ...ann, firstName: '' }, ['firstName']],
     ['a blank last name', { ...ann, lastName: '  ' }, ['lastName']],
-    ['names that are no strings', { ...ann, firstName: 1, lastName: {} }, ['firstName', 'lastName']],
+    ['names that are not strings', { ...ann, firstName: 1, lastName: {} }, ['firstName', 'lastName']],
     ['a name with a line break', { ...ann, firstName: 'Ann\r\nBcc: x@example.org' }, ['firstName']],
     ['a very long name', { ...ann, lastName: long }, ['lastName']],
     ['neither e-mail nor external id', { ...ann, email: undefined }, ['email']],
@@ -90,7 +90,7 @@ describe('a body that is missing or malformed', () => {
         'membership.access[3].parameter[0].valueReference',
       ],
     ],
-    ['access that is no list', { ...ann, access: {} }, ['access']],
+    ['access that is not a list', { ...ann, access: {} }, ['access']],
     [
       '__proto__',
       JSON.parse(
@@ -105,7 +105,7 @@ describe('a body that is missing or malformed', () => {
     expect(error.outcome.issue.every(({ details }) => (details?.text.length ?? 0) > 0)).toBe(true);
   });
 
-  test.each([null, undefined, 'text', 7, []])('%j is no body', async (body) => {
+  test.each([null, undefined, 'text', 7, []])('%j is not a body', async (body) => {
     const error = await rejection(invite(clinic.project, body as never, { ...clinic, caller: clinic.admin }));
     expect(error.code).toBe('invalid');
   });
@@ -128,7 +128,7 @@ describe('a body that is missing or malformed', () => {
     `${'a'.repeat(65)}@example.org`,
     `ann@${'a.'.repeat(130)}org`,
     7,
-  ])('%j is no e-mail address', async (email) => {
+  ])('%j is not an e-mail address', async (email) => {
     const error = await rejection(
       invite(clinic.project, { ...ann, email: email as string }, { ...clinic, caller: clinic.admin }),
     );
@@ -252,7 +252,7 @@ describe('who may invite', () => {
     );
   });
 
-  test('no member who is no administrator, and nothing is looked up', async () => {
+  test('no member who is not an administrator, and nothing is looked up', async () => {
     const { membership } = await invite(clinic.project, ann, { ...clinic, caller: clinic.admin });
     const caller = await signIn(clinic.store, { membership: membership.id });
     for (const body of [ann, {}, null]) {

@@ -112,11 +112,11 @@ test.each([
   'evil\ufe0f.example',
   'evil\u034f.example',
   'evil\u3164.example',
-])('%j is no link once the invisible character is a blank', (name) => {
+])('%j is not a link once the invisible character is a blank', (name) => {
   expect(nameForMessage(name)).toBe('evil .example');
 });
 
-test.each(['', ' ', '\n', '\u200b', '\u202e\u0000'])('%j is no name', (name) => {
+test.each(['', ' ', '\n', '\u200b', '\u202e\u0000'])('%j is not a name', (name) => {
   expect(nameForMessage(name)).toBeUndefined();
 });
 

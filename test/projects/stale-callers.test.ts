@@ -222,7 +222,7 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     expect(await codeOf(OPERATIONS['createClient']!(staff, staff.bob, store))).toBe('membership-missing');
   });
 
-  test('a harmless change of the own membership is no hindrance', async () => {
+  test('a harmless change of the own membership is not a hindrance', async () => {
     const staff = await openStaff(makeStore());
     const { clinic, member } = staff;
     const store = interrupted(clinic.store, () =>

@@ -154,7 +154,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
         { active: false },
         { externalId: 'other' },
       ] as const) {
-        // What changes nothing is no change.
+        // What changes nothing is not a change.
         if (caller === clinic.admin && 'accessPolicy' in changes && changes.accessPolicy === null) continue;
         expect((await rejection(updateMember(own, changes as never, context))).code).toBe('forbidden');
       }

@@ -205,7 +205,7 @@ describe('the audit trail of a repository', () => {
     expect(all.records).toHaveLength(25);
     expect(new Set(all.records.map(({ outcome }) => outcome.success))).toEqual(new Set([true, false]));
     const text = JSON.stringify([all.records, all.records.map(toAuditEvent)]).toLowerCase();
-    // References to people and places of the trail itself are no content.
+    // References to people and places of the trail itself are not content.
     for (const value of [...valuesIn(PATIENT), 'topsecret', '1999-09-09', 'mrn-nothing']) {
       if (['Patient', 'p1'].includes(value)) continue;
       expect(text).not.toContain(value.toLowerCase());

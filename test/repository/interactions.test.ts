@@ -169,7 +169,7 @@ describe('a repository', () => {
     expect(await codeOf(repository.update(resource as never))).toBe('invalid');
   });
 
-  test('rejects what is no type and finds nothing under what is no id', async () => {
+  test('rejects what is not a type and finds nothing under what is not an id', async () => {
     const repository = await system(new MemoryStore());
     for (const type of ['Pateint', '__proto__', 'constructor', '']) {
       expect(await codeOf(repository.read(type as never, '1'))).toBe('invalid');

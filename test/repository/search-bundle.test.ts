@@ -170,12 +170,12 @@ describe('a search', () => {
   test.each<[string, string, unknown]>([
     ['an unknown parameter', 'invalid', 'colour=red'],
     ['a malformed value', 'invalid', 'birthdate=soon'],
-    ['a page that is no number', 'invalid', '_count=many'],
+    ['a page that is not a number', 'invalid', '_count=many'],
     ['a negative page', 'invalid', createSearch({ criteria: { kind: 'all' }, count: -1 })],
     ['half a row', 'invalid', createSearch({ criteria: { kind: 'all' }, offset: 0.5 })],
     ['a page that is too long', 'too-costly', '_count=1001'],
     ['what this library does not do', 'unsupported', '_contained=true'],
-    ['a value that is no text', 'invalid', { gender: { code: 'male' } }],
+    ['a value that is not text', 'invalid', { gender: { code: 'male' } }],
     ['a number', 'invalid', 7],
   ])('is refused with %s', async (_, code, query) => {
     const repository = await system(new MemoryStore());

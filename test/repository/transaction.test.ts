@@ -166,7 +166,7 @@ overStores('a transaction', (open) => {
     expect(response.entry![3]!.resource).toMatchObject({ resourceType: 'Bundle', total: 1 });
   });
 
-  test('refuses what is no Bundle of requests', async () => {
+  test('refuses what is not a Bundle of requests', async () => {
     const repository = await system(open());
     for (const request of [
       undefined,

@@ -139,7 +139,7 @@ describe('date values', () => {
     expect(timing({ repeat: { frequency: 1 } })).toEqual([]);
   });
 
-  it('skips what is no date', () => {
+  it('skips what is not a date', () => {
     expect(valuesOf({ resourceType: 'Patient', birthDate: '2021-02-30' }, 'birthdate')).toEqual([]);
   });
 });

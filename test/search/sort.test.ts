@@ -95,7 +95,7 @@ describe('compareToPosition', () => {
     const key = fc.constantFrom('birthdate', '-birthdate', '_id', '-_id', '-birthdate,_id', '-_id,birthdate', 'family');
     fc.assert(
       fc.property(key, some, some, (text, one, other) => {
-        // Two states of one resource are no two resources.
+        // Two states of one resource are not two resources.
         fc.pre(one.id !== other.id);
         const sort = parseSort(R4, 'Patient', [text]);
         const order = compareToPosition(sort, positionOf(other, sort))(one);

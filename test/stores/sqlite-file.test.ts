@@ -122,9 +122,9 @@ describe('opening', () => {
     expect(() => new SqliteStore(file)).toThrow(expect.objectContaining({ code: 'conflict' }));
   });
 
-  test('refuses a file that is no database', () => {
+  test('refuses a file that is not a database', () => {
     const file = fileNamed('text.db');
-    writeFileSync(file, 'This is no database. '.repeat(500));
+    writeFileSync(file, 'This is not a database. '.repeat(500));
     expect(() => new SqliteStore(file)).toThrow(expect.objectContaining({ code: 'corrupt' }));
   });
 

@@ -70,7 +70,7 @@ test.each(HOSTILE)('a search for %j finds that text and nothing else', async (te
   }
 });
 
-test.each(HOSTILE)('%j is no name of anything', async (text) => {
+test.each(HOSTILE)('%j is not a name of anything', async (text) => {
   const store = new SqliteStore(':memory:');
   await putAll(store, resourceOf('Patient', 'plain'));
   expect(await store.read([{ project: text, type: text, id: text }])).toEqual([{ status: 'missing' }]);

@@ -16,7 +16,7 @@ export interface CompileError {
 
 /**
  * Compiles texts as if they were files of the repository, by its own configuration. They may import each other, the
- * package by its public name, and whatever is installed; what they declare and do not go on to use is no error.
+ * package by its public name, and whatever is installed; what they declare and do not go on to use is not an error.
  *
  * @param texts by path below the repository's root, in folders that exist
  * @returns what is wrong in these files, in their order

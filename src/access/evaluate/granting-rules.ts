@@ -134,7 +134,7 @@ export async function maskFound(
     return rows.map((row) => mask(row, rules));
   }
   const granted = await grantsOf(store, project, type, joinedByFields(rules), rows, options);
-  const unknown = unrestrictedRule('whichever rule granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
+  const unknown = unrestrictedRule('any rule that granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
   return rows.map((found, index) => {
     const { row, rules } = granted[index]!;
     // Some rule granted the version found. If it has changed since, that rule is unknown, so fields hidden by any rule

@@ -112,7 +112,7 @@ interface Subject {
   /** Null if there is no current version. */
   readonly row: StoredResource | null;
   readonly deleted: boolean;
-  /** The caller's rules that grant the current version, for whatever interactions. */
+  /** The caller's rules that grant the current version, for any interaction. */
   readonly granted: ReadonlySet<AccessRule>;
   /** An AccessPolicy that the caller's own membership names, which it may not write. */
   readonly bindsCaller: boolean;

@@ -7,7 +7,7 @@ import type { AccessRules } from '../rule.js';
 
 /**
  * The top-level elements of a type that some rule of a caller hides, whole or in part, and the secrets of the type. A
- * caller cannot change them, whichever rule allows the write.
+ * caller cannot change them, no matter which rule allows the write.
  *
  * They depend on the rules only, so that a rejection reveals nothing about stored data. If one typed form of a choice
  * is guarded, all are.

@@ -5,8 +5,8 @@ import { NONE, or, refersTo, type Criteria } from '../../search/criteria/criteri
  * The resources of a type that belong to the compartment of another resource.
  *
  * For a Patient this is HL7's compartment (https://hl7.org/fhir/R4/compartmentdefinition-patient.html) and the Patient
- * itself. HL7 defines no compartment of an Organization or a CareTeam, say; there it is the resource itself and whatever
- * refers to it through any reference parameter.
+ * itself. HL7 defines no compartment of an Organization or a CareTeam, for example. There it is the resource itself and
+ * every resource that refers to it through any reference parameter.
  */
 export function compartmentCriteria(
   model: FhirModel,

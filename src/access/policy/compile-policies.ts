@@ -18,7 +18,7 @@ import { assertWildcard } from './wildcard-rules.js';
  *
  * See https://www.medplum.com/docs/access/access-policies for the resource's shape.
  *
- * A policy with any unknown part grants nothing: a misspelt element might have restricted any of its rules.
+ * A policy with any unknown part grants nothing: a misspelled element might have restricted any of its rules.
  *
  * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria,
  * fields and write constraints that cannot be understood

@@ -12,7 +12,7 @@ import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules,
  *
  * | profile | may |
  * |---|---|
- * | Practitioner, Bot, ClientApplication | everything in the project, but for the administrative types |
+ * | Practitioner, Bot, ClientApplication | everything in the project, except the administrative types |
  * | Patient | read its own compartment |
  * | RelatedPerson | read the compartment of its patient, and its own RelatedPerson |
  *
@@ -62,7 +62,7 @@ export function ownUserRules(model: FhirModel, user: string): AccessRules {
 }
 
 /**
- * The rules by which a member that is no administrator reads its own membership and project. Neither shows how access is
+ * The rules by which a member that is not an administrator reads its own membership and project. Neither shows how access is
  * decided: no policies, no settings. Administrators have {@link administratorRules} for both.
  */
 export function ownPlaceRules(model: FhirModel, project: string, membership: string): AccessRules {

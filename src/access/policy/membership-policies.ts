@@ -73,7 +73,7 @@ class Reader implements MembershipPolicies {
     this.problems.push({ path, message, severity: 'error' });
   }
 
-  /** A misspelt `accessPolicy` or `active` would leave open what it was meant to close. */
+  /** A misspelled `accessPolicy` or `active` would leave open what it was meant to close. */
   names(membership: JsonObject): void {
     const known = [...this.model.typeDefinition('ProjectMembership')!.elements.keys()];
     for (const name of Object.keys(membership)) {

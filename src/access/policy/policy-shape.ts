@@ -12,7 +12,7 @@ const MAX_PROBLEMS = 100;
  * Finds unsupported elements of an AccessPolicy: unknown names, values of another type, elements that restrict access
  * in a way that this library cannot apply. An empty list means that every element has a known meaning.
  *
- * A misspelt element would leave open what it was meant to close, so unknown elements are errors in every project,
+ * A misspelled element would leave open what it was meant to close, so unknown elements are errors in every project,
  * whether or not it has `strictMode`.
  */
 export function shapeProblems(model: FhirModel, policy: JsonObject): PolicyProblem[] {

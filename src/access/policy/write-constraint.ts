@@ -11,7 +11,7 @@ import { rootElements } from '../../fhirpath/root-elements.js';
 /**
  * Rejects a write constraint that cannot be evaluated.
  *
- * @returns the names of the first-level elements it reads: a misspelt one has no values, and
+ * @returns the names of the first-level elements it reads: a misspelled one has no values, and
  * `%before.statuss.exists().not()` would always hold
  * @param expression FHIRPath over `%before` and `%after`
  * @throws FhirError `invalid`, `unsupported`, `too-costly` - it does not parse, or uses unknown names

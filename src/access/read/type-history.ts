@@ -86,7 +86,7 @@ class TypeHistory {
     const { store, options } = this.reading;
     const restricted = await this.restrict({ type, criteria: ALL }, rules);
     if (restricted === null) return { ids: [], from: undefined };
-    // Versions show their instants whatever fields are hidden.
+    // Versions show their instants even where fields are hidden.
     const criteria = since === undefined ? restricted.criteria : and([restricted.criteria, changedSince(since)]);
     const sort = [{ parameter: '_lastUpdated', descending: true }];
     const { matches } = await store.search({ ...restricted, criteria, sort, limit: most + 1 }, options);
@@ -137,7 +137,7 @@ class TypeHistory {
   ): Promise<ReadonlyMap<string, readonly AccessRule[]>> {
     const { store, options } = this.reading;
     const { project, type } = this.query;
-    // Rules for the whole type grant everything, whatever is stored now.
+    // Rules for the whole type grant everything, whether or not the resource still exists.
     if (openRules(rules).length === rules.length) return new Map(ids.map((id) => [id, rules]));
     const nows: readonly ReadResult[] = await store.read(
       ids.map((id) => ({ project, type, id })),

@@ -71,7 +71,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
   };
 }
 
-/** Removals are no commits: rights are confirmed right before each step. */
+/** Removals do not commit: rights are confirmed right before each step. */
 function removalWhile(store: ResourceStore, caller: MemberCaller, stillMay: StillMay): StoreRemoval {
   const removal = store.removal!;
   return {

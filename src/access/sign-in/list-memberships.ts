@@ -28,7 +28,7 @@ export interface MembershipSummary {
  * The memberships of a person in all projects, for hosts that let people choose one after they verified the token. Only
  * active memberships in active projects are listed, in the order of their projects' names.
  *
- * It asks for no caller: whoever proved the identity may see where it leads. Never pass what a client states about
+ * It needs no caller: a person who proved the identity can see where it leads. Never pass what a client states about
  * itself.
  *
  * @throws FhirError `unauthenticated` - the identity is missing, such as a claim that the token does not have

@@ -135,7 +135,7 @@ async function readReplaced(
   return keys.length === 0 ? [] : store.read(keys, options && { signal: options.signal, deadline: options.deadline });
 }
 
-/** A Patient is its own compartment, whatever it held before. */
+/** A Patient is its own compartment, even if its content changed. */
 function isOfPatients(model: FhirModel, type: string): boolean {
   return type !== 'Patient' && (type === 'Bundle' || model.patientCompartment(type).length > 0);
 }

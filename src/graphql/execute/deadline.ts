@@ -55,7 +55,7 @@ export class Deadline {
   }
 
   /**
-   * Waits for the work, or for the end of the request, whichever comes first.
+   * Waits for the work or for the end of the request.
    *
    * @throws LimitError `timeout`
    * @throws FhirError `aborted`

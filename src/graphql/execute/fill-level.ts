@@ -58,7 +58,7 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
   await run.hostCalls.takeTurn();
 }
 
-/** A call that is made whatever was found before. */
+/** A call that does not depend on earlier results. */
 function isCertain(edge: Edge): boolean {
   return edge.kind === 'read' || (edge.kind === 'search' && edge.reverse === undefined);
 }

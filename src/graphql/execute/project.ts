@@ -51,7 +51,7 @@ const PROJECTORS = new WeakMap<Selection, Projector>();
 /** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
   const { trace } = run.options;
-  // What the host resolved elsewhere is no resource of this service.
+  // What the host resolved elsewhere is not a resource of this service.
   if (trace !== undefined && !run.foreign.has(resource)) trace.show(resource);
   return projectorOf(selection)(elementsOf(resource), resource, run);
 }

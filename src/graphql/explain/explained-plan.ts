@@ -8,7 +8,7 @@ export interface ExplainedPlan {
   readonly operation: string | undefined;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** The cost of the store calls that are made whatever is stored, in resources. The request is refused if it exceeds `limits.cost`. */
+  /** The cost of the store calls that are made for any data, in resources. The request is refused if it exceeds `limits.cost`. */
   readonly leastCost: number;
   /**
    * The cost with assumed numbers where neither the query nor the definitions say how much there is. Only mutations are

@@ -52,7 +52,7 @@ export function estimateCost({ root }: OperationPlan, variables: Variables, isIn
   return isInstance ? CALL_COST + estimate.resources(root, 1) : estimate.below(root, 1);
 }
 
-/** The cost of an operation over a store without resources: of the store calls that are made whatever is stored. */
+/** The cost of an operation over a store without resources: of the store calls that are made for any data. */
 export function leastCost({ root }: OperationPlan, isInstance: boolean): number {
   if (isInstance) return CALL_COST;
   const typesRead = new Set<string>();

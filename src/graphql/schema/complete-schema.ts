@@ -85,7 +85,7 @@ class SchemaBuilder {
     return new GraphQLSchema({
       query: this.#object(QUERY),
       mutation: this.#object(MUTATION),
-      // Types in the order of the definitions, whichever is reached first.
+      // Types in the order of the definitions, not in the order in which queries reach them.
       types: [...this.kept].map((type) => this.#object(type)),
       directives: DIRECTIVES,
       // Tests prove its validity; validating takes as long as building it.

@@ -30,7 +30,7 @@ export interface ArgumentContext {
 }
 
 /**
- * Finds the arguments that execution would refuse whatever is stored: search values, `_sort`, `_filter`, page sizes and
+ * Finds the arguments that execution would refuse for any data: search values, `_sort`, `_filter`, page sizes and
  * FHIRPath. GraphQL's validation sees only that they are texts and numbers.
  */
 export function checkArguments(root: Selection, context: ArgumentContext): readonly ArgumentFault[] {

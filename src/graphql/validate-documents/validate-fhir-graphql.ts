@@ -60,7 +60,7 @@ export interface GraphqlFinding {
 /**
  * Validates documents without a store, for the build of a client or the tests of a host: GraphQL's rules, FHIR's rules,
  * limits, and the arguments that do not depend on variables (search values, `_sort`, `_filter`, FHIRPath). A document
- * without errors is refused in execution only for its variables, for the caller's access, or for what is stored.
+ * without errors is refused in execution only for its variables, for the caller's access, or for the stored data.
  *
  * @param documents the text of a document, a parsed one, or a manifest: documents by id, or Apollo's
  * @returns errors of the documents; it does not reject for them
@@ -129,7 +129,7 @@ async function validateListed({ id, document }: ListedDocument, settings: Settin
   }
 }
 
-/** @throws what is no error of the document */
+/** @throws what is not an error of the document */
 function documentFindings(error: unknown): readonly GraphqlFinding[] {
   if (error instanceof DocumentErrors) {
     return error.errors.map(documentError).map(({ message, locations }) => ({

@@ -160,7 +160,7 @@ function conditionsOf({ operations, fragments, conditions }: PreparedDocument): 
 }
 
 function finding(error: unknown, location?: Location): OperationFinding {
-  // A failure of this library is no error of the document.
+  // A failure of this library is not an error of the document.
   if (!(error instanceof FhirError) || error.code === 'internal') throw error;
   return { code: error.code, message: error.message, ...(location === undefined ? {} : { locations: [location] }) };
 }

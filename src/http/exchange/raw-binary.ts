@@ -18,7 +18,7 @@ export function isRawBinary({ path, request }: Exchange): boolean {
 /**
  * The Binary whose content is the body.
  *
- * @throws HttpRequestError 400 - `X-Security-Context` is no reference
+ * @throws HttpRequestError 400 - `X-Security-Context` is not a reference
  * @throws HttpRequestError 413 - the body is too long
  * @throws HttpRequestError 415 - the media type is malformed, or browsers may have sent the body for another site
  */

@@ -73,7 +73,7 @@ function resourcesOf(
   routes: ReadonlySet<RouteGroup>,
 ): CapabilityStatementRestResource[] {
   const codes = model.typeDefinition('CapabilityStatementRestResource')?.elements.get('type')?.codes;
-  // Medplum's types are no codes of R4, and the statement would not be valid with them.
+  // Medplum's types are not codes of R4, and the statement would not be valid with them.
   const types = model.resourceTypes.filter((type) => codes?.includes(type) !== false);
   return types.flatMap((type) => {
     const interaction = INTERACTIONS.filter(

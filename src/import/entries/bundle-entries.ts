@@ -38,7 +38,7 @@ export interface BundleContent {
 /**
  * Reads a Bundle entry by entry.
  *
- * @throws FhirError `invalid` - not a Bundle, or one that is no list of requests (`collection`, `searchset` …)
+ * @throws FhirError `invalid` - not a Bundle, or one that is not a list of requests (`collection`, `searchset` …)
  */
 export async function readBundle(
   model: FhirModel,

@@ -20,7 +20,7 @@ export type PlannedPut =
   | { readonly kind: 'unchanged'; readonly stored: StoredResource };
 
 /**
- * Compares resources with what is stored, in one call, so that importing the same content again makes no new versions.
+ * Compares resources with the stored ones, in one call, so that importing the same content again makes no new versions.
  *
  * @param changing {@link keyText}s of resources that change before these are written, so that their stored content is
  * outdated

@@ -34,7 +34,7 @@ export interface VerifiedIdentity {
   readonly emailVerified: boolean;
 }
 
-/** The context of an acceptance, which needs no caller: the person is no member yet. */
+/** The context of an acceptance, which needs no caller: the person is not a member yet. */
 export interface AcceptanceContext extends LimitedStoreContext, AuditOptions {
   /** Default: the system clock. */
   readonly clock?: (() => Date) | undefined;

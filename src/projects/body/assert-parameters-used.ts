@@ -10,7 +10,7 @@ import type { MembershipSettings } from './membership-settings.js';
 import { type ProjectSession } from '../session/project-session.js';
 
 /**
- * Rejects parameters that the policy does not use: a misspelt name would leave the policy without its value, and under
+ * Rejects parameters that the policy does not use: a misspelled name would leave the policy without its value, and under
  * `:not` nobody would notice the mistake.
  *
  * @param path of the settings in the body

@@ -28,7 +28,7 @@ export interface InitializeOptions {
 export interface Initialized {
   /** The super-admin project: its members administer all projects. */
   readonly project: Stored<Project>;
-  /** The client that acts for whoever set the store up. */
+  /** The client of the operator who set the store up. */
   readonly client: Stored<ClientApplication>;
   readonly membership: Stored<ProjectMembership>;
   /** The client's secret, shown only once; only its hash is stored. */

@@ -23,7 +23,7 @@ export interface SecretRotation extends ClientRef {
  *
  * @throws FhirError `forbidden` - the caller is not an administrator of the project
  * @throws FhirError `not-found` - no such client in the project
- * @throws FhirError `invalid` - the client is not named by an id, or `keepOldFor` is no number of milliseconds
+ * @throws FhirError `invalid` - the client is not named by an id, or `keepOldFor` is not a number of milliseconds
  *
  * @example
  * const day = 24 * 60 * 60 * 1000;

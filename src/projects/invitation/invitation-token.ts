@@ -23,7 +23,7 @@ export function writeToken({ membership, secret }: InvitationToken): string {
   return `${membership}.${secret}`;
 }
 
-/** @returns undefined for what is no token */
+/** @returns undefined for what is not a token */
 export function readToken(text: unknown): InvitationToken | undefined {
   if (typeof text !== 'string') return undefined;
   const dot = text.lastIndexOf('.');
@@ -33,7 +33,7 @@ export function readToken(text: unknown): InvitationToken | undefined {
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
-/** What is stored of a secret. A plain hash suffices: 256 random bits cannot be guessed. */
+/** The stored form of a secret. A plain hash suffices: 256 random bits cannot be guessed. */
 export function hashOfSecret(secret: string): string {
   return sha256Of(secret);
 }

@@ -5,7 +5,7 @@ import type { PutWrite } from '../../store/store.js';
 import { type AcceptanceOptions, readAcceptance } from './acceptance-options.js';
 import { hashOfSecret, randomSecret, writeToken } from './invitation-token.js';
 
-/** An invitation that the person shall accept, before it is stored and sent. */
+/** An invitation that the person must accept, before it is stored and sent. */
 export interface NewInvitation {
   /** ISO 8601 instant, UTC. */
   readonly expires: string;
@@ -36,7 +36,7 @@ export function withoutInvitation<Membership extends object>(membership: Members
   return withExtensions(membership, OWN_EXTENSIONS.invitationExpires, []);
 }
 
-/** What is stored with the membership; it replaces an invitation sent before. */
+/** The part that the membership keeps; it replaces an invitation sent before. */
 export function invitationRecord(membership: string, project: string, { hash, expires }: NewInvitation): PutWrite {
   return putInvitation(membership, { project, hash, expires, failures: 0 });
 }

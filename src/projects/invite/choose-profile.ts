@@ -49,7 +49,7 @@ type Row = (question: Question) => Promise<ProfileChoice | undefined> | ProfileC
  * | the User's other memberships here, else its removed ones, had one such profile | that one; `conflict` for several |
  * | the inviter sees profiles with the e-mail address | `conflict`, else new |
  *
- * An e-mail address inside a profile is no identity: whoever may write profiles may write the address of anybody. So it
+ * An e-mail address inside a profile is not an identity: a caller who may write profiles may write anybody's address. So it
  * never decides whose a profile is.
  */
 const ROWS: readonly Row[] = [profileOfMembership, profileInBody, newProfile, profileOfUser];

@@ -20,7 +20,7 @@ export function noCandidateYet(session: ProjectSession, request: InviteRequest):
 }
 
 /**
- * Checks that the new member has no other memberships: through this User, the User of the other scope, or a User just
+ * Checks that the new member has no other memberships: through this User, the User of the other scope, or a new User
  * created there by a concurrent invite. E-mail addresses are unique per scope only. If another membership is wanted,
  * only the User's own memberships count, since they determine its profile.
  */

@@ -45,7 +45,7 @@ export interface InviteResult extends InvitePreview {
  * @throws FhirError `invalid` - the body, or what it names in the project, one issue per field; `context.acceptance`
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the
- * e-mail address (`details.profiles`); or the project is not active A failed e-mail is no error: `email.status` says
+ * e-mail address (`details.profiles`); or the project is not active A failed e-mail is not an error: `email.status` says
  * so, and {@link resendInvitation} sends it again.
  *
  * @example

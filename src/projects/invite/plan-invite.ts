@@ -36,7 +36,7 @@ export interface InvitePlan extends PlannedWrites {
   readonly user: Planned<User>;
   readonly profile: Planned<PersonProfile>;
   readonly membership: Planned<ProjectMembership>;
-  /** The invitation that the person shall accept, if any. */
+  /** The invitation that the person must accept, if any. */
   readonly invitation: NewInvitation | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface InvitedPerson {
   readonly profile: Stored<PersonProfile>;
   readonly membership: Stored<ProjectMembership>;
   readonly isNewUser: boolean;
-  /** The invitation that the person shall accept. */
+  /** The invitation that the person must accept. */
   readonly invitation?: NewInvitation | undefined;
 }
 

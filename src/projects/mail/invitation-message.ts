@@ -15,7 +15,7 @@ export interface MessageOptions {
  * is escaped. Names that a mail client could turn into links are left out ({@link nameForMessage}), so the only link is the
  * host's own. The subject is one line of at most 150 characters.
  *
- * @throws TypeError - the link is no http or https URL
+ * @throws TypeError - the link is not a http or https URL
  *
  * @example
  * await invite(project, body, { ...ctx, message: (facts) => buildInvitationMessage(facts, { link: 'https://app.example.org/welcome' }) });

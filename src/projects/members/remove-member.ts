@@ -8,7 +8,7 @@ import { projectOperation } from '../session/project-operation.js';
  * Removes a member from its project. The profile and the User stay; inviting the person again finds both.
  *
  * @param membership its id, `ProjectMembership/id` or a Reference
- * @throws FhirError `forbidden` - the caller is no administrator, or would remove itself
+ * @throws FhirError `forbidden` - the caller is not an administrator, or would remove itself
  * @throws FhirError `not-found` - no such membership in the caller's project
  * @throws FhirError `conflict` - it is the last administrator of the project
  *

@@ -50,7 +50,7 @@ export interface MemberChanges {
  *
  * @param membership its id, `ProjectMembership/id` or a Reference
  * @returns the membership as it is now, a private copy
- * @throws FhirError `forbidden` - the caller is no administrator, or would demote or deactivate itself
+ * @throws FhirError `forbidden` - the caller is not an administrator, or would demote or deactivate itself
  * @throws FhirError `not-found` - no such membership in the caller's project
  * @throws FhirError `invalid` - the changes, or a policy that does not exist in the project; one issue per field
  * @throws FhirError `conflict` - the last administrator would go, or the `externalId` is taken
@@ -91,7 +91,7 @@ interface UpdatePlan extends PlannedWrites {
 async function planUpdate(session: ProjectSession, id: string, settings: MembershipSettings): Promise<UpdatePlan> {
   const { membership: before, versionId } = await readMembership(session, id);
   const settled = withSettings(before, settings);
-  // Whoever links the person itself ends the invitation to do so.
+  // Linking the person directly ends the invitation.
   const isLinked = settings.externalId != null && before.externalId === undefined;
   const membership = isLinked ? withoutInvitation(settled) : settled;
   if (sameJson(before, membership)) return { membership, writes: [], write: 0 };

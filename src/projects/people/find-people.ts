@@ -46,7 +46,7 @@ export function withEmail(users: readonly Stored<User>[], email: string): readon
   return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
 }
 
-/** Users of the server or of this project found by an e-mail address, but for those with these ids. */
+/** Users of the server or of this project found by an e-mail address, except those with these ids. */
 export function otherUsersLikeEmail(session: ProjectSession, email: string, ids: readonly string[]): Criteria {
   const here = or([
     { kind: 'missing', parameter: 'project', missing: true },

@@ -32,7 +32,7 @@ export class BodyReader {
     throw new FhirError('invalid', `${what}: ${first.diagnostics}${andMore(this.issues)}`, { issues: this.issues });
   }
 
-  /** Unknown fields are rejected: a misspelt field must not count as absent. */
+  /** Unknown fields are rejected: a misspelled field must not count as absent. */
   known(object: JsonObject, path: string, names: readonly string[]): void {
     for (const name of Object.keys(object)) {
       if (names.includes(name)) continue;
@@ -102,7 +102,7 @@ export function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** @throws FhirError `invalid` - the body is no JSON object */
+/** @throws FhirError `invalid` - the body is not a JSON object */
 export function assertBody(body: unknown, what: string): JsonObject {
   if (isJsonObject(body)) return body;
   throw new FhirError('invalid', `${what} needs a body: a JSON object`);

@@ -5,7 +5,7 @@ import { elementsOf } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
 
 /**
- * Keeps super administrators who are bound by access policies away from those who have super-admin powers: whoever could
+ * Keeps super administrators who are bound by access policies away from those who have super-admin powers: a caller who could
  * make a member, client or Bot of a super-admin project, or change one, could act without any bounds.
  *
  * Searching stays possible: it hands out no rights.

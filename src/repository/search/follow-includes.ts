@@ -16,7 +16,7 @@ import {
   type LogicalTarget,
 } from './indirect-references.js';
 
-/** Most resources that a page may bring besides its matches. */
+/** Most resources that a page may contain in addition to its matches. */
 export const MAX_INCLUDED = 1000;
 /** Most levels that `:iterate` may go on. */
 const MAX_LEVELS = 10;

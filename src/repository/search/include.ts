@@ -39,7 +39,10 @@ export function parseInclude(model: FhirModel, type: string, name: string, value
   }
   const { type: kind, targets } = requireParameter(model, source, parameter);
   if (kind !== 'reference') {
-    throw new FhirError('invalid', `"${base!}" follows references, and "${parameter}" of ${source} is none`);
+    throw new FhirError(
+      'invalid',
+      `"${base!}" follows references, and "${parameter}" of ${source} is not a reference parameter`,
+    );
   }
   if (target !== undefined && targets?.includes(requireResourceType(model, target)) === false) {
     throw new FhirError('invalid', `"${parameter}" of ${source} does not lead to ${target}`);

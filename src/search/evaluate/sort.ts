@@ -34,7 +34,7 @@ export function sortValue(subject: SearchSubject, key: SortKey): string | number
 
 /**
  * A position in the order of a search: that of an existing or former resource. Pages that begin or end at a position
- * neither skip nor repeat resources, whatever changes elsewhere.
+ * neither skip nor repeat resources when other resources change.
  */
 export interface SearchPosition {
   /** The resource's value under each sort key; null if it has none. */

@@ -47,7 +47,7 @@ function chosenCodes(
     problems.add(
       `words[${index}]`,
       parameter === undefined
-        ? `${quote(name)} is no search parameter of a resource type, such as Organization.name.${suggestion}`
+        ? `${quote(name)} is not a search parameter of a resource type, such as Organization.name.${suggestion}`
         : `${quote(name)} is of type ${parameter.type}; only string parameters can be indexed by word`,
     );
   });

@@ -69,7 +69,7 @@ function compileComponents(
     if (part === undefined) return undefined;
     const known = findDefinition(definition, type) ?? inferredDefinition(text, part);
     if (known === undefined || !COMPONENT_TYPES.has(known.type)) {
-      const message = `${subject}: component ${quote(definition, 120)} is no known parameter of a single value; give its definition along`;
+      const message = `${subject}: component ${quote(definition, 120)} is not a known parameter of a single value; give its definition along`;
       problems.add(`${at}.definition`, message);
       return undefined;
     }

@@ -18,7 +18,7 @@ import type { IndexWriter } from './index-writer.js';
  * | code | none, and a second entry with the system of its binding | the value | |
  *
  * A `code` element has no system of its own; its value set has. Both `|male` and
- * `http://hl7.org/fhir/administrative-gender|male` are valid searches for it, hence two entries.
+ * `http://hl7.org/fhir/administrative-gender|male` are valid searches for it, which takes two entries.
  *
  * @param codeSystem the one system of a `code` element's required binding, if there is exactly one.
  */

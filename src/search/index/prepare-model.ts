@@ -6,7 +6,7 @@ import { isNative } from './index-expression.js';
  * Makes a model ready to index resources by: where an expression of a search parameter needs the FHIRPath library, the
  * library is loaded.
  *
- * Indexing is synchronous everywhere, so whoever makes a model awaits this before a store gets it. R4 needs nothing.
+ * Indexing is synchronous everywhere, so await this for a new model before a store gets it. R4 needs nothing.
  */
 export async function prepareModel(model: FhirModel): Promise<FhirModel> {
   if (indexNeedsFhirPath(model)) await loadFhirPath();

@@ -2,10 +2,10 @@ import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteri
 import { tooCostly } from './parse-context.js';
 
 /**
- * Most that a search may cost as it was asked for. See {@link criteriaCost}.
+ * Highest cost of a search without the conditions of access rules. See {@link criteriaCost}.
  *
- * Searches of real systems cost up to about 25. A condition that every resource passes takes about 0.4 µs of each, and
- * beyond some 60 conditions ever more (SQLite looks through all open cursors whenever it closes one): 60 conditions take 1.4 s
+ * Searches of real systems cost up to about 25. A condition that every resource passes takes about 0.4 µs of each.
+ * Beyond 60 conditions it takes more, because SQLite looks through all open cursors when it closes one: 60 conditions take 1.4 s
  * over 60,000 resources, 100 take 5 s and 240 take 37 s, if the number of matches is asked for.
  */
 export const MAX_SEARCH_COST = 64;

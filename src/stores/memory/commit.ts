@@ -170,7 +170,7 @@ class Commit {
   }
 }
 
-/** A version that is no deletion, as the store answers it. */
+/** A version that is not a deletion, as the store answers it. */
 export function storedVersion({ versionId, updated, resource }: HeldVersion): {
   readonly versionId: string;
   readonly lastUpdated: string;

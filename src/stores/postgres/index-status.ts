@@ -79,7 +79,7 @@ export class IndexStatus {
   /**
    * Runs a search during which its parameters stay searchable.
    *
-   * Replicas may lag behind: parameters that have just become searchable are searched on the primary.
+   * Replicas may lag behind: parameters that became searchable a moment ago are searched on the primary.
    *
    * @param readers where it may be searched: on a replica where there are some, and where it is written
    * @throws FhirError `unavailable` - a parameter is not searchable

@@ -44,7 +44,7 @@ import { typeHistory } from './type-history.js';
 import { untilDeadline } from './until-deadline.js';
 import type { Committed } from '../sql/commit-results.js';
 
-/** Where a store writes, and where it reads what it has not just written itself. */
+/** Where a store writes, and where it reads what it did not write itself a moment ago. */
 export interface PostgresPools {
   readonly writer: PostgresPool;
   /** A pool over replicas. */
@@ -84,7 +84,7 @@ export class PostgresStore implements ResourceStore {
   readonly #background: BackgroundWork;
   readonly #config: PostgresStoreConfig;
   readonly #feed = new ChangeFeed();
-  /** Projects that this process has just written. */
+  /** Projects that this process wrote recently. */
   readonly #written: LRUCache<string, true> | undefined;
   #prepared: Promise<void> | undefined;
   #closed = false;
@@ -234,7 +234,7 @@ export class PostgresStore implements ResourceStore {
   /**
    * VACUUM of all tables: rows of removed data become free space, and statistics are gathered again.
    *
-   * PostgreSQL does not overwrite free space. Only `full`, which writes every table again and locks it meanwhile, leaves
+   * PostgreSQL does not overwrite free space. Only `full`, which writes every table again and locks it while it does, leaves
    * nothing of removed data in the files of the tables; its write-ahead log keeps it until it is recycled, as backups do.
    *
    * @param options `full`: default false
@@ -354,5 +354,5 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
 /** Polling interval, in milliseconds, while other processes do the work. */
 const LATER_MS = 50;
 
-/** Projects remembered as just written; beyond that the oldest may be read from replicas. */
+/** Projects remembered as recently written; beyond that the oldest may be read from replicas. */
 const MAX_WRITTEN = 100_000;

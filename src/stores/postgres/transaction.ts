@@ -105,6 +105,6 @@ async function runOnce<Result>(
 const BEGIN = sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`;
 /**
  * What such a transaction sees is settled by its first query, so that it could miss that the database is being taken over;
- * LOCK is no query. Two statements without values are one message, and one round trip.
+ * LOCK is not a query. Two statements without values are one message, and one round trip.
  */
 const BEGIN_SERIALIZABLE = sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`;

@@ -9,7 +9,7 @@ export interface Committed {
   readonly changes: readonly Change[];
 }
 
-/** A version just written. */
+/** A version that this commit wrote. */
 export interface WrittenVersion {
   readonly versionId: string;
   /** ISO 8601 instant, UTC. */

@@ -9,7 +9,7 @@ export function parseStored(text: string): StoredResource {
   try {
     resource = parseJsonText(text);
   } catch (cause) {
-    throw new FhirError('corrupt', 'The database holds a resource that is no JSON', { cause });
+    throw new FhirError('corrupt', 'The database holds a resource that is not JSON', { cause });
   }
   const { versionId, lastUpdated } = resource.meta ?? {};
   if (versionId === undefined || lastUpdated === undefined) {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { SqliteDatabase } from './driver.js';
 
-/** A row of the table `version`, but for its key and checksum. */
+/** A row of the table `version`, without its key and checksum. */
 export interface VersionContent {
   /** Key of the `resource` row. */
   readonly resource: number;

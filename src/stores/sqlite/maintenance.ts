@@ -55,7 +55,7 @@ export class Maintenance {
   #reindex(counts: Map<string, ReindexProgress>): void {
     assertNotOvertaken(this.#statements, this.#status);
     const indexes = this.#dropIndexes();
-    // Without a condition SQLite drops the pages of a table and of its indexes, whatever is in them.
+    // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
     for (const table of [...INDEX_TABLES, 'shape', 'past']) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);

@@ -12,7 +12,7 @@ import { removeVersions } from './remove-versions.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
-/** A step of removing a project, with what listeners are told. */
+/** A step of removing a project, with the changes that listeners receive. */
 export interface RemovedPart {
   readonly step: RemovalStep;
   readonly changes: readonly Change[];

@@ -9,7 +9,7 @@ export type Row = readonly SqlValue[];
  * Prepared statements by their text.
  *
  * The text never contains values, so queries of the same shape share a statement. Rarely used ones are dropped,
- * whatever shapes callers send.
+ * no matter what shapes callers send.
  */
 export class Statements {
   readonly #database: SqliteDatabase;

@@ -86,7 +86,7 @@ export class SqliteStore implements ResourceStore {
    * database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds nothing but the store.
    * @throws FhirError `invalid` - the name is empty.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
-   * @throws FhirError `corrupt` - the file is no SQLite database.
+   * @throws FhirError `corrupt` - the file is not a SQLite database.
    * @throws FhirError `conflict` - the database belongs to another application.
    * Their messages end with the path, which is `details.path`.
    */
@@ -129,7 +129,7 @@ export class SqliteStore implements ResourceStore {
         const file = resolve(database.trim());
         this.#threads = new Threads({ ...config, file }, this.#turn);
         this.#database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
-        // Whoever waits for a lock waits in a thread.
+        // Waiting for a lock happens in a thread.
         this.#database.pragma('busy_timeout = 0');
       }
       if (config.reindex === 'background') this.#reindexing.begin();
@@ -389,7 +389,7 @@ export class SqliteStore implements ResourceStore {
     return this.#answer(options, () => unlessLocked(() => this.#connection.guard.briefly(inlineMs, work)));
   }
 
-  /** Runs a short write as soon as no other connection writes. Only where there are threads others go on meanwhile. */
+  /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
   async #whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
     const end = performance.now() + this.#busyTimeout;
     while (this.#threads !== undefined) {

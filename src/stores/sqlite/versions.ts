@@ -42,7 +42,7 @@ const NEVER: ResourceState = {
   erased: null,
 };
 
-/** A version just written. */
+/** A version that this commit wrote. */
 export interface NewVersion extends WrittenVersion {
   /** Key of the `resource` row. */
   readonly owner: number;

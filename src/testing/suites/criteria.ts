@@ -7,7 +7,7 @@ export const criteriaSuite: ConformanceSuite = {
   name: 'criteria',
   cases: [
     {
-      name: 'composite: one and the same group passes all tests',
+      name: 'composite: the same group passes all tests',
       async run(store) {
         const code = (value: string): object => ({
           coding: [{ system: 'urn:c', code: value }, { code: `${value}-too` }],

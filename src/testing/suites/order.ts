@@ -178,7 +178,7 @@ export const orderSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'refuses an offset or limit that is no whole number from 0 up',
+      name: 'refuses an offset or limit that is not a whole number from 0 up',
       async run(store) {
         for (const page of [
           { offset: -1 },

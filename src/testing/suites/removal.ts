@@ -39,7 +39,7 @@ export const removalSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'says of a deletion that is no erasure nothing else',
+      name: 'says of a deletion that is not an erasure nothing else',
       run: withRemoval(async (store) => {
         await putAll(store, resourceOf('Patient', 'a'));
         await store.commit([{ kind: 'delete', key: keyOf('Patient', 'a') }]);

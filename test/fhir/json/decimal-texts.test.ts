@@ -122,7 +122,7 @@ describe('a text of a decimal', () => {
     expect(stringifyJson(quantity)).toBe('{"value":1.00,"list":[2]}');
   });
 
-  test('that is no JSON number is never written', () => {
+  test('that is not JSON number is never written', () => {
     for (const text of [' 1', '1.', '01', '+1', '0x1', '1,"a":1', '1_0', '']) {
       const quantity = { value: Number(text) || 1 };
       setDecimalText(quantity, 'value', text);

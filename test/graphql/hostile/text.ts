@@ -52,23 +52,23 @@ export const HOSTILE_TEXTS: readonly HostileDocument[] = [
     parsed: true,
   },
   {
-    name: 'twenty misspelt fields of 9,000 letters',
+    name: 'twenty misspelled fields of 9,000 letters',
     make: textOf(() => `{ PatientList { ${pieces(20, (index) => `b${index}${'a'.repeat(9000)}`)} } }`),
     outcome: 'invalid',
   },
   {
-    name: '3,000 misspelt fields',
+    name: '3,000 misspelled fields',
     make: textOf(() => `{ PatientList { ${pieces(3000, (index) => `nmae${index}`)} } }`),
     outcome: 'invalid',
     parsed: true,
   },
   {
-    name: '2,400 misspelt root fields',
+    name: '2,400 misspelled root fields',
     make: textOf(() => `{ ${pieces(2400, (index) => `PatientLits${index} { id }`)} }`),
     outcome: 'invalid',
   },
   {
-    name: '1,200 misspelt types',
+    name: '1,200 misspelled types',
     make: textOf(() => `{ Patient(id: 1) { ${pieces(1200, (index) => `... on Pateint${index} { id }`)} } }`),
     outcome: 'invalid',
   },

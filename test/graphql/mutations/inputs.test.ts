@@ -256,7 +256,7 @@ describe('the names of Medplum', () => {
     });
   });
 
-  test.each(['NothingCreate', 'Create', 'stringCreate', 'DomainResourceCreate'])('%s is no type', async (name) => {
+  test.each(['NothingCreate', 'Create', 'stringCreate', 'DomainResourceCreate'])('%s is not a type', async (name) => {
     const clinic = await openClinic(new MemoryStore());
     const answer = await clinic.ask(`mutation ($res: ${name}!) { PatientCreate(res: $res) { id } }`, { res: {} });
     expect(answer.errors?.[0]?.message).toContain(`Unknown type "${name}"`);

@@ -73,7 +73,7 @@ describe('who asks', () => {
     ],
     ['a key server', Object.assign(new Error('timeout'), { code: 'ERR_JWKS_TIMEOUT' }), 500, 'Internal error'],
     ['a bug', new TypeError('x is undefined'), 500, 'Internal error'],
-    ['a value that is no error', 'no', 500, 'Internal error'],
+    ['a value that is not an error', 'no', 500, 'Internal error'],
     ['a malformed name', new FhirError('invalid', 'no id'), 401, 'The token is not valid'],
     ['a refusal', new FhirError('membership-inactive', 'not active'), 403, 'not active'],
     ['an outage', new FhirError('unavailable', 'later'), 503, 'later'],

@@ -46,7 +46,7 @@ describe('the draft of 2026-08-06', () => {
   test.each<[string, unknown, number]>([
     ['no JSON', 'NONSENSE', 400],
     ['JSON that ends too early', '{"query":', 400],
-    ['a misspelt member', { qeury: QUERY }, 422],
+    ['a misspelled member', { qeury: QUERY }, 422],
     ['variables of another shape', { query: QUERY, variables: [7] }, 422],
     ['a batch', [{ query: QUERY }], 422],
   ])('%s', async (_, body, status) => {

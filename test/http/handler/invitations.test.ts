@@ -34,7 +34,7 @@ async function open(more: Partial<FhirHandlerConfig> = {}): Promise<Post> {
 
 const tokenOf = ({ acceptance }: Invitation): string => acceptance!.url.split('/').at(-1)!;
 
-test('an invitation is accepted by somebody who is no member yet', async () => {
+test('an invitation is accepted by somebody who is not a member yet', async () => {
   const { service, sent, member, accept } = await open();
   const token = tokenOf(sent[0]!);
   expect(JSON.stringify(member)).not.toContain(token.slice(-43));

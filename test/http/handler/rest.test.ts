@@ -289,7 +289,7 @@ describe('bodies', () => {
     expect((await put('x', gzip)).status).toBe(415);
   });
 
-  test('that are no JSON or no UTF-8 are 400 and not quoted', async () => {
+  test('that are not JSON or no UTF-8 are 400 and not quoted', async () => {
     const answer = await put('{"name": hunter2}');
     expect([answer.status, answer.text.includes('hunter2')]).toEqual([400, false]);
     expect((await put('')).status).toBe(400);

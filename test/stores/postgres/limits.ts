@@ -99,7 +99,7 @@ test('U+0000 comes before every other character, as it does elsewhere', async ()
   expect(await idsOf(store, { ...queryOf('Patient'), sort })).toEqual(['p2', 'p1', 'p3', 'p0']);
 });
 
-test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for what is no text elsewhere', async () => {
+test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for what is not text elsewhere', async () => {
   const store = new PostgresStore(await postgresPool());
   await store.commit([put(resourceOf('Patient', 'a', { name: [{ family: 'x\0y' }] }), { unique: ['k\0'] })]);
   const [read] = await store.read([keyOf('Patient', 'a')]);

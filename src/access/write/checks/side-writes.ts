@@ -5,13 +5,13 @@ import { directoryEntry, directoryRemoval } from './membership-directory.js';
 import { notInUseAsProfile } from './profiles-in-use.js';
 import type { AddedWrite } from '../ready-write.js';
 
-/** The writes that precede the write of a resource in its commit, whoever makes it. */
+/** The writes that precede the write of a resource in its commit, for every caller. */
 export function sideWritesOfPut(key: ResourceKey, from: number, resource: AnyResource): readonly AddedWrite[] {
   return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
 }
 
 /**
- * The writes that precede a deletion in its commit, whoever makes it.
+ * The writes that precede a deletion in its commit, for every caller.
  *
  * @param before the resource; null if it does not exist
  */

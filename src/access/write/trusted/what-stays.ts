@@ -22,7 +22,7 @@ export function restsOnStored(caller: SystemCaller | ServerCaller, write: Put): 
 /**
  * The resource completed with stored secrets and fixed fields, and the version it was based on.
  *
- * @param found what is stored; required if the write {@link restsOnStored}
+ * @param found the stored resource; required if the write {@link restsOnStored}
  * @throws FhirError `forbidden` - it changes a setting of the operator
  */
 export function withWhatStays(

@@ -19,7 +19,7 @@ export interface CandidateSearch {
 
 /**
  * A scan of the few rows of another scan that can be on the page: those up to its last value of the first key. Undefined
- * where that is no shorter.
+ * where that would not be shorter.
  *
  * PERF: the value of one key for each row takes a fifth of the time of all that a page needs of it.
  */

@@ -6,7 +6,7 @@ import { receiveError } from './sent-error.js';
 import type { Task } from './task.js';
 import { THREAD_TUNING } from './tuning.js';
 
-/** What a pool is told of its thread. */
+/** What a thread reports to its pool. */
 export interface ThreadOwner {
   /** It can take a task. */
   onIdle(thread: Thread): void;
