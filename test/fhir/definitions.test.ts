@@ -179,6 +179,8 @@ describe('search parameters', () => {
       'Binary.securityContext.exists()',
       'Bot.sourceCode.url | Bot.executableCode.url',
       'Patient.deceased.exists() and Patient.deceased != false',
+      "ProjectMembership.extension.where(url = 'https://fhirgraph.org/fhir/StructureDefinition/access-expires').value",
+      "ProjectMembership.extension.where(url = 'https://fhirgraph.org/fhir/StructureDefinition/invitation-expires').value",
       'ProjectMembership.profile.resolve().resourceType',
       "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
     ]);
