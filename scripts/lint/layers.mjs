@@ -14,7 +14,7 @@ export const LAYERS = {
   fhir: ['platform'],
   fhirpath: ['fhir'],
   profiles: ['fhir', 'fhirpath'],
-  search: ['fhir', 'fhirpath', 'platform'],
+  search: ['fhir', 'fhirpath', 'profiles', 'platform'],
   // Reads the host's file system; only its own entry imports it.
   'fhir-package': ['fhir'],
   store: ['fhir', 'search', 'platform'],

@@ -30,6 +30,8 @@ export interface DefinitionTexts {
   readonly summary?: JsonText<{ readonly [type: string]: readonly string[] }>;
   /** The StructureDefinitions that a host has added. They affect no index row. Default: none. */
   readonly profiles?: JsonText<readonly AnyResource[]>;
+  /** Names of the fields for extensions by their url, false for none. Default: made from the profiles. */
+  readonly extensionFields?: JsonText<{ readonly [url: string]: string | false }>;
   /** The CodeSystems and ValueSets that a host has added, for the bindings of its profiles. Default: none. */
   readonly terminology?: JsonText<readonly AnyResource[]>;
 }

@@ -32,6 +32,7 @@ export class FhirModel {
   #summary: { readonly [type: string]: readonly string[] } | undefined;
   #profiles: readonly AnyResource[] | undefined;
   #terminology: readonly AnyResource[] | undefined;
+  #extensionFields: { readonly [url: string]: string | false } | undefined;
   #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
   #typesFingerprint: string | undefined;
@@ -137,6 +138,12 @@ export class FhirModel {
   get profiles(): readonly AnyResource[] {
     const { profiles } = this.#texts;
     return (this.#profiles ??= profiles === undefined ? [] : parseText(profiles));
+  }
+
+  /** @internal The names that a host gives the fields of extensions, by url; false for no field. */
+  get extensionFields(): { readonly [url: string]: string | false } {
+    const { extensionFields } = this.#texts;
+    return (this.#extensionFields ??= extensionFields === undefined ? {} : parseText(extensionFields));
   }
 
   /** The CodeSystems and ValueSets that a host has added with `extendDefinitions`. Do not change them. */

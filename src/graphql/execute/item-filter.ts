@@ -5,6 +5,8 @@ import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
+import { fieldsOf } from '../schema/fields.js';
+import { extensionValues } from './extension-values.js';
 import { type ItemFilter } from './run.js';
 
 type Predicate = (item: unknown, resource: AnyResource) => boolean;
@@ -25,11 +27,11 @@ export function compileItemFilter(
   const predicates: Predicate[] = [];
   for (const { name, value } of filter.equals) {
     const wanted = evaluate(value, variables);
-    if (wanted !== undefined) predicates.push(equality(name, wanted));
+    if (wanted !== undefined) predicates.push(equality(model, filter.element.type, name, wanted));
   }
   const expression = evaluateSingle('fhirpath', filter.fhirpath, variables);
   if (expression !== undefined)
-    predicates.push(fhirpathPredicate(model, String(expression), filter.element.type, meter));
+    predicates.push(fhirpathPredicate(model, String(expression), itemTypeOf(model, filter), meter));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
   return (items, resource) => {
@@ -52,9 +54,19 @@ export function pageNumber(name: string, argument: Argument | undefined, variabl
   throw new FhirError('invalid', `Argument "${name}" must be a whole number from 0 up`);
 }
 
+/** The FHIR type of the items, as FHIRPath knows it. */
+export function itemTypeOf(model: FhirModel, { element: { type } }: ElementFilter): string {
+  return model.typeDefinition(type) === undefined ? 'Extension' : type;
+}
+
 /** Keeps items whose sub-element has the same type and value; a repeating one matches if it contains the value. */
-function equality(name: string, wanted: unknown): Predicate {
+function equality(model: FhirModel, type: string, name: string, wanted: unknown): Predicate {
   const values = new Set(Array.isArray(wanted) ? wanted : [wanted]);
+  const field = fieldsOf(model, type)?.get(name);
+  if (field?.kind === 'extension') {
+    const { url, value } = field.shape;
+    return (item) => extensionValues(asObject(item) ?? {}, url, value?.name).some((one) => values.has(one));
+  }
   return (item) => {
     const value = asObject(item)?.[name];
     return Array.isArray(value) ? value.some((one) => values.has(one)) : values.has(value);

@@ -4,6 +4,7 @@ import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/jso
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
+  ExtensionField,
   HostEdge,
   HostPropertyField,
   InlineResourceField,
@@ -15,6 +16,8 @@ import type {
   Selection,
 } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
+import { placeElement } from '../../fhir/json/written-decimal.js';
+import { extensionValues } from './extension-values.js';
 import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
@@ -104,6 +107,8 @@ function compileField(field: PlannedField, type: string): Writer {
       return field.array ? compileObjects(field) : compileObject(field);
     case 'choice':
       return compileChoice(field);
+    case 'extension':
+      return compileExtension(field);
     case 'inline-resource':
       return compileInlineResource(field);
     case 'reference':
@@ -180,6 +185,17 @@ function compileChoice(field: ChoiceField): Writer {
     const form = forms.find(({ name }) => source[name] !== undefined && source[name] !== null);
     if (form === undefined) out[field.key] = null;
     else form.write(source, out, container, run);
+  };
+}
+
+/** Collects the values of the extensions with the url, and projects them as an element of that name. */
+function compileExtension({ url, value, array, field }: ExtensionField): Writer {
+  const write = compileField(field, '');
+  return (source, out, container, run) => {
+    const values = extensionValues(source, url, value);
+    const holder: { [name: string]: unknown } = {};
+    if (values.length > 0) placeElement(holder, field.name, array ? values : values[0]);
+    write(holder, out, container, run);
   };
 }
 

@@ -110,7 +110,7 @@ class Shaper {
 
 /** In dialect `standard` a missing flattened object still adds its names, as null. */
 function expectNames(field: PlannedField, scope: Scope): void {
-  const selection = selectionInside(field);
+  const selection = selectionInside(field.kind === 'extension' ? field.field : field);
   if (selection === undefined || field.shaping?.slice !== undefined) return;
   for (const inner of selection.fields) {
     if (inner.shaping?.flatten === true) expectNames(inner, scope);
@@ -155,6 +155,8 @@ function typeOf(field: PlannedField): string {
     case 'host':
     case 'host-property':
       return namedTypeOf(field.field.type);
+    case 'extension':
+      return typeOf(field.field);
     default:
       return field.kind;
   }

@@ -5,6 +5,7 @@ import type { WriteRequest } from '../../interactions/write-request.js';
 import { evaluateJson, evaluateSingleText, type Variables } from '../plan/arguments.js';
 import type { WriteField } from '../plan/plan.js';
 import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
+import { foldExtensions } from './fold-extensions.js';
 import { readInput } from './read-input.js';
 
 /**
@@ -38,7 +39,7 @@ function resourceOf(model: FhirModel, field: WriteField, variables: Variables): 
   const { type } = field;
   const resource = input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'Argument "res" must be given');
-  const { resourceType = type, ...elements } = resource;
+  const { resourceType = type, ...elements } = foldExtensions(model, type, resource);
   if (resourceType === type) return { resourceType, ...elements };
   throw new FhirError('invalid', `Argument "res" must be a ${type}; its resourceType names something else`);
 }

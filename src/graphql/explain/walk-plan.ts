@@ -109,6 +109,10 @@ function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeS
         return edgesOfValue(field.value, selections, { ...place, path: here });
       case 'object':
         return edgesOf(field.selection, selections, { ...place, path: here });
+      case 'extension':
+        return field.field.kind === 'object'
+          ? edgesOf(field.field.selection, selections, { ...place, path: here })
+          : [];
       case 'choice':
         return field.forms.flatMap((form) =>
           form.kind === 'object' ? edgesOf(form.selection, selections, { ...place, path: here }) : [],

@@ -106,6 +106,8 @@ class Estimate {
     switch (field.kind) {
       case 'object':
         return this.below(field.selection, parents * this.#items(field));
+      case 'extension':
+        return this.#field(field.field, parents);
       case 'choice':
         return Math.max(0, ...field.forms.map((form) => this.#field(form, parents)));
       case 'inline-resource':
@@ -173,6 +175,8 @@ function countFields({ fields }: Selection): number {
     switch (field.kind) {
       case 'object':
         return sum + 1 + countFields(field.selection);
+      case 'extension':
+        return sum + 1 + (field.field.kind === 'object' ? countFields(field.field.selection) : 0);
       case 'choice':
         return (
           sum + Math.max(1, ...field.forms.map((form) => (form.kind === 'object' ? countFields(form.selection) : 1)))

@@ -12,6 +12,7 @@ import type {
   AbsentField,
   ChoiceField,
   ElementFilter,
+  ExtensionField,
   IntrospectionField,
   Location,
   ObjectField,
@@ -49,6 +50,8 @@ export function planField(
       return { kind: 'cache-key', ...base };
     case 'element':
       return planElement(field, base, sets, args, inner, planning);
+    case 'extension':
+      return planExtension(field, base, sets, args, inner, planning);
     case 'choice':
       return planChoice(field, base, sets, inner, planning);
     case 'sibling':
@@ -136,6 +139,36 @@ function planElement(
     filter,
     selection: selectElement(element, sets, inner, planning),
   };
+}
+
+function planExtension(
+  { shape }: FieldDescriptor & { kind: 'extension' },
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  args: ReadonlyMap<string, Argument>,
+  inner: Scope,
+  planning: Planning,
+): ExtensionField | AbsentField {
+  const { url, array, type, value } = shape;
+  const named = { ...base, name: 'value', array };
+  const primitive = planning.model.typeDefinition(type)?.kind === 'primitive';
+  if (primitive !== (sets.length === 0)) return { kind: 'absent', ...base };
+  const element: ElementDefinition = {
+    ...(value ?? { required: false, short: shape.short }),
+    name: 'value',
+    type,
+    array,
+  };
+  const field = primitive
+    ? ({ kind: 'primitive', ...named, type } as const)
+    : ({
+        kind: 'object',
+        ...named,
+        canonical: false,
+        filter: elementFilter(element, args),
+        selection: selectElement(element, sets, inner, planning),
+      } as const);
+  return { kind: 'extension', ...base, url, array, value: value?.name, field };
 }
 
 /** The `id` and `extension` of a primitive; for a canonical also the text that `resource` follows. */

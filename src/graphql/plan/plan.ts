@@ -57,6 +57,7 @@ export type PlannedField =
   | PrimitiveField
   | ObjectField
   | ChoiceField
+  | ExtensionField
   | InlineResourceField
   | WriteField
   | HostWriteField
@@ -150,6 +151,17 @@ export interface ObjectField extends Keyed {
 export interface ChoiceField extends Keyed {
   readonly kind: 'choice';
   readonly forms: readonly (PrimitiveField | ObjectField)[];
+}
+
+/** An extension by the name of its field. */
+export interface ExtensionField extends Keyed {
+  readonly kind: 'extension';
+  readonly url: string;
+  readonly array: boolean;
+  /** The element of the extension that has the value; undefined: the extension itself is the value. */
+  readonly value: string | undefined;
+  /** Projects the values, which it finds under the name `value`. */
+  readonly field: PrimitiveField | ObjectField;
 }
 
 /** A resource inside a resource: `contained`, `Bundle.entry.resource`. */

@@ -62,6 +62,8 @@ export function argumentsOf(
       return field.element.array ? elementArguments(model, field.element.type) : {};
     case 'host':
       return hostArguments(field.field.args, inputOf);
+    case 'extension':
+      return field.shape.array ? elementArguments(model, field.shape.type) : {};
     default:
       return {};
   }
@@ -126,10 +128,10 @@ function cursorArguments(): Arguments {
 
 /** Filters of a repeating complex element; primitives take none. */
 function elementArguments(model: FhirModel, type: string): Arguments {
-  const definition = model.typeDefinition(type);
-  if (definition === undefined || definition.kind === 'primitive') return {};
+  const fields = fieldsOf(model, type);
+  if (fields === undefined) return {};
   const found: Arguments = {};
-  for (const field of fieldsOf(model, type)!.values()) {
+  for (const field of fields.values()) {
     const primitive = filterablePrimitive(model, field);
     if (primitive !== undefined)
       found[field.name] = argument(filterType(primitive), `Only items with this value: ${fieldDescription(field)!}`);
@@ -143,8 +145,8 @@ function elementArguments(model: FhirModel, type: string): Arguments {
 /** @returns the primitive type that an equality filter on the field compares; undefined if there is no such filter. */
 export function filterablePrimitive(model: FhirModel, field: FieldDescriptor): string | undefined {
   if (field.kind === 'resource-type') return 'code';
-  if (field.kind !== 'element') return undefined;
-  return model.typeDefinition(field.element.type)?.kind === 'primitive' ? field.element.type : undefined;
+  const type = field.kind === 'element' ? field.element.type : field.kind === 'extension' ? field.shape.type : '';
+  return model.typeDefinition(type)?.kind === 'primitive' ? type : undefined;
 }
 
 function filterType(primitive: string): GraphQLInputType {

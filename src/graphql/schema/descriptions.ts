@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { hostOf } from './host/service-model.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import { CANONICAL, connectionOf, MUTATION, QUERY, type FieldDescriptor, type WriteInteraction } from './fields.js';
 
 /** The description of an object type. */
@@ -9,7 +10,10 @@ export function descriptionOf(model: FhirModel, name: string): string | undefine
     return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
   if (name === CANONICAL) return 'The id and extensions of a canonical URL, and the resource it names';
   const connection = connectionOf(model, name);
-  if (connection === undefined) return model.typeDefinition(name)?.short ?? hostOf(model)?.types.get(name)?.description;
+  if (connection === undefined) {
+    const definition = model.typeDefinition(name) ?? extensionFieldsOf(model).type(name);
+    return definition?.short ?? hostOf(model)?.types.get(name)?.description;
+  }
   return connection.edge ? `One match of a search for ${connection.type}` : `A page of ${connection.type} resources`;
 }
 
@@ -18,6 +22,8 @@ export function fieldDescription(field: FieldDescriptor): string | undefined {
   switch (field.kind) {
     case 'element':
       return field.element.short;
+    case 'extension':
+      return field.shape.short;
     case 'sibling':
       return `Id and extensions of ${field.element.name}`;
     case 'resource-type':

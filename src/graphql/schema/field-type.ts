@@ -32,6 +32,10 @@ export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutpu
   switch (field.kind) {
     case 'element':
       return listIf(field.element.array, typeOfElement(field.element, types));
+    case 'extension': {
+      const { type, value, array } = field.shape;
+      return listIf(array, value === undefined ? types.output(type) : typeOfElement(value, types));
+    }
     case 'sibling':
       return listIf(field.element.array, types.output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
     case 'resource-type':

@@ -1,5 +1,7 @@
 import { CACHE_KEY } from '../../client/cache-key.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
+import type { ExtensionShape, ExtensionType } from '../../profiles/extension-shapes.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import type { HostFieldDefinition } from './host/host-schema.js';
@@ -17,6 +19,7 @@ import { hostOf } from './host/service-model.js';
  * | any type | `birthDate`, `name` | element |
  * | any type | `_birthDate` | sibling: the `id` and `extension` of a primitive |
  * | any type, in dialect `hl7` | `value` | choice: the present one of `valueQuantity`, `valueString` … |
+ * | types with known extensions | `race` | extension |
  * | resources | `resourceType` | resource-type |
  * | resources | `cache_key` | cache-key |
  * | Reference, Canonical (`_instantiatesCanonical`) | `resource` | resolve |
@@ -29,6 +32,7 @@ export type FieldDescriptor =
   | { readonly kind: 'element'; readonly name: string; readonly element: ElementDefinition }
   | { readonly kind: 'sibling'; readonly name: string; readonly element: ElementDefinition }
   | { readonly kind: 'choice'; readonly name: string; readonly elements: readonly ElementDefinition[] }
+  | { readonly kind: 'extension'; readonly name: string; readonly shape: ExtensionShape }
   | { readonly kind: 'resource-type'; readonly name: 'resourceType' }
   | { readonly kind: 'cache-key'; readonly name: typeof CACHE_KEY }
   | { readonly kind: 'resolve'; readonly name: 'resource' }
@@ -118,6 +122,8 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
     return new Map([...fieldsOf(model, 'Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
   const connection = connectionOf(model, typeName);
   if (connection !== undefined) return describeConnection(connection);
+  const extension = extensionFieldsOf(model).type(typeName);
+  if (extension !== undefined) return describeExtension(extension);
   const definition = model.typeDefinition(typeName);
   if (definition === undefined || definition.kind === 'primitive') return undefined;
   const fields: FieldDescriptor[] = [];
@@ -128,7 +134,7 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
     fields.push({ kind: 'element', name: element.name, element });
     if (hasSibling(model, element)) fields.push({ kind: 'sibling', name: `_${element.name}`, element });
   }
-  fields.push(...describeChoices(definition));
+  fields.push(...describeExtensions(extensionFieldsOf(model).of(typeName)), ...describeChoices(definition));
   if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
   if (model.isResourceType(typeName)) fields.push(...describeReverse(model, typeName));
   return byName(fields);
@@ -146,6 +152,18 @@ function withHostFields(
   if (own.length + shared.length === 0) return fields;
   const added = [...shared, ...own].map((field): FieldDescriptor => ({ kind: 'host', name: field.name, field }));
   return new Map([...(fields ?? []), ...byName(added)]);
+}
+
+/** The object over an extension: its parts, or the forms of its value. */
+function describeExtension({ parts, values }: ExtensionType): ReadonlyMap<string, FieldDescriptor> {
+  return byName([
+    ...describeExtensions(parts),
+    ...values.map((element): FieldDescriptor => ({ kind: 'element', name: element.name, element })),
+  ]);
+}
+
+function describeExtensions(shapes: ReadonlyMap<string, ExtensionShape>): FieldDescriptor[] {
+  return Array.from(shapes, ([name, shape]) => ({ kind: 'extension', name, shape }));
 }
 
 /** Choices by base name, which only dialect `hl7` offers. */

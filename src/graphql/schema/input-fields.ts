@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';
 import { scalarOf } from './scalars.js';
@@ -76,7 +77,7 @@ export function inputNamedByMedplum(model: FhirModel, name: string): string | un
 export function typeOfInput(model: FhirModel, name: string): string | undefined {
   for (const suffix of ['ResourceInput', 'Input']) {
     const type = name.endsWith(suffix) ? name.slice(0, -suffix.length) : '';
-    const kind = model.typeDefinition(type)?.kind;
+    const kind = extensionFieldsOf(model).type(type) === undefined ? model.typeDefinition(type)?.kind : 'complex';
     if (kind === undefined || kind === 'primitive' || (kind === 'resource' && !model.isResourceType(type))) continue;
     if (inputTypeName(model, type) === name) return type;
   }
@@ -90,6 +91,10 @@ function describeInput(model: FhirModel, field: FieldDescriptor): InputField[] {
       return [{ name, type: 'String', array: false, required: false, description: 'May be left out: it is known' }];
     case 'element': {
       const { type, array, short } = field.element;
+      return [{ name, type: inputTypeName(model, type), array, required: false, description: short }];
+    }
+    case 'extension': {
+      const { type, array, short } = field.shape;
       return [{ name, type: inputTypeName(model, type), array, required: false, description: short }];
     }
     case 'sibling': {

@@ -18,6 +18,7 @@ import {
 import { argumentsOf } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import {
   CANONICAL,
   CHOICE,
@@ -135,6 +136,7 @@ export class FhirSchema extends GraphQLSchema {
     if (own !== undefined) return this.getType(own);
     if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(this.model, name) !== undefined)
       return this.#createObject(name);
+    if (extensionFieldsOf(this.model).type(name) !== undefined) return this.#createObject(name);
     const definition = this.model.typeDefinition(name);
     if (definition === undefined || definition.kind === 'primitive') return undefined;
     if (definition.kind === 'resource' && !this.model.isResourceType(name)) return undefined;

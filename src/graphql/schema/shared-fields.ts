@@ -7,6 +7,8 @@ export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly
   switch (field.kind) {
     case 'element':
       return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
+    case 'extension':
+      return [...(fieldsOf(model, field.shape.type)?.values() ?? [])];
     case 'sibling':
       return [...fieldsOf(model, field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
     case 'choice':
@@ -21,6 +23,7 @@ export function signatureOf(field: FieldDescriptor): string {
   if (field.kind === 'element' || field.kind === 'sibling') {
     return `${field.kind} ${field.element.type} ${field.element.array}`;
   }
+  if (field.kind === 'extension') return `extension ${field.shape.url} ${field.shape.type} ${field.shape.array}`;
   if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
   if (field.kind === 'host') return `host ${fieldName(field.field)}`;
   return `${field.kind} ${'type' in field ? field.type : ''}`;

@@ -5,7 +5,7 @@ import { createParseContext } from '../../search/parse/parse-context.js';
 import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
 import { parseSort } from '../../search/parse/parse-sort.js';
-import { pageNumber } from '../execute/item-filter.js';
+import { itemTypeOf, pageNumber } from '../execute/item-filter.js';
 import type { Limits } from '../limits.js';
 import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter, HostValuePlan, Location, PlannedField, SearchEdge, Selection } from '../plan/plan.js';
@@ -63,6 +63,8 @@ function checksOf(field: PlannedField, type: string, context: ArgumentContext, n
       return [...searchChecks(field, context, now), ...sliceChecks(field, field.type, context)];
     case 'object':
       return [...filterChecks(field.filter, context), ...sliceChecks(field, field.selection.type, context)];
+    case 'extension':
+      return checksOf(field.field, type, context, now);
     case 'inline-resource':
       return [...filterChecks(field.filter, context), ...sliceChecks(field, RESOURCE, context)];
     default:
@@ -106,7 +108,7 @@ function filterChecks(filter: ElementFilter | undefined, context: ArgumentContex
     ['_offset', filter.offset],
   ] as const;
   return [
-    expressionCheck('fhirpath', filter.fhirpath, filter.element.type, context),
+    expressionCheck('fhirpath', filter.fhirpath, itemTypeOf(context.model, filter), context),
     ...pages.map(([name, argument]) => () => {
       if (isKnown(argument, context.variables)) pageNumber(name, argument, context.variables);
     }),
@@ -152,6 +154,8 @@ function selectionsOf(field: PlannedField, { variables, selections }: ArgumentCo
     case 'write':
     case 'read':
       return [field.selection];
+    case 'extension':
+      return field.field.kind === 'object' ? [field.field.selection] : [];
     case 'choice':
       return field.forms.flatMap((form) => (form.kind === 'object' ? [form.selection] : []));
     case 'host':

@@ -10,6 +10,7 @@ import { addParameter, definitionFinder, type OwnParameters } from './add-parame
 import { compileParameter } from './compile-parameter.js';
 import { DefinitionProblems } from './problems.js';
 import { readSearchParameter, type SearchParameterSource } from './read-search-parameter.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import { addProfiles, addTerminology } from './add-profiles.js';
 import { addWords } from './add-words.js';
 
@@ -25,6 +26,11 @@ export interface DefinitionExtensions {
   readonly searchParameters?: readonly (SearchParameter | AnyResource)[] | undefined;
   /** StructureDefinition resources, each with a url of its own: profiles and extensions. */
   readonly profiles?: readonly (StructureDefinition | AnyResource)[] | undefined;
+  /**
+   * Names of the fields by which schemas show the extensions among `profiles`, by the url of the extension; false for no
+   * field. Default: the name of the slice that a profile has for it, else the end of its url in camel case.
+   */
+  readonly extensionFields?: { readonly [url: string]: string | false } | undefined;
   /** CodeSystem resources whose codes the bindings of profiles need. */
   readonly codeSystems?: readonly AnyResource[] | undefined;
   /** ValueSet resources for the bindings of profiles. */
@@ -58,6 +64,7 @@ const MAX_PARAMETERS = 2_000;
  */
 export async function extendDefinitions(model: FhirModel, extensions: DefinitionExtensions): Promise<FhirModel> {
   const { searchParameters = [], profiles = [], codeSystems = [], valueSets = [], words = [] } = extensions;
+  const { extensionFields = {} } = extensions;
   const problems = new DefinitionProblems();
   let texts = model.texts;
   if (searchParameters.length > 0) {
@@ -73,8 +80,16 @@ export async function extendDefinitions(model: FhirModel, extensions: Definition
     const withSystems = addTerminology(model.terminology, codeSystems, 'codeSystems', problems);
     texts = { ...texts, terminology: JSON.stringify(addTerminology(withSystems, valueSets, 'valueSets', problems)) };
   }
+  if (Object.keys(extensionFields).length > 0) {
+    const names = { ...model.extensionFields, ...extensionFields };
+    texts = { ...texts, extensionFields: JSON.stringify(names) };
+  }
   problems.assertNone();
-  return texts === model.texts ? model : await prepareModel(new FhirModel(texts));
+  if (texts === model.texts) return model;
+  const extended = new FhirModel(texts);
+  for (const problem of extensionFieldsOf(extended).problems) problems.add('extensionFields', problem);
+  problems.assertNone();
+  return await prepareModel(extended);
 }
 
 function withParameters(
