@@ -67,7 +67,7 @@ export class ExtensionShapes {
     }
     const isModifier = root.definition['isModifier'] === true;
     if (isModifier) return undefined;
-    const typeName = typeof name === 'string' && NAME.test(name) ? name : pascalCase(lastSegment(url));
+    const typeName = typeof name === 'string' && NAME.test(name) ? name : nameOfType(lastSegment(url));
     const title = typeof definition['title'] === 'string' ? definition['title'] : typeName;
     return this.#read(root, withoutVersion(url), typeName, title, depth);
   }
@@ -155,6 +155,12 @@ export function camelCase(text: string): string {
 
 function pascalCase(text: string): string {
   return upperFirst(camelCase(text));
+}
+
+/** `us-core-race` is `UsCoreRace`, `7up` is `Extension7up`. */
+function nameOfType(text: string): string {
+  const name = pascalCase(text);
+  return NAME.test(name) ? name : `Extension${name}`;
 }
 
 /** `us-core-race` of `http://hl7.org/fhir/us/core/StructureDefinition/us-core-race`. */

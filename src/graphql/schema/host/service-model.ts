@@ -29,6 +29,10 @@ export class ServiceModel extends FhirModel {
     return this.base.terminology;
   }
 
+  override get extensionFields(): FhirModel['extensionFields'] {
+    return this.base.extensionFields;
+  }
+
   override get definitions(): FhirModel['definitions'] {
     return this.base.definitions;
   }
