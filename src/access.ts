@@ -1,6 +1,13 @@
 // What operators ask of access policies: who may do what and why, and which policies are not understood.
 
 export type { Caller, MemberCaller, ServerCaller, SystemCaller } from './access/caller.js';
+export {
+  accessMatrix,
+  type AccessByType,
+  type AccessMatrixContext,
+  type MemberAccess,
+  type TypeAccess,
+} from './access/explain/access-matrix.js';
 export { checkPolicies, type PolicyCheck, type PolicyFinding } from './access/explain/check-policies.js';
 export {
   explainAccess,

@@ -14,3 +14,12 @@ export type {
   GraphqlOverHttpDraft,
   RouteGroup,
 } from './http/exchange/handler-config.js';
+export {
+  testPolicy,
+  type PolicyCase,
+  type PolicyFailure,
+  type PolicyOutcome,
+  type PolicyTestReport,
+  type PolicyWrite,
+  type TestPolicyOptions,
+} from './test-service/test-policy.js';

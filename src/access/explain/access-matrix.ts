@@ -1,0 +1,152 @@
+import { FhirError, type ErrorCode } from '../../fhir/error.js';
+import { idOf, referenceText, referenceTo } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { ALL } from '../../search/criteria/criteria.js';
+import type { StoreContext } from '../../store/store-context.js';
+import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { MemberCaller } from '../caller.js';
+import { decide } from '../decide.js';
+import { hiddenByAll } from '../fields/mask-resource.js';
+import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
+import type { ResourceRef } from '../sign-in/resource-ref.js';
+import { signIn, signInAgain } from '../sign-in/sign-in.js';
+
+/** What one member may do. */
+export interface MemberAccess {
+  /** `ProjectMembership/1`. */
+  readonly membership: string;
+  /** `Practitioner/1`. */
+  readonly profile: string | undefined;
+  readonly admin: boolean;
+  /** True if access policies apply; false if the type of the profile decides. */
+  readonly bound: boolean;
+  /** By resource type; types without access are left out. */
+  readonly access: AccessByType;
+  /** What emergency access adds to that, by resource type; absent without a policy for emergencies. */
+  readonly emergency?: AccessByType | undefined;
+  /** Why the member cannot sign in; then it has no access. */
+  readonly problem?: ErrorCode | undefined;
+}
+
+export interface AccessByType {
+  readonly [type: string]: TypeAccess;
+}
+
+/** What may be done with the resources of a type. */
+export interface TypeAccess {
+  /** `all`: a rule without conditions grants it; `some`: rules grant what meets their conditions. */
+  readonly interactions: { readonly [Name in Interaction]?: 'all' | 'some' };
+  /** Fields that every reading rule hides. */
+  readonly hidden: readonly string[];
+}
+
+/** Where the members are, and which types matter. */
+export interface AccessMatrixContext extends StoreContext {
+  /** The resource types to look at. Default: all. */
+  readonly types?: readonly string[] | undefined;
+}
+
+/**
+ * Who may do what in a project, member by member in the order of their ids: for reviews of access, and for tests that
+ * notice when a change of policies opens more than it should. Nobody is signed in by it, nothing is audited.
+ *
+ * For trusted host code: it needs no caller. It contains what policies say, and no content.
+ *
+ * @throws FhirError `invalid` - the project is not named by an id, or there is no such type
+ *
+ * @example
+ * for await (const { profile, access } of accessMatrix('clinic', { store, types: ['Patient'] })) {
+ *   console.log(profile, access['Patient']?.interactions);
+ * }
+ */
+export async function* accessMatrix(
+  project: ResourceRef,
+  context: AccessMatrixContext,
+): AsyncGenerator<MemberAccess, void, undefined> {
+  const { store, signal, types = store.model.resourceTypes } = context;
+  const id = idOf(project, 'Project');
+  if (id === undefined) throw new FhirError('invalid', 'accessMatrix needs the id of a project');
+  const unknown = types.find((type) => !store.model.isResourceType(type));
+  if (unknown !== undefined) throw new FhirError('invalid', 'accessMatrix needs names of resource types');
+  for await (const membership of membershipsOf(store, id, { signal })) {
+    yield await accessOf(store, membership, types, { signal });
+  }
+}
+
+const PAGE = 200;
+
+async function* membershipsOf(
+  store: ResourceStore,
+  project: string,
+  options: CallOptions,
+): AsyncGenerator<AnyResource> {
+  let after: { readonly values: []; readonly id: string } | undefined;
+  for (;;) {
+    const query = { project, type: 'ProjectMembership', criteria: ALL, limit: PAGE, after };
+    const { matches } = await store.search(query, options);
+    for (const { resource } of matches) yield resource;
+    if (matches.length < PAGE) return;
+    after = { values: [], id: matches.at(-1)!.resource.id! };
+  }
+}
+
+async function accessOf(
+  store: ResourceStore,
+  membership: AnyResource,
+  types: readonly string[],
+  { signal }: CallOptions,
+): Promise<MemberAccess> {
+  const { profile, admin } = elementsOf(membership);
+  const member = {
+    membership: referenceTo('ProjectMembership', membership.id!),
+    profile: referenceText(profile),
+    admin: admin === true,
+  };
+  try {
+    const caller = await signIn(store, { membership: membership.id! }, { signal });
+    const access = accessByType(caller, types);
+    const emergency = await inEmergency(store, caller, types, access);
+    return { ...member, bound: caller.bound, access, ...(emergency === undefined ? {} : { emergency }) };
+  } catch (error) {
+    if (!(error instanceof FhirError) || error.status >= 500) throw error;
+    return { ...member, bound: true, access: {}, problem: error.code };
+  }
+}
+
+/** As `breakGlass` would give it, without its record: no caller leaves this function. */
+async function inEmergency(
+  store: ResourceStore,
+  caller: MemberCaller,
+  types: readonly string[],
+  otherwise: AccessByType,
+): Promise<AccessByType | undefined> {
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  try {
+    const { caller: broken } = await signInAgain(store, caller, { reason: 'access matrix', until });
+    const access = Object.entries(accessByType(broken, types));
+    return Object.fromEntries(access.filter(([type, one]) => !isSame(one, otherwise[type])));
+  } catch (error) {
+    if (error instanceof FhirError && error.code === 'forbidden') return undefined;
+    throw error;
+  }
+}
+
+function isSame(one: TypeAccess, other: TypeAccess | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function accessByType(caller: MemberCaller, types: readonly string[]): AccessByType {
+  const entries = types.map((type) => [type, typeAccess(caller, type)] as const);
+  return Object.fromEntries(entries.filter(([, { interactions }]) => Object.keys(interactions).length > 0));
+}
+
+function typeAccess(caller: MemberCaller, type: string): TypeAccess {
+  const interactions: { [Name in Interaction]?: 'all' | 'some' } = {};
+  for (const interaction of ALL_INTERACTIONS) {
+    const rules = (decide(caller, type, interaction) ?? []).filter(({ criteria }) => criteria.kind !== 'none');
+    if (rules.length > 0)
+      interactions[interaction] = rules.some(({ criteria }) => criteria.kind === 'all') ? 'all' : 'some';
+  }
+  const reading = decide(caller, type, 'read') ?? decide(caller, type, 'search') ?? [];
+  return { interactions, hidden: reading.length === 0 ? [] : hiddenByAll(reading) };
+}
