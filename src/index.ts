@@ -162,6 +162,16 @@ export {
   type ResourceValidationOptions,
   validateResource,
 } from './profiles/validate-resource.js';
+export { type ErasedResource, eraseResource } from './projects/erasure/erase-resource.js';
+export { erasePatient, type PatientErasure, type PatientErasureContext } from './projects/erasure/erase-patient.js';
+export {
+  ERASURE_REASONS,
+  type ErasureContext,
+  type ErasureReason,
+  type RemovalContext,
+} from './projects/erasure/erasure-session.js';
+export type { KeptBecause, KeptResource } from './projects/erasure/patient-plan.js';
+export { type HistoryPurge, purgeHistory } from './projects/erasure/purge-history.js';
 export { deactivateProject, reactivateProject } from './projects/project/deactivate-project.js';
 export {
   type DeletedProject,

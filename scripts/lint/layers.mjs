@@ -71,6 +71,7 @@ export const ROOMS = {
       'accept/',
       'members/',
       'project/',
+      'erasure/',
     ],
   ],
   http: [

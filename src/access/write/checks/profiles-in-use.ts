@@ -6,7 +6,8 @@ import type { Caller } from '../../caller.js';
 import { readsAll } from '../../decide.js';
 import type { AddedWrite } from '../ready-write.js';
 
-const PROFILE_TYPES: ReadonlySet<string> = new Set([
+/** Types that a membership may have as its profile. */
+export const PROFILE_TYPES: ReadonlySet<string> = new Set([
   'Patient',
   'Practitioner',
   'RelatedPerson',

@@ -1,0 +1,85 @@
+import type { ResourceType } from '@medplum/fhirtypes';
+import { membershipsOf } from '../../access/sign-in/memberships-of.js';
+import { FhirError } from '../../fhir/error.js';
+import { notFound } from '../../fhir/not-found.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
+import { SERVER_SCOPE, type ResourceKey } from '../../store/store.js';
+import { projectOperation } from '../session/project-operation.js';
+import { eraseKeys } from './erase-keys.js';
+import {
+  assertReason,
+  type ErasureContext,
+  type ErasureSession,
+  openErasure,
+  scopeOf,
+  scrubUnless,
+} from './erasure-session.js';
+
+/** What was erased. */
+export interface ErasedResource {
+  /** `Patient/1`. */
+  readonly resource: string;
+  /** The number of versions removed; 0 if it was erased before. */
+  readonly versions: number;
+  /** The version that is left, without content. */
+  readonly versionId: string;
+}
+
+/**
+ * Erases a resource for good: all its versions, deleted ones too, its index values and every copy that stores keep in
+ * memory, those of other processes included. A tombstone is left, with the time and the reason: reads answer `gone`,
+ * the history has that one entry, and nothing can be written under the id again.
+ *
+ * References to it stay, in the resources that hold them; `erasePatient` erases a patient with the compartment.
+ *
+ * For trusted code (`systemCaller(project)`, `serverCaller(project)`) and super administrators without access policies.
+ *
+ * @param context `scrub` is true by default
+ * @throws FhirError `forbidden` - the caller may not erase, or the type has an operation of its own (Project)
+ * @throws FhirError `not-found` - there never was such a resource
+ * @throws FhirError `conflict` - a member needs it: as profile, as User, or it is a membership that is still there
+ * @throws FhirError `invalid` - the reason is none of {@link ERASURE_REASONS}; an unknown type
+ * @throws FhirError `unsupported` - the store cannot remove for good
+ * @throws FhirError `unavailable` - another connection reads an old state; it is erased, but not scrubbed
+ *
+ * @example
+ * await eraseResource('Observation', id, { store, caller: systemCaller('clinic'), reason: 'patient-request' });
+ */
+export function eraseResource(type: ResourceType, id: string, context: ErasureContext): Promise<ErasedResource> {
+  return projectOperation(context, 'erase-resource', async (facts, bounded) => {
+    const session = await openErasure(bounded, 'erase resources');
+    const { reason, scrub = true } = bounded;
+    assertReason(reason);
+    if (!bounded.store.model.isResourceType(type)) throw new FhirError('invalid', 'Unknown resource type');
+    if (!isResourceId(id)) throw new FhirError('invalid', 'The id must be 1 to 64 letters, digits, "-" or "."');
+    facts.targets = [{ type, id }];
+    facts.reason = reason;
+    const key = { project: scopeOf(session, bounded.caller, type), type, id };
+    await assertErasable(session, key);
+    const [erased] = await eraseKeys(session, [key, ...directoryOf(key)], reason);
+    if (erased?.versionId == null) throw notFound({ type, id });
+    facts.targets = [{ type, id, versionId: erased.versionId }];
+    await scrubUnless(session, scrub);
+    return { resource: referenceTo(type, id), versions: erased.versions, versionId: erased.versionId };
+  });
+}
+
+async function assertErasable({ store, options }: ErasureSession, { project, type, id }: ResourceKey): Promise<void> {
+  if (type === 'Project') throw new FhirError('forbidden', 'A Project is deleted by deleteProject');
+  if (type === 'User') {
+    const [member] = await membershipsOf(store, { user: id }, store);
+    if (member === undefined) return;
+    const membership = referenceTo('ProjectMembership', member.membership.id!);
+    throw new FhirError('conflict', `User/${id} is a member by ${membership}; remove the member first`);
+  }
+  if (type !== 'ProjectMembership') return;
+  const [found] = await store.read([{ project, type, id }], options);
+  if (found?.status !== 'found') return;
+  throw new FhirError('conflict', `ProjectMembership/${id} is a member; remove the member first`);
+}
+
+/** The entry above the projects of a membership. */
+function directoryOf(key: ResourceKey): readonly ResourceKey[] {
+  return key.type === 'ProjectMembership' ? [{ ...key, project: SERVER_SCOPE }] : [];
+}

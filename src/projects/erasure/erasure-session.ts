@@ -1,0 +1,93 @@
+import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
+import { isAboveProjects } from '../../access/fields/administrative-types.js';
+import { homeOf } from '../../access/home-of.js';
+import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { FhirError } from '../../fhir/error.js';
+import { requireRemoval } from '../../store/erasure.js';
+import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import { mayOperate, requireProjectId } from '../session/operator.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+
+/**
+ * Why something is erased. The list is closed, so that a tombstone never holds what was erased; the audit record can be
+ * tied to a case by `requestId`.
+ */
+export const ERASURE_REASONS = [
+  /** The person asked for it. */
+  'patient-request',
+  'consent-withdrawn',
+  'court-order',
+  /** The time for which it had to be kept is over. */
+  'retention-ended',
+  'entered-in-error',
+  'test-data',
+  'other',
+] as const;
+
+export type ErasureReason = (typeof ERASURE_REASONS)[number];
+
+/** The context of removals for good inside a project. */
+export interface RemovalContext extends ProjectContext {
+  /** The project. Default: that of the caller. */
+  readonly project?: ResourceRef | undefined;
+  /**
+   * Whether to overwrite at the end what the removed data left in the store's files, which takes as long as copying the
+   * store. With false, `store.removal.scrub()` is still to be called.
+   */
+  readonly scrub?: boolean | undefined;
+}
+
+/** The context of erasures. */
+export interface ErasureContext extends RemovalContext {
+  readonly reason: ErasureReason;
+}
+
+/** A project opened for removing what is in it for good. */
+export interface ErasureSession {
+  /** The id of the project; `''` for what is above projects alone. */
+  readonly project: string;
+  readonly store: ResourceStore;
+  readonly options: CallOptions;
+}
+
+/**
+ * Opens a project for those who may remove for good: trusted code of the project, `serverCaller()`, and super administrators
+ * without access policies, whose membership is read again, here and with every step.
+ *
+ * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
+ * @throws FhirError `unsupported` - the store cannot remove for good
+ */
+export async function openErasure(context: RemovalContext, what: string): Promise<ErasureSession> {
+  const { store, caller, signal } = context;
+  assertCaller(caller);
+  const may = (now: Caller): boolean => now.kind === 'system' || mayOperate(now, 'all');
+  const who = 'trusted code and super administrators without access policies';
+  if (!may(caller)) throw new FhirError('forbidden', `Only ${who} may ${what}`);
+  const project = context.project === undefined ? caller.project : requireProjectId(context.project);
+  if (caller.kind === 'system' && project !== caller.project) {
+    throw new FhirError('forbidden', 'systemCaller(project) removes nothing of other projects');
+  }
+  await currentCaller(store, caller, may);
+  requireRemoval(store);
+  return { project, store: storeWhile(store, caller, may), options: { signal } };
+}
+
+/** The scope of a type. @throws FhirError `forbidden` - it lies out of the caller's reach */
+export function scopeOf(session: ErasureSession, caller: Caller, type: string): string {
+  if (isAboveProjects(type)) {
+    if (caller.kind !== 'system') return SERVER_SCOPE;
+    throw new FhirError('forbidden', 'systemCaller(project) removes nothing above projects');
+  }
+  if (session.project === SERVER_SCOPE) throw new FhirError('invalid', 'The context must name the project');
+  return homeOf(type, serverCaller(session.project));
+}
+
+/** @throws FhirError `invalid` - the reason is none of the list. The message does not repeat it. */
+export function assertReason(reason: unknown): asserts reason is ErasureReason {
+  if ((ERASURE_REASONS as readonly unknown[]).includes(reason)) return;
+  throw new FhirError('invalid', `The reason of an erasure is one of ${ERASURE_REASONS.join(', ')}`);
+}
+
+export async function scrubUnless(session: ErasureSession, scrub: boolean): Promise<void> {
+  if (scrub) await requireRemoval(session.store).scrub(session.options);
+}

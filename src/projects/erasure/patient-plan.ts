@@ -1,0 +1,193 @@
+import { compartmentCriteria } from '../../access/policy/compartment.js';
+import { FhirError } from '../../fhir/error.js';
+import { parseReference, referenceTo, referenceText } from '../../fhir/reference.js';
+import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { addPatientsOf } from '../../search/index/patients-of.js';
+import { withBaseUrl } from '../../store/with-base-url.js';
+import type { ResourceKey, ResourceStore, VersionPosition } from '../../store/store.js';
+import type { ErasureSession } from './erasure-session.js';
+
+/**
+ * Why a resource stays: `shared`, other patients are in it too; `history`, it is another patient's now, but was this one's
+ * in an earlier version; `linked`, a Binary that is protected by something that stays; `type`, by `keepTypes`.
+ */
+export type KeptBecause = 'shared' | 'history' | 'linked' | 'type';
+
+/** A resource that stays. */
+export interface KeptResource {
+  /** `Group/1`. */
+  readonly resource: string;
+  readonly because: KeptBecause;
+}
+
+/** What is planned with. */
+export interface PatientScope {
+  /** The id of the Patient. */
+  readonly id: string;
+  readonly shared: 'keep' | 'erase';
+  readonly keepTypes: ReadonlySet<string>;
+  readonly baseUrl: string | undefined;
+}
+
+/** What an erasure of a patient erases and keeps. */
+export class PatientPlan {
+  /** By `Type/id`, the Patient itself left out. */
+  readonly erased = new Map<string, ResourceKey>();
+  readonly kept = new Map<string, KeptBecause>();
+  readonly #binaries = new Set<string>();
+  readonly #search: ResourceStore['search'];
+
+  constructor(
+    private readonly session: ErasureSession,
+    private readonly scope: PatientScope,
+  ) {
+    const based = withBaseUrl(session.store, scope.baseUrl);
+    this.#search = (query, options) => based.search(query, options);
+  }
+
+  /** Adds the current resources of the compartment. */
+  async addCurrent(): Promise<void> {
+    const { project, options, store } = this.session;
+    for (const type of compartmentTypes(store)) {
+      const criteria = compartmentCriteria(store.model, type, { type: 'Patient', id: this.scope.id });
+      let last: string | undefined;
+      do {
+        const after = last === undefined ? undefined : { values: [], id: last };
+        const { matches } = await this.#search({ project, type, criteria, limit: PAGE, after }, options);
+        for (const { resource } of matches) this.#add(resource);
+        last = matches.length < PAGE ? undefined : matches.at(-1)?.resource.id;
+      } while (last !== undefined);
+    }
+  }
+
+  /**
+   * Adds what earlier versions say: resources that were deleted, or that are another patient's now, and Bundles that hold
+   * resources of the patient. It reads every version of these types once.
+   */
+  async addPast(): Promise<void> {
+    const { store } = this.session;
+    if (store.typeHistory === undefined) {
+      throw new FhirError(
+        'unsupported',
+        'This store does not list the history of a type, by which deleted resources are found',
+      );
+    }
+    for (const type of [...compartmentTypes(store), 'Bundle']) await this.#addPastOf(type);
+  }
+
+  /** Adds the Binaries that what is erased links. */
+  async addBinaries(): Promise<void> {
+    const { project, store, options } = this.session;
+    const keys = [...this.#binaries].map((id) => ({ project, type: 'Binary', id }));
+    for (let start = 0; start < keys.length; start += PAGE) {
+      const page = keys.slice(start, start + PAGE);
+      const found = await store.read(page, options);
+      for (const [index, key] of page.entries()) {
+        const state = found[index]!;
+        const name = referenceTo('Binary', key.id);
+        if (state.status === 'missing' || this.scope.keepTypes.has('Binary')) continue;
+        const owner = state.status === 'found' ? ownerOf(state.resource) : undefined;
+        const isFree = owner === undefined || owner === this.#patient || this.erased.has(owner);
+        if (isFree) this.erased.set(name, key);
+        else this.kept.set(name, 'linked');
+      }
+    }
+  }
+
+  async #addPastOf(type: string): Promise<void> {
+    const { project, store, options } = this.session;
+    /** Resources that some version ties to the patient, with the other patients of all their versions. */
+    const tied = new Map<string, Set<string>>();
+    let after: VersionPosition | undefined;
+    for (;;) {
+      const entries = await store.typeHistory!({ project, type, limit: PAGE, after }, options);
+      for (const entry of entries) {
+        if (entry.kind !== 'put' || this.kept.has(referenceTo(type, entry.id))) continue;
+        const patients = this.#patientsOf(entry.resource);
+        if (!patients.delete(this.scope.id)) continue;
+        this.#noteBinaries(entry.resource);
+        const others = tied.get(entry.id) ?? new Set();
+        for (const other of patients) others.add(other);
+        tied.set(entry.id, others);
+      }
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < PAGE) break;
+      after = { id: last.id, versionId: last.versionId, lastUpdated: last.lastUpdated };
+    }
+    const names = [...tied.keys()].filter((id) => !this.erased.has(referenceTo(type, id)));
+    for (let start = 0; start < names.length; start += PAGE) {
+      const page = names.slice(start, start + PAGE);
+      const states = await store.read(
+        page.map((id) => ({ project, type, id })),
+        options,
+      );
+      for (const [index, id] of page.entries()) {
+        const state = states[index]!;
+        if (state.status === 'found') {
+          if (this.#patientsOf(state.resource).has(this.scope.id)) this.#add(state.resource);
+          else this.kept.set(referenceTo(type, id), 'history');
+        } else if (state.status === 'gone' && state.erased === undefined)
+          this.#decide({ project, type, id }, tied.get(id)!);
+      }
+    }
+  }
+
+  #add(resource: AnyResource): void {
+    const others = this.#patientsOf(resource);
+    others.delete(this.scope.id);
+    const key = { project: this.session.project, type: resource.resourceType, id: resource.id! };
+    if (this.#decide(key, others)) this.#noteBinaries(resource);
+  }
+
+  #decide(key: ResourceKey, others: ReadonlySet<string>): boolean {
+    const name = referenceTo(key.type, key.id);
+    const { keepTypes, shared } = this.scope;
+    if (keepTypes.has(key.type)) this.kept.set(name, 'type');
+    else if (others.size > 0 && shared === 'keep') this.kept.set(name, 'shared');
+    else this.erased.set(name, key);
+    return this.erased.has(name);
+  }
+
+  get #patient(): string {
+    return referenceTo('Patient', this.scope.id);
+  }
+
+  #patientsOf(resource: AnyResource): Set<string> {
+    const ids = new Set<string>();
+    addPatientsOf(this.session.store.model, resource, this.scope.baseUrl, ids);
+    return ids;
+  }
+
+  /** Attachments link Binaries by their URL. */
+  #noteBinaries(resource: AnyResource): void {
+    const open: unknown[] = [resource];
+    while (open.length > 0) {
+      const value = open.pop();
+      if (Array.isArray(value)) open.push(...(value as unknown[]));
+      else if (isJsonObject(value)) {
+        for (const [name, inner] of Object.entries(value)) {
+          if (name === 'url' && typeof inner === 'string') this.#noteBinary(inner);
+          else if (typeof inner === 'object') open.push(inner);
+        }
+      }
+    }
+  }
+
+  #noteBinary(url: string): void {
+    const { baseUrl } = this.scope;
+    const local = baseUrl !== undefined && url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length + 1) : url;
+    const target = parseReference(local);
+    if (target?.kind === 'local' && target.type === 'Binary') this.#binaries.add(target.id);
+  }
+}
+
+/** What a Binary is protected by, as `Type/id`. */
+function ownerOf(binary: AnyResource): string | undefined {
+  return referenceText(elementsOf(binary)['securityContext']);
+}
+
+function compartmentTypes({ model }: ResourceStore): readonly string[] {
+  return model.resourceTypes.filter((type) => type !== 'Patient' && model.patientCompartment(type).length > 0);
+}
+
+const PAGE = 100;
