@@ -46,6 +46,7 @@ export const ROOMS = {
     ...[
       'limits/',
       'rule.ts',
+      'narrowing.ts',
       'fields/',
       'policy/',
       'caller.ts',
@@ -56,7 +57,7 @@ export const ROOMS = {
       'home-of.ts',
       'decide.ts',
     ],
-    ...['write-error.ts', 'evaluate/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
+    ...['write-error.ts', 'evaluate/', 'narrow/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
   ],
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
   projects: [

@@ -4,6 +4,7 @@ import { idOf } from '../fhir/reference.js';
 import { SERVER_SCOPE } from '../store/store.js';
 import { withinContexts } from './policy/binary-context.js';
 import type { AccessRules } from './rule.js';
+import type { Narrowing } from './narrowing.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
 /**
@@ -58,6 +59,10 @@ export interface MemberCaller {
   readonly requestId?: string | undefined;
   /** Set for a caller of `breakGlass`: why it was given, and when it ends. */
   readonly emergency?: AuditedEmergency | undefined;
+  /** To what it was narrowed, in this order; see `narrowCaller`. */
+  readonly narrowings?: readonly Narrowing[] | undefined;
+  /** @internal The id of the Patient in whose name a RelatedPerson acts. */
+  readonly patient?: string | undefined;
   /** @internal What the policies grant; `explainAccess` shows it. */
   readonly rules: AccessRules;
 }
@@ -101,6 +106,7 @@ export function serverCaller(project?: string | { readonly reference?: string | 
 /** Creates the caller of a fully checked membership. For sign-in only. */
 export function memberCaller(facts: Omit<MemberCaller, 'kind'>, clock?: () => Date): MemberCaller {
   const caller = genuine({ kind: 'member' as const, ...facts, rules: withinContexts(facts.rules) });
+  FACTS.set(caller, facts);
   if (clock !== undefined) CLOCKS.set(caller, clock);
   return caller;
 }
@@ -118,6 +124,17 @@ export function assertNotEnded(caller: MemberCaller): void {
   const now = CLOCKS.get(caller)?.().getTime() ?? Date.now();
   if (now < Date.parse(caller.emergency.until)) return;
   throw new FhirError('forbidden', 'The emergency access has ended; sign in to go on without it');
+}
+
+/** What callers were made of: rules before they were bound to the contexts of Binaries. */
+const FACTS = new WeakMap<MemberCaller, Omit<MemberCaller, 'kind'>>();
+
+/** A caller made of another one. @param change must grant no more */
+export function derivedCaller(
+  caller: MemberCaller,
+  change: (facts: Omit<MemberCaller, 'kind'>) => Omit<MemberCaller, 'kind'>,
+): MemberCaller {
+  return memberCaller(change(FACTS.get(caller) ?? caller), CLOCKS.get(caller));
 }
 
 /**

@@ -34,7 +34,9 @@ export async function denialReasons(
   question: DeniedQuestion,
 ): Promise<string[]> {
   if (!rule.interactions.has(question.interaction)) {
-    const granted = [...rule.interactions];
+    const { narrowed } = rule;
+    if (narrowed?.from.has(question.interaction) === true) return [`not left to this caller by ${narrowed.text}`];
+    const granted = [...(narrowed?.from ?? rule.interactions)];
     return [granted.length === 0 ? 'it grants no interaction' : `it grants ${granted.join(', ')} only`];
   }
   const conditions = rule.conditions ?? [{ text: rule.origin.text, criteria: rule.criteria, missing: [] }];

@@ -59,6 +59,7 @@ export function makeCaller(
     superAdmin,
     powers,
     bound,
+    patient: patientOf(parameters),
     rules,
   };
   return memberCaller(facts, request.emergency?.clock);

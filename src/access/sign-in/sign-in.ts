@@ -6,6 +6,7 @@ import { audited, auditedCaller, type AuditedContext } from '../audited.js';
 import type { MemberCaller } from '../caller.js';
 import { isForEmergency } from '../policy/emergency-grants.js';
 import type { CallLimits } from '../limits/call-limits.js';
+import { narrowedLike } from '../narrow/narrowed-caller.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, type SignInIdentity } from './find-membership.js';
@@ -113,7 +114,8 @@ export async function signInAgain(
     throw new FhirError('forbidden', `ProjectMembership/${id} names no access policy for emergencies`);
   }
   const { purpose, requestId } = caller;
-  const again = await callerOf(store, member, { purpose, requestId, emergency });
+  // Reading it anew must not undo what narrowed it.
+  const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }), caller);
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };
 }

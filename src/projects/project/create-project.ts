@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Project } from '@medplum/fhirtypes';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
+import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { storeWhile } from '../../access/sign-in/current-caller.js';
 import { FhirError } from '../../fhir/error.js';
@@ -52,7 +53,9 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
 
 function mayCreateProjects(caller: Caller): boolean {
   if (caller.kind !== 'member') return caller.kind === 'server';
-  return caller.superAdmin && (caller.powers?.has('Project.create') ?? true);
+  return (
+    caller.superAdmin && (caller.powers?.has('Project.create') ?? true) && leavesOffice(caller, 'Project', 'create')
+  );
 }
 
 function parseProject(model: FhirModel, input: unknown): Project {

@@ -4,6 +4,8 @@ import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import type { SuperAdminPower } from '../../access/policy/super-admin-powers.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
+import { ALL_INTERACTIONS, type Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { nameToId } from '../../fhir/reference.js';
@@ -52,6 +54,10 @@ export async function openOperator(
 export function mayOperate(caller: Caller, right: OperatorRight): boolean {
   if (caller.kind !== 'member') return caller.kind === 'server';
   if (!caller.superAdmin) return false;
+  // A narrowed caller needs a scope for what it does, and for what every super administrator may, all of them.
+  const asked = right === 'all' ? ALL_INTERACTIONS : [right.slice(right.indexOf('.') + 1) as Interaction];
+  const type = right === 'all' ? 'Project' : right.slice(0, right.indexOf('.'));
+  if (!asked.every((interaction) => leavesOffice(caller, type, interaction))) return false;
   return right === 'all' ? caller.powers === undefined : (caller.powers?.has(right) ?? true);
 }
 

@@ -2,6 +2,7 @@ import type { Project, ProjectMembership, Resource } from '@medplum/fhirtypes';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { type GuardedStore } from '../../access/contract.js';
 import type { Interaction } from '../../access/rule.js';
@@ -144,6 +145,7 @@ function mayAdminister(caller: Caller, project: string | undefined, interaction:
 function openable(caller: Caller, interaction: Interaction): 'own' | 'any' | undefined {
   if (caller.kind === 'server') return 'any';
   if (caller.kind === 'system') return 'own';
+  if (!leavesOffice(caller, 'ProjectMembership', interaction)) return undefined;
   if (caller.superAdmin && (caller.powers?.has(`ProjectMembership.${interaction}`) ?? true)) return 'any';
   return caller.admin ? 'own' : undefined;
 }

@@ -1,0 +1,87 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { ALL, and, NONE, type Criteria } from '../../search/criteria/criteria.js';
+import { coveredByWildcard } from '../fields/administrative-types.js';
+import { compartmentCriteria } from '../policy/compartment.js';
+import { policyCriteria } from '../policy/policy-criteria.js';
+import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
+import { parseScope, type Scope } from './scope.js';
+
+/** What is left of a caller's rules: those interactions, with the resources that match. */
+export interface Limit {
+  /** For explanations: `user/Observation.rs`. */
+  readonly text: string;
+  readonly interactions: ReadonlySet<Interaction>;
+  readonly criteria: Criteria;
+}
+
+/** How a caller is narrowed. */
+export interface Limits {
+  /** For explanations: `the scopes`. */
+  readonly text: string;
+  /** Several add up; none leaves nothing of the type. */
+  limitsFor(type: string): readonly Limit[];
+}
+
+/** @param patient the id of the only Patient whose compartment is left */
+export function patientLimits(model: FhirModel, patient: string): Limits {
+  const text = `the compartment of Patient/${patient}`;
+  return {
+    text,
+    limitsFor(type) {
+      const criteria = inCompartment(model, type, patient);
+      return criteria.kind === 'none' ? [] : [{ text, interactions: new Set(ALL_INTERACTIONS), criteria }];
+    },
+  };
+}
+
+/** More are no launch of an app. */
+const MAX_SCOPES = 500;
+
+/**
+ * What clinical scopes leave. Scopes that are not understood, and those about other things, leave nothing.
+ *
+ * `*` covers the types that it covers in an access policy: the administrative ones are named.
+ *
+ * @param scopes separated by spaces
+ * @param patient the id of the Patient in context
+ * @throws FhirError `invalid` - scopes for a patient, and there is none in context
+ * @throws FhirError `too-costly` - more than 500 scopes
+ */
+export function scopeLimits(model: FhirModel, scopes: string, patient: string | undefined): Limits {
+  const texts = new Set(scopes.split(/\s+/u).filter((one) => one !== ''));
+  if (texts.size > MAX_SCOPES) {
+    throw new FhirError('too-costly', `A caller is narrowed by ${MAX_SCOPES} scopes at most, not ${texts.size}`);
+  }
+  const parsed = [...texts].flatMap((text) => parseScope(text) ?? []);
+  if (patient === undefined && parsed.some(({ context }) => context === 'patient')) {
+    throw new FhirError('invalid', 'Scopes that begin with patient/ need the patient of the launch');
+  }
+  return {
+    text: 'the scopes',
+    limitsFor: (type) =>
+      parsed.flatMap((scope) => {
+        if (scope.type !== type && !(scope.type === '*' && coveredByWildcard(type))) return [];
+        const criteria = criteriaOf(model, type, scope, patient);
+        return criteria.kind === 'none' ? [] : [{ text: scope.text, interactions: scope.interactions, criteria }];
+      }),
+  };
+}
+
+function criteriaOf(model: FhirModel, type: string, { context, query }: Scope, patient: string | undefined): Criteria {
+  try {
+    const asked = query === '' ? ALL : policyCriteria(model, type, `${type}?${query}`, new Map());
+    if (context !== 'patient') return asked;
+    const own = inCompartment(model, type, patient!);
+    return own.kind === 'none' || asked.kind === 'none' ? NONE : and([own, asked]);
+  } catch (error) {
+    // The type has no such search parameter, or the query cannot be understood.
+    if (error instanceof FhirError && error.code !== 'internal') return NONE;
+    throw error;
+  }
+}
+
+/** What belongs to no patient is in no compartment. */
+function inCompartment(model: FhirModel, type: string, patient: string): Criteria {
+  return coveredByWildcard(type) ? compartmentCriteria(model, type, { type: 'Patient', id: patient }) : NONE;
+}

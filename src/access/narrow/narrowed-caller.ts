@@ -1,0 +1,68 @@
+import { FhirError } from '../../fhir/error.js';
+import { nameToId, splitReference } from '../../fhir/reference.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { derivedCaller, type Caller, type MemberCaller } from '../caller.js';
+import type { Interaction } from '../rule.js';
+import type { Narrowing } from '../narrowing.js';
+import { type Limits, patientLimits, scopeLimits } from './limits.js';
+import { narrowRules } from './narrow-rules.js';
+
+/**
+ * The caller within a narrowing.
+ *
+ * @throws FhirError `invalid`, `too-costly` - the narrowing
+ */
+export function narrowedCaller(caller: MemberCaller, narrowing: Narrowing): MemberCaller {
+  const limits = limitsOf(caller, narrowing);
+  return derivedCaller(caller, (facts) => ({
+    ...facts,
+    rules: narrowRules(facts.rules, limits),
+    narrowings: [...(facts.narrowings ?? []), narrowing],
+  }));
+}
+
+/** The caller under the narrowings of another one. */
+export function narrowedLike(caller: MemberCaller, { narrowings = [] }: MemberCaller): MemberCaller {
+  return narrowings.reduce(narrowedCaller, caller);
+}
+
+/**
+ * True if the narrowings of a caller leave it an operation of administrators: a scope for users or systems names the type
+ * itself, without a constraint. Always true for callers that are not narrowed.
+ */
+export function leavesOffice(caller: Caller, type: string, interaction: Interaction): boolean {
+  if (caller.kind !== 'member') return true;
+  return (caller.narrowings ?? []).every((narrowing) =>
+    limitsOf(caller, narrowing)
+      .limitsFor(type)
+      .some(({ interactions, criteria }) => criteria.kind === 'all' && interactions.has(interaction)),
+  );
+}
+
+function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
+  const { model } = caller.rules;
+  if (!isJsonObject(narrowing)) throw unnamed();
+  const { scopes, patient } = narrowing;
+  const named = patient === undefined ? undefined : patientId(patient);
+  if (scopes === undefined) {
+    if (named === undefined) throw unnamed();
+    return patientLimits(model, named);
+  }
+  if (typeof scopes !== 'string') throw new FhirError('invalid', 'scopes must be a text, separated by spaces');
+  return scopeLimits(model, scopes, named ?? ownPatient(caller));
+}
+
+function unnamed(): FhirError {
+  return new FhirError('invalid', 'narrowCaller needs scopes or a patient');
+}
+
+function patientId(patient: unknown): string {
+  const id = nameToId(patient, 'Patient');
+  if (id !== undefined) return id;
+  throw new FhirError('invalid', 'The patient must be named by its id, Patient/id or a Reference');
+}
+
+function ownPatient({ profile, patient }: MemberCaller): string | undefined {
+  const { type, id } = splitReference(profile);
+  return type === 'Patient' ? id : patient;
+}

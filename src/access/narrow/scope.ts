@@ -1,0 +1,39 @@
+import type { Interaction } from '../rule.js';
+
+/** A clinical scope of SMART App Launch, version 1 or 2. See https://hl7.org/fhir/smart-app-launch/scopes-and-launch-context.html. */
+export interface Scope {
+  /** As it was granted. */
+  readonly text: string;
+  readonly context: 'patient' | 'user' | 'system';
+  /** A resource type, or `*`. */
+  readonly type: string;
+  readonly interactions: ReadonlySet<Interaction>;
+  /** What comes after the question mark; empty if there is none. */
+  readonly query: string;
+}
+
+const SCOPE = /^(patient|user|system)\/(\*|[A-Z][A-Za-z]*)\.(read|write|\*|(?=[cruds])c?r?u?d?s?)(?:\?(.+))?$/;
+
+const READS: readonly Interaction[] = ['read', 'vread', 'history'];
+
+/** Version 2 grants histories of instances with `r`. */
+const OF_LETTERS: { readonly [letter: string]: readonly Interaction[] } = {
+  c: ['create'],
+  r: READS,
+  u: ['update'],
+  d: ['delete'],
+  s: ['search'],
+};
+
+const OF_WORDS: { readonly [word: string]: string } = { read: 'rs', write: 'cud', '*': 'cruds' };
+
+/** @returns undefined for other scopes, such as `openid` and `launch/patient`, and for what no version of SMART knows */
+export function parseScope(text: string): Scope | undefined {
+  const [, context, type, granted, query = ''] = SCOPE.exec(text) ?? [];
+  if (context === undefined || granted === undefined) return undefined;
+  // Version 1 has no constraints.
+  const word = OF_WORDS[granted];
+  if (word !== undefined && query !== '') return undefined;
+  const interactions = new Set([...(word ?? granted)].flatMap((letter) => OF_LETTERS[letter]!));
+  return { text, context: context as Scope['context'], type: type!, interactions, query };
+}
