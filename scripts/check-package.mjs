@@ -23,13 +23,13 @@ const tarball = checkTarball();
 lintManifest();
 createProject(temporary);
 // Nothing of this repository but the compiler's declarations of Node.js.
-for (const file of ['memory.mjs', 'core.mjs', 'require.cjs', 'sqlite.mjs', 'start.mjs', 'consumer.ts']) {
+for (const file of ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs', 'sqlite.mjs', 'start.mjs', 'consumer.ts']) {
   copyFileSync(join(ROOT, 'scripts', 'package', file), join(temporary, file));
 }
 install(temporary, [tarball, NODE_TYPES]);
 for (const major of GRAPHQL_MAJORS) {
   install(temporary, [`graphql@${major}`]);
-  for (const file of ['memory.mjs', 'core.mjs', 'require.cjs']) runProgram(file, `graphql ${major}`);
+  for (const file of ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs']) runProgram(file, `graphql ${major}`);
   checkTypes(major);
 }
 install(temporary, [`better-sqlite3@${manifest.peerDependencies['better-sqlite3']}`]);

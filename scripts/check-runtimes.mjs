@@ -1,5 +1,5 @@
 // Runs the packed package on every runtime that can be installed here: Node.js 22, 24 and 26 with all of it, Bun and Deno
-// with the core. Run `npm run build` first. What cannot be installed is told and left out.
+// with the core and a service of `createFhirHandler`. Run `npm run build` first. What cannot be installed is told and left out.
 import './assert-node.mjs';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,9 @@ const RUNTIMES = [
   { name: 'Bun', of: 'bun', bin: 'bun', args: ['run'], sqlite: false },
   { name: 'Deno', of: 'deno', bin: 'deno', args: ['run', '--allow-all'], sqlite: false },
 ];
-const PROGRAMS = ['memory.mjs', 'core.mjs', 'require.cjs', 'sqlite.mjs'];
+/** What needs nothing but the package and graphql. */
+const CORE = ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs'];
+const PROGRAMS = [...CORE, 'sqlite.mjs'];
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 const temporary = temporaryFolder();
@@ -25,7 +27,7 @@ install(project, [tarball, 'graphql@17']);
 
 const installed = RUNTIMES.flatMap((runtime) => installRuntime(runtime) ?? []);
 for (const runtime of installed) {
-  for (const file of ['memory.mjs', 'core.mjs', 'require.cjs']) runOn(runtime, file);
+  for (const file of CORE) runOn(runtime, file);
 }
 install(project, [`better-sqlite3@${manifest.peerDependencies['better-sqlite3']}`]);
 for (const runtime of installed) {
