@@ -1,9 +1,10 @@
 // A CommonJS host in TypeScript: compiled by tsc, and types are found.
-import { executeFhirGraphql, MemoryStore, systemCaller } from 'fhirgraph';
-import { createFhirHandler, type FhirHandler } from 'fhirgraph/http';
+import fhirgraph = require('fhirgraph');
+import http = require('fhirgraph/http');
 
+const { executeFhirGraphql, MemoryStore, systemCaller } = fhirgraph;
 const store = new MemoryStore();
-const handler: FhirHandler = createFhirHandler({
+const handler: http.FhirHandler = http.createFhirHandler({
   store,
   baseUrl: 'https://clinic.example/fhir/R4',
   audit: false,

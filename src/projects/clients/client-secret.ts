@@ -81,8 +81,9 @@ function parseHash(stored: string): ParsedHash | undefined {
 function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {
   const options: NodeCrypto.ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
   return new Promise((resolve, reject) => {
+    // Bun hands over undefined where Node.js hands over null.
     serverCrypto().scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
-      error === null ? resolve(key) : reject(error),
+      error ? reject(error) : resolve(key),
     );
   });
 }

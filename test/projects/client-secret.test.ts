@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest';
+import { createSecret, fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
+
+type Callback = (error: Error | null | undefined, key: Buffer) => void;
+const crypto = process.getBuiltinModule('node:crypto');
+
+/** Calls back as another runtime does. */
+function answerWith(error: Error | undefined): void {
+  vi.spyOn(crypto as { scrypt: (...call: unknown[]) => void }, 'scrypt').mockImplementation((...call) =>
+    (call.at(-1) as Callback)(error, Buffer.alloc(32, 1)),
+  );
+}
+
+test('secrets are hashed where the runtime calls back with undefined instead of null, as Bun does', async () => {
+  answerWith(undefined);
+  const secret = createSecret();
+  expect(await fitsHash(secret, await hashSecret(secret))).toBe(true);
+  vi.restoreAllMocks();
+});
+
+test('a failure of the runtime is one', async () => {
+  const failure = new Error('no memory');
+  answerWith(failure);
+  await expect(hashSecret(createSecret())).rejects.toBe(failure);
+  vi.restoreAllMocks();
+});
