@@ -17,6 +17,8 @@ export const OWN_EXTENSIONS = {
   auditChain: `${BASE}audit-chain`,
   /** On an AccessPolicy, `valueBoolean` true: only emergency access takes it. */
   emergencyAccess: `${BASE}emergency-access`,
+  /** On a Project, `valueBoolean` true: its deletion has begun, and can only be finished. */
+  projectDeletion: `${BASE}project-deletion`,
 } as const;
 
 /** The extensions of a resource with this URL; malformed ones are ignored. */

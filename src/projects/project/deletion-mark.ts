@@ -1,8 +1,9 @@
 import type { Project } from '@medplum/fhirtypes';
+import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 
-/** Marks a Project whose deletion has begun: it can only be finished. */
-const URL = 'https://fhirgraph.org/fhir/StructureDefinition/project-deletion';
+const URL = OWN_EXTENSIONS.projectDeletion;
 
+/** True for a Project whose deletion has begun: it can only be finished. */
 export function isBeingDeleted(project: Project): boolean {
   return project.extension?.some(({ url }) => url === URL) === true;
 }
