@@ -36,6 +36,8 @@ const BEYOND_GRAPHQL_JS = [
 /** `npm test`: every test on graphql 17, those of the GraphQL layer that graphql-js can decide once more on graphql 16. */
 export default defineConfig({
   resolve: { alias: OWN_NAME },
+  // graphql 17 has a build of its own for the condition `development`, whose types libraries outside of Vite do not know.
+  ssr: { resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] } },
   test: {
     projects: [
       {

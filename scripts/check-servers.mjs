@@ -9,12 +9,14 @@ import { createProject, install, pack, ROOT, run, temporaryFolder, tryInstall } 
 const SERVERS = [
   { name: 'apollo-server', packages: ['@apollo/server@5'] },
   { name: 'mercurius', packages: ['mercurius@16', 'fastify@5'] },
+  { name: 'apollo-schema', packages: ['@apollo/server@5'], script: 'apollo-schema.mjs' },
+  { name: 'federation', packages: ['@apollo/composition@2'], script: 'compose.mjs' },
 ];
 const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
 
 const temporary = temporaryFolder();
 const { tarball } = pack(temporary);
-for (const { name, packages } of SERVERS) {
+for (const { name, packages, script = 'exercise.mjs' } of SERVERS) {
   const project = join(temporary, name);
   mkdirSync(project);
   createProject(project);
@@ -26,6 +28,6 @@ for (const { name, packages } of SERVERS) {
     console.log(`${packages.join(' and ')} cannot be installed here: left out`);
     continue;
   }
-  const output = run(process.execPath, ['exercise.mjs', name], { cwd: project });
+  const output = run(process.execPath, [script, name], { cwd: project });
   console.log(`${packages.join(' and ')}: ${output.trim()}`);
 }

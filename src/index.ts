@@ -85,7 +85,12 @@ export type {
   FhirGraphqlService,
   ServiceRequest,
 } from './graphql/context.js';
-export { createFhirGraphql, type FhirGraphql } from './graphql/create-fhir-graphql.js';
+export {
+  createFhirGraphql,
+  type FhirGraphql,
+  type FhirServiceConfig,
+  type ServiceSchemaOptions,
+} from './graphql/create-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
 export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';

@@ -118,6 +118,13 @@ export const ROOMS = {
       'prepare-request.ts',
       'request-cost.ts',
     ],
-    ...['execute-fhir-graphql.ts', 'explain/', 'validate-documents/', 'create-fhir-graphql.ts'],
+    ...[
+      'execute-fhir-graphql.ts',
+      'forwarded-document.ts',
+      'executable-schema.ts',
+      'explain/',
+      'validate-documents/',
+      'create-fhir-graphql.ts',
+    ],
   ],
 };

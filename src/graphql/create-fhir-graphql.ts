@@ -1,12 +1,16 @@
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages/did-you-mean.js';
 import { assertStore, keepConfig, requestContext, type FhirGraphqlConfig } from './context.js';
+import { isJsonObject } from '../fhir/resource.js';
 import { parseDialect } from './dialect.js';
+import { executableSchema } from './executable-schema.js';
+import type { GraphQLSchema } from './graphql-js.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from './execute-fhir-graphql.js';
 import { explainFhirGraphql, type GraphqlExplanation } from './explain/explain-fhir-graphql.js';
 import { withDefaults } from './limits.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
 import type { HostFields } from './schema/host/host-fields.js';
+import { printFederationSchema, withFederation } from './schema/federation.js';
 import { printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
 
@@ -25,11 +29,21 @@ export interface FhirGraphql {
   ): Promise<GraphqlExplanation>;
 
   /**
+   * The service as an executable schema, for Yoga, Apollo Server, Pothos, Nexus, schema merging and stitching. All root
+   * fields of an operation go to the engine as one; mutations stay one commit. It is strict GraphQL: what the server's
+   * validation refuses never reaches the engine, lenient spellings and reshaping directives among it.
+   *
+   * The context of the server must have the `caller`; `signal`, `readonly`, `purpose` and `requestId` count, too. Its types
+   * are those that `introspection` is limited to, else all. Made at first use.
+   */
+  readonly schema: GraphQLSchema;
+
+  /**
    * The schema for tools, as `printFhirSchema` writes it, of the store's model and with the host's fields.
    *
    * @param options default: the schema that `introspection` is limited to, else all types
    */
-  printSchema(options?: Omit<SchemaOptions, 'model'>): string;
+  printSchema(options?: ServiceSchemaOptions): string;
 }
 
 /**
@@ -43,16 +57,56 @@ export interface FhirGraphql {
  * const service = createFhirGraphql({ store, baseUrl: 'https://clinic.example/fhir/R4', limits: { depth: 15 } });
  * const { data } = await service.execute('{ Patient(id: "1") { birthDate } }', { caller });
  */
-export function createFhirGraphql(config: FhirGraphqlConfig): FhirGraphql {
+export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   const settings = checked(config);
+  let schema: GraphQLSchema | undefined;
   const service = Object.freeze<FhirGraphql>({
     // Async functions, so that a missing request rejects instead of throwing.
     execute: async (query, request) => executeFhirGraphql(query, requestContext(settings, request) as never),
     explain: async (query, request) => explainFhirGraphql(query, requestContext(settings, request) as never),
-    printSchema: (options = schemaOptionsOf(settings)) =>
-      printFhirSchema({ ...options, model: modelWithHost(settings.store.model, settings) }),
+    printSchema({ federation = false, ...given }: ServiceSchemaOptions = {}) {
+      const options = Object.keys(given).length === 0 ? schemaOptionsOf(settings) : given;
+      if (federation) return printSubgraph(config, options);
+      return printFhirSchema({ ...options, model: modelWithHost(settings.store.model, settings) });
+    },
+    get schema() {
+      return (schema ??= schemaOf(settings));
+    },
   });
   return keepConfig(service, settings);
+}
+
+/** The configuration of a service. */
+export interface FhirServiceConfig extends FhirGraphqlConfig {
+  /**
+   * Answer a router of Apollo Federation 2: `_service` and `_entities`. Its SDL is that of `printSchema({ federation: true
+   * })`. Default false.
+   */
+  readonly federation?: boolean | undefined;
+}
+
+/** Options of the schema of a service. */
+export interface ServiceSchemaOptions extends Omit<SchemaOptions, 'model'> {
+  /** The SDL of a subgraph of Apollo Federation 2, with resource types as entities. Default false. */
+  readonly federation?: boolean | undefined;
+}
+
+/** The SDL of a subgraph, with the fields of the host and without those that routers use. */
+function printSubgraph({ store, fields, types }: FhirGraphqlConfig, options: Omit<SchemaOptions, 'model'>): string {
+  return printFederationSchema({ ...options, model: modelWithHost(store.model, { fields, types }) });
+}
+
+/** The schema for GraphQL servers; requests have their caller in the context. */
+function schemaOf(settings: FhirGraphqlConfig): GraphQLSchema {
+  const model = modelWithHost(settings.store.model, settings);
+  // Servers have documents by id of their own, and one way to say that something is absent.
+  const config: FhirGraphqlConfig = { ...settings, documents: undefined, dialect: 'standard' };
+  return executableSchema(model, schemaOptionsOf(settings).types, (document, variables, context) => {
+    const { request, ...given } = (isJsonObject(context) ? context : {}) as { readonly request?: unknown };
+    const signal = isJsonObject(request) && request['signal'] instanceof AbortSignal ? request['signal'] : undefined;
+    const one = { signal, ...given, variables, operationName: undefined, focus: undefined };
+    return executeFhirGraphql(document, requestContext(config, one));
+  });
 }
 
 function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Omit<SchemaOptions, 'model'> {
@@ -61,7 +115,7 @@ function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Omit<SchemaOptio
 
 /** Each option with its check; a missing option does not compile. */
 const CHECKS: {
-  readonly [Name in keyof Required<FhirGraphqlConfig>]: (value: unknown, config: FhirGraphqlConfig) => void;
+  readonly [Name in keyof Required<FhirServiceConfig>]: (value: unknown, config: FhirGraphqlConfig) => void;
 } = {
   store: () => undefined,
   dialect: parseDialect,
@@ -84,6 +138,7 @@ const CHECKS: {
   },
   fields: (fields, { store, types }) => void modelWithHost(store.model, { fields: fields as HostFields, types }),
   types: (types, { store, fields }) => void modelWithHost(store.model, { fields, types: types as string }),
+  federation: (value) => assertKind(value, 'boolean', 'federation'),
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
   requireAudit: (value, { audit }) => {
@@ -92,7 +147,7 @@ const CHECKS: {
   onError: (value) => assertKind(value, 'function', 'onError'),
 };
 
-function checked(config: FhirGraphqlConfig): FhirGraphqlConfig {
+function checked(config: FhirServiceConfig): FhirGraphqlConfig {
   assertStore(config, 'createFhirGraphql');
   for (const [name, value] of Object.entries(config)) {
     if (!Object.hasOwn(CHECKS, name)) {
@@ -100,7 +155,11 @@ function checked(config: FhirGraphqlConfig): FhirGraphqlConfig {
     }
     if (value !== undefined) CHECKS[name as keyof FhirGraphqlConfig](value, config);
   }
-  return Object.freeze({ ...config, limits: withDefaults(config.limits) });
+  const { federation, ...service } = config;
+  const { model } = config.store;
+  const additions =
+    federation === true ? withFederation(model, config, () => printSubgraph(config, schemaOptionsOf(config))) : {};
+  return Object.freeze({ ...service, ...additions, limits: withDefaults(config.limits) });
 }
 
 function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void {

@@ -55,11 +55,13 @@ export {
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLFieldConfig,
+  type GraphQLFieldResolver,
   type GraphQLInputField,
   type GraphQLInputFieldConfig,
   type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLOutputType,
+  type GraphQLResolveInfo,
   type GraphQLType,
 } from 'graphql/type/definition.js';
 export { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql/type/scalars.js';

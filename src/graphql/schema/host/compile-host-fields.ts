@@ -221,6 +221,4 @@ const RESERVED: ReadonlySet<string> = new Set([
   'SearchParameterName',
   'ResourceTypeName',
   '_Entity',
-  '_Any',
-  '_Service',
 ]);

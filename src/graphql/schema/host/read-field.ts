@@ -40,11 +40,19 @@ export function readField(parent: string, kind: ParentKind, name: string, given:
     cost: numberOf(place, 'cost', field, 0) ?? DEFAULT_COST,
     timeout: numberOf(place, 'timeout', field, 1) ?? DEFAULT_TIMEOUT_MS,
     on: kind,
-    keepsAbsent: false,
+    keepsAbsent: KEPT.has(given),
     call,
     result,
   };
 }
+
+/** Marks a field whose lists have null for resources that are missing or hidden. */
+export function keepAbsent<Field extends object>(field: Field): Field {
+  KEPT.add(field);
+  return field;
+}
+
+const KEPT = new WeakSet<object>();
 
 function readArguments(place: string, args: unknown): readonly HostInputField[] {
   if (args === undefined) return [];

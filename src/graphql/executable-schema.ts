@@ -1,0 +1,118 @@
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import type { FhirGraphqlResult } from './execute-fhir-graphql.js';
+import type { ResponseError } from './execute/response-errors.js';
+import {
+  GraphQLError,
+  GraphQLSchema,
+  isInterfaceType,
+  isObjectType,
+  specifiedDirectives,
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  type OperationDefinitionNode,
+} from './graphql-js.js';
+import { forwardedDocument, TYPE_KEY, type ForwardedDocument } from './forwarded-document.js';
+import { completeSchema } from './schema/complete-schema.js';
+import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
+
+/** Executes what a GraphQL server asks of the schema, for the context of its request. */
+export type ExecuteForwarded = (
+  document: ForwardedDocument,
+  variables: { readonly [name: string]: unknown },
+  context: unknown,
+) => Promise<FhirGraphqlResult>;
+
+/**
+ * A schema that graphql-js and its relatives execute. The first root field of an operation sends all root fields of this
+ * schema to the engine as one operation, so that store calls and the one commit of a mutation are what they are
+ * everywhere; the other fields take their values from the answer.
+ *
+ * @param types resource types to keep; undefined: all
+ */
+export function executableSchema(
+  model: FhirModel,
+  types: readonly string[] | undefined,
+  execute: ExecuteForwarded,
+): GraphQLSchema {
+  // Directives that reshape answers would change what the server makes of them.
+  const complete = completeSchema(model, types, 'whole');
+  const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
+  const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
+  const resolveRoot: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {
+    const requests = within(answers, info.variableValues);
+    let answer = requests.get(info.operation);
+    if (answer === undefined) {
+      const document = forwardedDocument(schema, info.operation, info.fragments);
+      answer = execute(document, variablesOf(info), context).then(withErrors);
+      requests.set(info.operation, answer);
+    }
+    const { data, failure } = await answer;
+    if (data === null) throw failure;
+    return data[info.path.key];
+  };
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (type.name.startsWith('__')) continue;
+    if (isInterfaceType(type) && type.name === RESOURCE) {
+      type.resolveType = (value) => (value as { readonly [TYPE_KEY]: string })[TYPE_KEY];
+    } else if (isObjectType(type)) {
+      const resolve = type.name === QUERY || type.name === MUTATION ? resolveRoot : resolveByKey;
+      for (const field of Object.values(type.getFields())) field.resolve = resolve;
+    }
+  }
+  return schema;
+}
+
+/** Values stand under their response keys, aliases included. */
+const resolveByKey: GraphQLFieldResolver<unknown, unknown> = (source, args, context, info) => {
+  if (typeof source !== 'object' || source === null) return null;
+  // An object of another resolver, in a merged schema.
+  const values = source as { readonly [key: string]: unknown };
+  if (Object.hasOwn(values, info.path.key)) return values[info.path.key];
+  const value = values[info.fieldName];
+  return typeof value === 'function' ? (value as (...inputs: unknown[]) => unknown)(args, context, info) : value;
+};
+
+type Answer =
+  | { readonly data: { readonly [key: string]: unknown }; readonly failure?: undefined }
+  | { readonly data: null; readonly failure: GraphQLError };
+
+/** The data with errors in the places where fields failed, as graphql-js takes them. */
+function withErrors({ data, errors = [] }: FhirGraphqlResult): Answer {
+  if (data === undefined || data === null) {
+    const [error] = errors;
+    return { data: null, failure: error === undefined ? new GraphQLError('No data') : graphqlError(error) };
+  }
+  for (const error of errors) place(data, error);
+  return { data };
+}
+
+function place(data: { [key: string]: unknown }, error: ResponseError): void {
+  let around: unknown = data;
+  const path = error.path ?? [];
+  for (const [index, key] of path.entries()) {
+    const inner = (around as { [key: string | number]: unknown })[key];
+    if (index < path.length - 1 && typeof inner === 'object' && inner !== null && !(inner instanceof Error)) {
+      around = inner;
+      continue;
+    }
+    if (!(inner instanceof Error)) (around as { [key: string | number]: unknown })[key] = graphqlError(error);
+    return;
+  }
+}
+
+function graphqlError({ message, extensions }: ResponseError): GraphQLError {
+  return new GraphQLError(message, { extensions: { ...extensions } });
+}
+
+/** graphql 16 has coerced values by name; graphql 17 has them in `coerced`, beside their sources. */
+function variablesOf({ variableValues }: GraphQLResolveInfo): { readonly [name: string]: unknown } {
+  const { sources, coerced } = variableValues as { readonly sources?: unknown; readonly coerced?: object };
+  const isNew = typeof sources === 'object' && typeof coerced === 'object';
+  return { ...(isNew ? coerced : (variableValues as object)) };
+}
+
+function within<Key, Value>(maps: WeakMap<object, Map<Key, Value>>, key: object): Map<Key, Value> {
+  let map = maps.get(key);
+  if (map === undefined) maps.set(key, (map = new Map<Key, Value>()));
+  return map;
+}

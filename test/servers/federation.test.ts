@@ -1,0 +1,64 @@
+import { buildASTSchema, parse, validateSchema } from 'graphql';
+import { expect, test } from 'vitest';
+import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countCalls } from '../graphql/counting-store.js';
+import { caller, openClinic } from '../graphql/harness.js';
+
+const counting = countCalls(new MemoryStore());
+const service = createFhirGraphql({
+  store: counting.store,
+  federation: true,
+  introspection: { types: ['Patient', 'Practitioner'] },
+  fields: { Patient: { risk: { type: 'Float', resolve: (all) => all.map(() => 0.5) } } },
+});
+
+test('_entities is one read for all representations, null for what is not there', async () => {
+  await openClinic(
+    [
+      { resourceType: 'Patient', id: 'a', gender: 'female' },
+      { resourceType: 'Practitioner', id: 'p', gender: 'male' },
+    ],
+    counting.store,
+  );
+  const query = `query ($representations: [_Any!]!) {
+    _entities(representations: $representations) { __typename ... on Patient { id risk } ... on Practitioner { gender } }
+  }`;
+  const representations = [
+    { __typename: 'Practitioner', id: 'p' },
+    { __typename: 'Patient', id: 'none' },
+    { __typename: 'Patient', id: 'a' },
+    { __typename: 'Ward', id: 'a' },
+    { __typename: 'Patient', id: 'no id' },
+    { __typename: 'Patient', id: 'a' },
+  ];
+  expect(await service.execute(query, { caller, variables: { representations } })).toEqual({
+    data: {
+      _entities: [
+        { __typename: 'Practitioner', gender: 'male' },
+        null,
+        { __typename: 'Patient', id: 'a', risk: 0.5 },
+        null,
+        null,
+        { __typename: 'Patient', id: 'a', risk: 0.5 },
+      ],
+    },
+  });
+  expect(counting.takeCalls()).toEqual(['read Practitioner/p Patient/none Patient/a']);
+});
+
+test('_service gives the SDL of printSchema, in which resource types are entities', async () => {
+  const sdl = service.printSchema({ federation: true });
+  expect(await service.execute('{ _service { sdl } }', { caller })).toEqual({ data: { _service: { sdl } } });
+  expect(sdl).toContain('extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])');
+  expect(sdl).toContain('type Patient implements Resource @key(fields: "id") {');
+  expect(sdl).toContain('  risk: Float\n');
+  for (const own of ['_entities', '_service', '@flatten', '_Any']) expect(sdl).not.toContain(own);
+  const plain = sdl.replace(/^extend schema.*$/m, 'directive @key(fields: String!) on OBJECT');
+  expect(validateSchema(buildASTSchema(parse(plain)))).toEqual([]);
+});
+
+test('without the option a service has none of it', async () => {
+  const { errors } = await createFhirGraphql({ store: counting.store }).execute('{ _service { sdl } }', { caller });
+  expect(errors).toMatchObject([{ extensions: { code: 'invalid' } }]);
+});
