@@ -1,0 +1,43 @@
+import { PGlite } from '@electric-sql/pglite';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+
+const folderNamed = temporaryFolder();
+
+/** The files of a database that say the word, relative to it. */
+function filesSaying(folder: string, word: RegExp): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && word.test(readFileSync(join(entry.parentPath, entry.name), 'latin1')))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length));
+}
+
+function secret(version: number): AnyResource {
+  return resourceOf('Patient', 'a', {
+    name: [{ family: `Zyzzyva${version}` }],
+    identifier: [{ system: 'urn:zyzzyva', value: 'zyzzyva' }],
+  });
+}
+
+test('after VACUUM FULL only the write-ahead log has bytes of an erased resource', async () => {
+  const folder = folderNamed('data');
+  const database = await PGlite.create(folder);
+  const store = new PostgresStore(pglitePool(database));
+  for (let version = 0; version < 3; version++) await store.commit([put(secret(version))]);
+  await store.commit([put(resourceOf('Patient', 'b', { name: [{ family: 'Kept' }] }))]);
+  await database.exec('CHECKPOINT');
+  expect(filesSaying(folder, /zyzzyva/i).length).toBeGreaterThan(3);
+  await store.commit([{ kind: 'erase', key: keyOf('Patient', 'a'), reason: 'other' }]);
+  await store.removal.scrub();
+  await store.vacuum({ full: true });
+  await database.exec('CHECKPOINT');
+  expect(filesSaying(folder, /zyzzyva/i).filter((file) => !file.startsWith('/pg_wal/'))).toEqual([]);
+  expect((await store.verify()).problems).toEqual([]);
+  await store.close();
+  await database.close();
+}, 60_000);
