@@ -129,9 +129,15 @@ describe('opening', () => {
   });
 
   test('refuses a file in a folder that does not exist', () => {
-    expect(() => new SqliteStore(fileNamed('no/such/folder.db'))).toThrow(
-      expect.objectContaining({ name: 'FhirError' }),
-    );
+    for (const file of [fileNamed('no/such/folder.db'), '/nowhere/x.db']) {
+      expect(() => new SqliteStore(file)).toThrow(
+        expect.objectContaining({
+          name: 'FhirError',
+          code: 'unavailable',
+          message: expect.stringContaining(file) as string,
+        }),
+      );
+    }
   });
 
   test('refuses options out of their range', () => {

@@ -27,7 +27,9 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const { settings, caller, signal, path, report } = exchange;
   const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference } = settings;
   const { baseUrl, profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
-  const { method, headers } = exchange.request;
+  const { headers } = exchange.request;
+  // HEAD is GET without the body of its answer.
+  const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (draft !== undefined) graphqlFormat(headers.get('accept'));
   const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
   const request = draft === undefined ? readGraphqlRequest(http) : readByDraft(http);
