@@ -15,6 +15,7 @@ export default defineConfig({
     postgres: 'src/postgres.ts',
     definitions: 'src/definitions.ts',
     'fhir-package': 'src/fhir-package.ts',
+    terminology: 'src/terminology.ts',
     store: 'src/store.ts',
     telemetry: 'src/telemetry.ts',
     client: 'src/client.ts',

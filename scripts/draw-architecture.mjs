@@ -18,16 +18,18 @@ const PURPOSES = {
   telemetry: 'spans and counts',
   store: 'the store contract',
   search: 'the meaning of criteria',
+  profiles: 'profiles of the definitions',
   fhirpath: 'FHIRPath',
   fhir: 'definitions, validation, errors',
   'fhir-package': 'profiles from FHIR packages',
+  terminology: 'value sets and codes: of a project, of a server',
   platform: 'what runtimes differ in',
   client: 'keys for client caches',
   'test-service': 'a service inside a unit test',
   testing: 'the conformance kit',
 };
 /** The folders that a request does not pass through. They get a column of their own, without arrows. */
-const BESIDE = ['audit', 'telemetry', 'platform', 'client', 'fhir-package', 'test-service', 'testing'];
+const BESIDE = ['audit', 'telemetry', 'platform', 'client', 'fhir-package', 'terminology', 'test-service', 'testing'];
 const BOX = { width: 210, height: 46, gap: 24, rise: 26 };
 const MARGIN = 16;
 

@@ -54,8 +54,10 @@ export type {
   AndCriteria,
   ChainCriteria,
   CompositeCriteria,
+  ConceptTest,
   Criteria,
   DateTest,
+  ExpansionRequest,
   HasCriteria,
   IdCriteria,
   LastUpdatedCriteria,
@@ -87,6 +89,14 @@ export type {
   UriValue,
   UrlReferenceValue,
 } from './search/index/index-entry.js';
+export type { Concept } from './search/criteria/concept-tests.js';
+export type {
+  LookupRequest,
+  SubsumesRequest,
+  Subsumption,
+  Terminology,
+  TerminologyContext,
+} from './store/terminology.js';
 export { SERVER_SCOPE } from './store/store.js';
 export type {
   CallOptions,

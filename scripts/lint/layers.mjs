@@ -15,6 +15,7 @@ export const LAYERS = {
   fhirpath: ['fhir'],
   profiles: ['fhir', 'fhirpath'],
   search: ['fhir', 'fhirpath', 'profiles', 'platform'],
+  terminology: ['store', 'search', 'fhir', 'platform'],
   // Reads the host's file system; only its own entry imports it.
   'fhir-package': ['fhir'],
   store: ['fhir', 'search', 'platform'],
@@ -57,7 +58,17 @@ export const ROOMS = {
       'home-of.ts',
       'decide.ts',
     ],
-    ...['write-error.ts', 'evaluate/', 'narrow/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
+    ...[
+      'write-error.ts',
+      'evaluate/',
+      'terminology/',
+      'narrow/',
+      'sign-in/',
+      'read/',
+      'write/',
+      'guarded-store.ts',
+      'explain/',
+    ],
   ],
   import: ['import-context.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
   projects: [

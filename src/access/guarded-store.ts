@@ -9,10 +9,12 @@ import {
   type SearchQuery,
   type TypeHistoryEntry,
 } from '../store/store.js';
+import type { AnyResource } from '../fhir/resource.js';
+import type { Criteria } from '../search/criteria/criteria.js';
 import { withBaseUrl } from '../store/with-base-url.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide, isUnrestricted } from './decide.js';
-import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory } from './contract.js';
+import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
@@ -22,6 +24,8 @@ import type { ProfileChoice } from '../profiles/validate-profiles.js';
 import { assertSession } from './sign-in/standing.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
+import { withConcepts } from './terminology/expand-concepts.js';
+import { MAX_FOUND } from './terminology/search-terminology.js';
 import { typeHistoryVisible } from './read/type-history.js';
 import { historyVisible, readVisible } from './read/visible-reads.js';
 import { maskFound } from './evaluate/granting-rules.js';
@@ -58,7 +62,9 @@ export function guardStore(
     searchByReference: (query, parameter, targets, options) =>
       inSession(options, () => guard.searchByReference(query, parameter, targets, options)),
     commit: (writes, options) =>
-      inSession(options, () => commitGuarded(store, caller, writes, options, trace, profiles)),
+      inSession(options, async () =>
+        commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles),
+      ),
     history: (key, page, options) => inSession(options, () => guard.history(key, page, options)),
     typeHistory: (query, options) => inSession(options, () => guard.typeHistory(query, options)),
   };
@@ -135,16 +141,43 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
+    const expanded = await this.#expand(query, options);
     const restricted = restrictQuery(
       this.store.model,
       this.caller,
-      query,
+      expanded,
       rules,
       (type) => this.#rules(type, 'search'),
       reference,
     );
     const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
     return criteria.kind === 'none' ? null : { ...restricted, criteria };
+  }
+
+  /** Conditions of writes with tests of concepts replaced by tests of their codes. */
+  async withConcepts(
+    writes: readonly GuardedWrite[],
+    options: CallOptions | undefined,
+  ): Promise<readonly GuardedWrite[]> {
+    if (!writes.some(({ kind }) => kind === 'assert-no-match')) return writes;
+    return Promise.all(
+      writes.map(async (write) =>
+        write.kind === 'assert-no-match' ? { ...write, query: await this.#expand(write.query, options) } : write,
+      ),
+    );
+  }
+
+  /** The terminology sees what the caller sees: it must not tell of others' value sets. */
+  async #expand(query: GuardedQuery, options: CallOptions | undefined): Promise<GuardedQuery> {
+    const context = {
+      project: this.caller.project,
+      search: async (type: string, criteria: Criteria): Promise<readonly AnyResource[]> => {
+        const { matches } = await this.search({ type, criteria, limit: MAX_FOUND }, options);
+        return matches.map(({ resource }) => resource);
+      },
+    };
+    const criteria = await withConcepts(query.criteria, this.store.terminology, context, options);
+    return criteria === query.criteria ? query : { ...query, criteria };
   }
 
   async #mask(

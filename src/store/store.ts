@@ -3,6 +3,7 @@ import type { AnyResource } from '../fhir/resource.js';
 import type { Criteria, SortKey } from '../search/criteria/criteria.js';
 import type { TypeParameter } from '../search/criteria/parameters-of.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
+import type { Terminology } from './terminology.js';
 
 /**
  * The store of resources, the engine's only dependency. Any implementation that keeps these promises works;
@@ -17,6 +18,8 @@ import type { SearchPosition } from '../search/evaluate/sort.js';
 export interface ResourceStore {
   /** The definitions by which the store indexes and searches; all code on top of the store uses them. */
   readonly model: FhirModel;
+  /** What expands value sets and hierarchies of codes in searches: see `withTerminology`. Default: nothing does. */
+  readonly terminology?: Terminology | undefined;
   /** Largest resource that may be written, in bytes of its JSON text. Default 16 MiB. */
   readonly maxResourceBytes?: number | undefined;
 

@@ -13,6 +13,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
   const view: ResourceStore = {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    terminology: store.terminology,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(based(query), options),
     searchByReference: (

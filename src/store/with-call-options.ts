@@ -10,6 +10,7 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
   return {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    terminology: store.terminology,
     read: (keys, given) => store.read(keys, merged(given)),
     search: (query, given) => store.search(query, merged(given)),
     searchByReference: (query, parameter, targets, given) =>

@@ -13,6 +13,7 @@ import type {
   Write,
   WriteResult,
 } from '../store/store.js';
+import type { Terminology } from '../store/terminology.js';
 import { CLIENT, codeOf, Observer } from './observer.js';
 import type { Attributes, Telemetry } from './telemetry.js';
 
@@ -56,6 +57,10 @@ class ObservedStore implements ResourceStore {
 
   get model(): FhirModel {
     return this.store.model;
+  }
+
+  get terminology(): Terminology | undefined {
+    return this.store.terminology;
   }
 
   get maxResourceBytes(): number | undefined {

@@ -207,10 +207,24 @@ describe('operators by type', () => {
   });
 
   it.each([
-    ['Observation', 'code in http://vs'],
-    ['Observation', 'code ni http://vs'],
-    ['Observation', 'code ss http://loinc.org|1'],
-    ['Observation', 'code sb http://loinc.org|1'],
+    ['code in http://vs', { kind: 'value-set', url: 'http://vs' }],
+    ['code ss loinc|1', { kind: 'above', system: 'http://loinc.org', code: '1' }],
+    ['code sb http://loinc.org|1', { kind: 'below', system: 'http://loinc.org', code: '1' }],
+  ])('%s needs the concepts of %j', (text, request) => {
+    const criteria = { kind: 'match', parameter: 'code', test: { kind: 'concept', request } };
+    expect(parseFilter(R4, 'Observation', text)).toEqual(criteria);
+    expect(parseFilter(R4, 'Observation', `not (${text})`)).toEqual({ kind: 'not', of: criteria });
+  });
+
+  it('ni is the negation of in', () => {
+    expect(parseFilter(R4, 'Observation', 'code ni http://vs')).toEqual({
+      kind: 'not',
+      of: parseFilter(R4, 'Observation', 'code in http://vs'),
+    });
+    expect(refusal(() => parseFilter(R4, 'Observation', '_id in http://vs')).code).toBe('invalid');
+  });
+
+  it.each([
     ['Patient', 'family gt m'],
     ['RiskAssessment', 'probability co 0.5'],
     ['Patient', 'birthdate co 2020-05'],

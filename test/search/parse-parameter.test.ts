@@ -111,7 +111,7 @@ describe('modifiers', () => {
       );
     }
     expect(refusal(() => parseParameter(R4, 'Observation', 'code:of-type', ['a|b|c'])).message).toContain(
-      'takes ":missing", ":not" or ":text"',
+      'takes ":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"',
     );
   });
 
@@ -123,11 +123,24 @@ describe('modifiers', () => {
     });
   });
 
+  it('leaves concepts of value sets and hierarchies to a terminology', () => {
+    const expansion = (request: object): object => ({
+      kind: 'match',
+      parameter: 'code',
+      test: { kind: 'concept', request },
+    });
+    const inSet = expansion({ kind: 'value-set', url: 'http://vs|1' });
+    expect(parseParameter(R4, 'Observation', 'code:in', ['http://vs|1'])).toEqual(inSet);
+    expect(parseParameter(R4, 'Observation', 'code:not-in', ['http://vs|1'])).toEqual({ kind: 'not', of: inSet });
+    for (const kind of ['above', 'below']) {
+      expect(parseParameter(R4, 'Observation', `code:${kind}`, ['http://loinc.org|1'])).toEqual(
+        expansion({ kind, system: 'http://loinc.org', code: '1' }),
+      );
+      expect(refusal(() => parseParameter(R4, 'Observation', `code:${kind}`, ['1'])).code).toBe('invalid');
+    }
+  });
+
   it.each([
-    ['Patient', 'gender:in'],
-    ['Patient', 'gender:not-in'],
-    ['Observation', 'code:above'],
-    ['Observation', 'code:below'],
     ['Patient', 'family:text'],
     ['Encounter', 'location:below'],
     ['Location', 'near'],
@@ -138,14 +151,14 @@ describe('modifiers', () => {
 
   it.each([
     ['Patient', 'family:not', '":missing", ":exact" or ":contains"'],
-    ['Patient', 'gender:exact', '":missing", ":not" or ":text"'],
+    ['Patient', 'gender:exact', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
     ['Patient', 'birthdate:exact', '":missing"'],
     ['Patient', '_id:text', '":missing" or ":not"'],
     ['Observation', 'code-value-quantity:missing', 'none'],
     ['Observation', 'subject:Nothing', '":missing", ":not", ":identifier" or :[resource type]'],
-    ['Patient', 'gender:type', '":missing", ":not" or ":text"'],
-    ['Patient', 'gender:constructor', '":missing", ":not" or ":text"'],
-    ['Patient', 'gender:', '":missing", ":not" or ":text"'],
+    ['Patient', 'gender:type', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
+    ['Patient', 'gender:constructor', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
+    ['Patient', 'gender:', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
   ])('%s %s is invalid, and the message names what fits', (type, name, fitting) => {
     const { code, message } = refusal(() => parseParameter(R4, type, name, ['x']));
     expect(code).toBe('invalid');

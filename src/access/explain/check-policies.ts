@@ -1,9 +1,9 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
 import { idOf, parseReference, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
+import { SAMPLE_EXPANSIONS } from '../../search/criteria/concept-tests.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import type { StoreContext } from '../../store/store-context.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
@@ -115,7 +115,7 @@ class ProjectCheck {
     const { chosen, problems } = readMembershipPolicies(this.store.model, membership);
     const own = await this.#ownParameters(membership);
     const all = [...problems];
-    for (const choice of chosen) all.push(...choiceProblems(this.store.model, choice, own, await this.#policy(choice)));
+    for (const choice of chosen) all.push(...choiceProblems(this.store, choice, own, await this.#policy(choice)));
     const size = await this.#sizeProblem(distinctPolicies(chosen));
     return size === undefined ? all : [...all, size];
   }
@@ -154,7 +154,7 @@ class ProjectCheck {
     const checked = {
       reference,
       policy,
-      problems: policyProblems(this.store.model, reference, policy),
+      problems: policyProblems(this.store.model, reference, policy, this.store.terminology !== undefined),
       used: parametersUsed(policy),
       size: sizeOf(policy),
     };
@@ -174,7 +174,7 @@ interface CheckedPolicy {
 
 /** What is wrong with one policy of a membership. */
 function choiceProblems(
-  model: FhirModel,
+  { model, terminology }: ResourceStore,
   { reference, parameters, path }: ChosenPolicy,
   own: PolicyParameters,
   checked: CheckedPolicy | undefined,
@@ -186,10 +186,12 @@ function choiceProblems(
   const [broken] = checked.problems;
   if (broken !== undefined) return [problem('error', `${reference}, ${broken.path}: ${broken.message}`)];
   const values = new Map([...own, ...parameters]);
+  // Sign-in asks the terminology itself.
+  const expansions = terminology === undefined ? undefined : SAMPLE_EXPANSIONS;
   const unused = [...parameters.keys()].filter((name) => !checked.used.has(name));
   const missing = [...checked.used].filter((name) => !values.has(name));
   return [
-    ...ruleProblems(model, { reference, policy: checked.policy, parameters: values }).map((one) =>
+    ...ruleProblems(model, { reference, policy: checked.policy, parameters: values, expansions }).map((one) =>
       problem('error', `${reference}, ${one.path}: ${one.message}`),
     ),
     ...unused.map((name) =>

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import { ALL, and, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { compartmentCriteria } from '../policy/compartment.js';
@@ -71,6 +72,8 @@ export function scopeLimits(model: FhirModel, scopes: string, patient: string | 
 function criteriaOf(model: FhirModel, type: string, { context, query }: Scope, patient: string | undefined): Criteria {
   try {
     const asked = query === '' ? ALL : policyCriteria(model, type, `${type}?${query}`, new Map());
+    // A scope waits for no terminology.
+    assertExpanded(asked);
     if (context !== 'patient') return asked;
     const own = inCompartment(model, type, patient!);
     return own.kind === 'none' || asked.kind === 'none' ? NONE : and([own, asked]);

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { SAMPLE_EXPANSIONS } from '../../search/criteria/concept-tests.js';
 import { placeholderName, type PolicyParameters, type PolicyValue } from './parameters.js';
 import { criteriaParameters } from './policy-criteria.js';
 import { policyError, type PolicyProblem } from './policy-problem.js';
@@ -12,22 +13,29 @@ import { ruleProblems } from './rule-problems.js';
 /**
  * Rejects an unusable AccessPolicy when it is written, not only at sign-in.
  *
+ * @param hasTerminology whether value sets and hierarchies of codes in criteria can be expanded at sign-in
  * @throws FhirError `policy-invalid` - an issue per problem, with the path of each
  */
-export function assertPolicyWrite(model: FhirModel, policy: AnyResource): void {
+export function assertPolicyWrite(model: FhirModel, policy: AnyResource, hasTerminology = false): void {
   const reference = referenceTo('AccessPolicy', policy.id ?? 'new');
-  const errors = policyProblems(model, reference, elementsOf(policy));
+  const errors = policyProblems(model, reference, elementsOf(policy), hasTerminology);
   if (errors.length > 0) throw policyError(reference, errors);
 }
 
 /** Everything in an AccessPolicy that is not understood or has no effect, in the order of its elements. */
-export function policyProblems(model: FhirModel, reference: string, policy: JsonObject): PolicyProblem[] {
+export function policyProblems(
+  model: FhirModel,
+  reference: string,
+  policy: JsonObject,
+  hasTerminology = false,
+): PolicyProblem[] {
   const size = sizeProblems(policy);
   if (size.length > 0) return size;
   const shape = shapeProblems(model, policy);
   // Malformed rules have no meaning to check.
   if (shape.length > 0) return shape;
-  return ruleProblems(model, { reference, policy, parameters: sampleValues(policy) });
+  const expansions = hasTerminology ? SAMPLE_EXPANSIONS : undefined;
+  return ruleProblems(model, { reference, policy, parameters: sampleValues(policy), expansions });
 }
 
 /** The names of the parameters that a policy uses, without the percent sign. */

@@ -5,13 +5,14 @@ import { quote } from '../../fhir/messages/quote.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
+import { NO_EXPANSIONS, withExpansions } from '../../search/criteria/concept-tests.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { assertAffordable } from '../../search/parse/criteria-cost.js';
 import { secretFields } from '../fields/administrative-types.js';
 import { fieldPaths, hasFieldNamed } from '../fields/field-paths.js';
 import type { AccessRule, RuleCondition } from '../rule.js';
 import { compartmentCriteria } from './compartment.js';
-import { placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
+import { placeholderName, placeholderValues } from './parameters.js';
 import { criteriaConditions } from './policy-criteria.js';
 import { atPath, located } from './policy-fault.js';
 import { ruleFields, type PolicyGrant } from './policy-grant.js';
@@ -34,7 +35,7 @@ export function compileRule(
   const path = `resource[${index}]`;
   const text = typeof rule['criteria'] === 'string' ? rule['criteria'] : String(rule['resourceType']);
   const conditions = [
-    ...conditionsOf(model, rule, type, grant.parameters, path),
+    ...conditionsOf(model, rule, type, grant, path),
     ...compartmentOf(model, grant, rule, type, path),
   ];
   return {
@@ -67,13 +68,16 @@ function conditionsOf(
   model: FhirModel,
   rule: JsonObject,
   type: string,
-  parameters: PolicyParameters,
+  { parameters, expansions = NO_EXPANSIONS }: PolicyGrant,
   path: string,
 ): RuleCondition[] {
   if (rule['criteria'] === undefined) return [];
   const text = String(rule['criteria']);
   try {
-    return criteriaConditions(model, type, text, parameters);
+    return criteriaConditions(model, type, text, parameters).map((condition) => ({
+      ...condition,
+      criteria: withExpansions(condition.criteria, expansions),
+    }));
   } catch (error) {
     if (rule['resourceType'] === '*' && error instanceof FhirError && CANNOT_SEARCH.has(error.code)) {
       return [{ text, criteria: NONE, missing: [] }];

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { Expansions } from '../../search/criteria/concept-tests.js';
 import type { PolicyParameters } from './parameters.js';
 
 /** An AccessPolicy with the parameters that one membership gives it. */
@@ -9,6 +10,8 @@ export interface PolicyGrant {
   readonly parameters: PolicyParameters;
   /** Taken by emergency access. */
   readonly emergency?: true | undefined;
+  /** The concepts that its criteria test, by request: see `expansionsIn`. Default: none. */
+  readonly expansions?: Expansions | undefined;
 }
 
 /** The rules of an AccessPolicy; non-objects are ignored. */

@@ -42,6 +42,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
   return {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    terminology: store.terminology,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

@@ -4,6 +4,7 @@ import type { ResourceStore } from '../../store/store.js';
 import type { PolicyGrant } from '../policy/policy-grant.js';
 import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
 import type { PolicyParameters } from '../policy/parameters.js';
+import { withPolicyExpansions } from '../terminology/policy-expansions.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
 import { membershipSizeProblem, sizeOf } from '../policy/policy-size.js';
 
@@ -36,5 +37,5 @@ export async function readMemberPolicies(
   await loadForPolicies(grants.map(({ policy }) => policy));
   const problem = membershipSizeProblem(grants.map(({ policy }) => sizeOf(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
-  return grants;
+  return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant)));
 }

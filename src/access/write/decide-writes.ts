@@ -23,7 +23,13 @@ export async function decideMemberWrites(
   options: CallOptions | undefined,
 ): Promise<readonly ReadyWrite[]> {
   const stored = await loadStored(store, who.caller, writes, options);
-  const state: CommitState = { ...who, stored, written: WrittenResources.none(store.model, stored.now) };
+  const hasTerminology = store.terminology !== undefined;
+  const state: CommitState = {
+    ...who,
+    hasTerminology,
+    stored,
+    written: WrittenResources.none(store.model, stored.now),
+  };
   return decideInOrder(state, writes, (now, write, from) => answeredBy(store, decideWrite(now, write, from), options));
 }
 
@@ -38,6 +44,7 @@ export async function decideTrustedWrites(
   const loaded = await loadTrusted(store, caller, writes, options);
   const state: TrustedState = {
     model: store.model,
+    hasTerminology: store.terminology !== undefined,
     caller,
     ...loaded,
     written: WrittenResources.none(store.model, Date.now()),

@@ -102,7 +102,7 @@ export interface HasCriteria {
 
 /** A test on one index value. */
 export type ValueTest =
-  TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
+  ConceptTest | TokenTest | TextTest | StringTest | DateTest | NumberTest | QuantityTest | ReferenceTest | UriTest;
 
 /**
  * Token forms: `code` (no system, noSystem not set), `system|code`, `|code` (noSystem), `system|` (no code).
@@ -121,6 +121,24 @@ export interface TokenTest {
   /** Some value of the parameter differs from the other fields: `_filter`'s `ne`. */
   readonly negated?: boolean | undefined;
 }
+
+/**
+ * `:in`, `:above` and `:below` on a token: the value is one of the concepts that terminology names. `:not-in` is `not` around it.
+ *
+ * Terminology expands it to token tests before a store is asked; a store that meets one must refuse the search.
+ */
+export interface ConceptTest {
+  readonly kind: 'concept';
+  readonly request: ExpansionRequest;
+}
+
+/**
+ * A set of concepts that a terminology can expand: those of a value set, or a concept with everything that it is subsumed
+ * by (`above`) or that it subsumes (`below`).
+ */
+export type ExpansionRequest =
+  | { readonly kind: 'value-set'; readonly url: string }
+  | { readonly kind: 'above' | 'below'; readonly system: string; readonly code: string };
 
 /** `:text` on a token or reference: a display or text of the value contains or begins with the folded text. */
 export interface TextTest {

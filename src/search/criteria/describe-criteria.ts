@@ -1,4 +1,13 @@
-import type { Criteria, DateTest, NumberTest, QuantityTest, ReferenceTest, TokenTest, ValueTest } from './criteria.js';
+import type {
+  Criteria,
+  DateTest,
+  ExpansionRequest,
+  NumberTest,
+  QuantityTest,
+  ReferenceTest,
+  TokenTest,
+  ValueTest,
+} from './criteria.js';
 
 /**
  * Criteria as one line of human-readable text: `gender = male and (family starts with "kulas" or _id = 1, 2)`.
@@ -48,6 +57,8 @@ function inside(criteria: Criteria, mark: Mark): string {
 
 function describeTest(test: ValueTest): string {
   switch (test.kind) {
+    case 'concept':
+      return describeRequest(test.request);
     case 'token':
       return `${test.negated === true ? '!=' : test.below === true ? 'is below' : '='} ${describeToken(test)}`;
     case 'text':
@@ -65,6 +76,11 @@ function describeTest(test: ValueTest): string {
     case 'uri':
       return `${URI_COMPARATORS[test.comparator]} ${test.value}`;
   }
+}
+
+function describeRequest(request: ExpansionRequest): string {
+  if (request.kind === 'value-set') return `is in ${request.url}`;
+  return `${request.kind === 'below' ? 'is' : 'subsumes'} ${request.system}|${request.code}${request.kind === 'below' ? ' or below it' : ''}`;
 }
 
 const STRING_COMPARATORS = {

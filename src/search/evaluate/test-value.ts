@@ -8,6 +8,7 @@ import type {
   UriTest,
   ValueTest,
 } from '../criteria/criteria.js';
+import { needsTerminology } from '../criteria/concept-tests.js';
 import { fold } from '../index/fold.js';
 import type {
   IndexValue,
@@ -26,6 +27,8 @@ import type {
  */
 export function testValue(test: ValueTest, value: IndexValue): boolean {
   switch (test.kind) {
+    case 'concept':
+      throw needsTerminology();
     case 'token':
       return value.kind === 'token' && fitsToken(test, value) !== (test.negated ?? false);
     case 'text':

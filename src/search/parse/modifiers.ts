@@ -6,7 +6,18 @@ import type { ValueTraits } from '../index/value-traits.js';
 
 /** A supported modifier; `type` represents the name of a resource type. */
 export type Modifier =
-  'missing' | 'not' | 'text' | 'exact' | 'contains' | 'identifier' | 'of-type' | 'above' | 'below' | 'type';
+  | 'missing'
+  | 'not'
+  | 'text'
+  | 'exact'
+  | 'contains'
+  | 'identifier'
+  | 'of-type'
+  | 'in'
+  | 'not-in'
+  | 'above'
+  | 'below'
+  | 'type';
 
 /**
  * The modifiers of each parameter type. See https://hl7.org/fhir/R4/search.html#modifiers.
@@ -15,7 +26,7 @@ export type Modifier =
  */
 const ALLOWED: Readonly<Record<SearchParameterType, readonly Modifier[]>> = {
   string: ['missing', 'exact', 'contains'],
-  token: ['missing', 'not', 'text'],
+  token: ['missing', 'not', 'text', 'in', 'not-in', 'above', 'below'],
   reference: ['missing', 'not', 'identifier', 'type'],
   uri: ['missing', 'not', 'above', 'below'],
   date: ['missing'],
@@ -31,12 +42,6 @@ const ALLOWED_ON_ID: readonly Modifier[] = ['missing', 'not'];
 /** Modifiers of the specification that are not supported, with the reason. */
 const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, ReadonlyMap<string, string>>>> = {
   string: new Map([['text', 'a text search engine']]),
-  token: new Map([
-    ['in', 'a terminology server'],
-    ['not-in', 'a terminology server'],
-    ['above', 'a terminology server'],
-    ['below', 'a terminology server'],
-  ]),
   reference: new Map([
     ['above', 'hierarchies in the index'],
     ['below', 'hierarchies in the index'],
@@ -76,10 +81,9 @@ export function requireModifier(
 
 function allowedOn(
   { code, type }: Pick<SearchParameterDefinition, 'code' | 'type'>,
-  { identifiers, mimeTypes }: ValueTraits,
+  { identifiers }: ValueTraits,
 ): readonly Modifier[] {
   if (code === '_id') return ALLOWED_ON_ID;
   if (type === 'token' && identifiers) return [...ALLOWED.token, 'of-type'];
-  if (type === 'token' && mimeTypes) return [...ALLOWED.token, 'below'];
   return ALLOWED[type];
 }

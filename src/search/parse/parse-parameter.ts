@@ -19,7 +19,7 @@ import {
   type SearchOptions,
 } from './parse-context.js';
 import { parseReferenceValue } from './parse-reference-value.js';
-import { parseTokenValue, parseTypedIdentifier } from './parse-token-value.js';
+import { hierarchyTest, parseTokenValue, parseTypedIdentifier, valueSetTest } from './parse-token-value.js';
 import { parseCompositeValue, parseValue } from './parse-value.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
@@ -125,7 +125,13 @@ function criteriaOf(
         parameter: `${code}:of-type`,
         test: parseTypedIdentifier(code, value),
       }));
+    case 'in':
+      return each((value) => match(code, valueSetTest(code, value)));
+    case 'not-in':
+      return not(each((value) => match(code, valueSetTest(code, value))));
     case 'below':
+      if (parameter.type === 'token' && !traits.mimeTypes)
+        return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
       if (traits.mimeTypes) return each((value) => match(code, mimeTypeTest(parameter.code, value, context)));
       // A canonical is below itself, whatever its version.
       return each((value) =>
@@ -142,6 +148,10 @@ function criteriaOf(
         test: typedReference({ code, ...traits }, targets, value, context),
       }));
     }
+    case 'above':
+      if (parameter.type === 'token')
+        return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
+      return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
     default:
       return each((value) => ({ kind: 'match', parameter: code, test: modifiedTest(code, modifier, unescape(value)) }));
   }

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { TokenTest } from '../criteria/criteria.js';
+import type { ConceptTest, TokenTest } from '../criteria/criteria.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { foldToken, typedCode } from '../index/index-token.js';
 import type { ValueTraits } from '../index/value-traits.js';
@@ -65,6 +65,31 @@ export function parseTypedIdentifier(parameter: string, text: string): TokenTest
   }
   const [system, code, value] = parts as [string, string, string];
   return { kind: 'token', system, code: typedCode(code, value) };
+}
+
+/** Parses a value of `:in` and `:not-in`: the canonical of a value set, `url` or `url|version`, or `ValueSet/id`. */
+export function valueSetTest(parameter: string, text: string): ConceptTest {
+  const url = unescape(text);
+  if (/^\S+$/.test(url)) return { kind: 'concept', request: { kind: 'value-set', url } };
+  throw new FhirError(
+    'invalid',
+    `Search parameter "${parameter}" takes the URL of a value set here, not ${quote(text)}`,
+  );
+}
+
+/** Parses a value of `:above` and `:below`: `system|code`. See https://hl7.org/fhir/R4/search.html#modifiers. */
+export function hierarchyTest(
+  parameter: string,
+  kind: 'above' | 'below',
+  text: string,
+  context: ParseContext,
+): ConceptTest {
+  const parts = splitEscaped(text, '|').map(unescape);
+  if (parts.length !== 2 || parts.includes('')) {
+    throw new FhirError('invalid', `Search parameter "${parameter}" takes system|code here, not ${quote(text)}`);
+  }
+  const [system, code] = parts as [string, string];
+  return { kind: 'concept', request: { kind, system: systemNamed(system, context), code } };
 }
 
 /** The literal code and, if the parameter also has string values, the folded one. */

@@ -1,3 +1,4 @@
+import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
@@ -26,6 +27,8 @@ export function searchReferring(
 }
 
 function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Criteria): SearchSubject[] {
+  // Whether there is anything to test does not decide.
+  assertExpanded(criteria);
   const found: SearchSubject[] = [];
   for (const subject of from) if (matches(criteria, subject, data)) found.push(subject);
   return found;

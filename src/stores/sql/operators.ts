@@ -7,6 +7,7 @@ import type {
   UriTest,
   ValueTest,
 } from '../../search/criteria/criteria.js';
+import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import type { SqlDialect } from './dialect.js';
@@ -41,6 +42,8 @@ export interface ReferenceSet {
  */
 export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): readonly Lookup[] {
   switch (test.kind) {
+    case 'concept':
+      throw needsTerminology();
     case 'token':
       return tokenLookups(test, codesOf(test), x, scope);
     case 'token-set':

@@ -14,6 +14,8 @@ import type { WriteValidation } from '../validate-writes.js';
 export interface CommitState {
   readonly caller: MemberCaller;
   readonly validation: WriteValidation;
+  /** Whether policies may test concepts. Default false. */
+  readonly hasTerminology?: boolean | undefined;
   readonly stored: StoredState;
   readonly written: WrittenResources;
 }

@@ -30,7 +30,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   const current = currentResource(state, write.key);
   const { after, kept, rule } = yield* grantPut(state, write, from, current.resource);
   assertPatientLink(caller, current.resource, after, stored.deleted.has(referenceTo(type, id)));
-  if (type === 'AccessPolicy') assertPolicyWrite(state.caller.rules.model, after);
+  if (type === 'AccessPolicy') assertPolicyWrite(caller.rules.model, after, state.hasTerminology);
   // Validates what the writer sent: hidden parts must not affect the outcome.
   validateWrite(
     state.caller.rules.model,

@@ -23,6 +23,8 @@ import { withWhatStays } from './what-stays.js';
 /** The state for deciding a write of trusted code. Immutable. */
 export interface TrustedState {
   readonly model: FhirModel;
+  /** Whether policies may test concepts. Default false. */
+  readonly hasTerminology?: boolean | undefined;
   readonly caller: SystemCaller | ServerCaller;
   /** The resources that the writes depend on, by `Type/id`; others are not loaded. */
   readonly stored: ReadonlyMap<string, ReadResult>;
@@ -94,7 +96,8 @@ function decidePut(
   const { caller } = state;
   const { type, id } = write.key;
   const key: ResourceKey = { ...write.key, project: homeOf(type, caller) };
-  if (write.resource.resourceType === 'AccessPolicy') assertPolicyWrite(state.model, write.resource);
+  if (write.resource.resourceType === 'AccessPolicy')
+    assertPolicyWrite(state.model, write.resource, state.hasTerminology);
   const { keepSecrets: _, generatedId: _g, records = [], ...put } = write;
   const stored = state.stored.get(referenceTo(type, id));
   const { resource: settled, expect } = withWhatStays(caller, write, stored);

@@ -72,7 +72,7 @@ export function groupCriteria(
       throw new FhirError('invalid', `Each of ${parts} has to be compared once here, but not ${quote(step.name)}`);
     }
     const criteria = comparisonCriteria(type, requireParameter(context.model, type, code), operator, value, context);
-    if (criteria.kind !== 'match') {
+    if (criteria.kind !== 'match' || criteria.test.kind === 'concept') {
       throw new FhirError('unsupported', `Operator ${quote(operator)} is not supported in the parts of a group`);
     }
     tests.set(code, criteria.test);

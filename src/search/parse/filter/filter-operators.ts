@@ -7,7 +7,7 @@ import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import { parseReferenceValue } from '../parse-reference-value.js';
-import { parseTokenValue } from '../parse-token-value.js';
+import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
 import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
 import { orList, quote } from '../../../fhir/messages/quote.js';
 
@@ -29,7 +29,7 @@ const TEXTUAL = ['eq', 'ne', 'co', 'sw', 'ew'] as const;
 const ALLOWED = {
   string: TEXTUAL,
   uri: TEXTUAL,
-  token: ['eq', 'ne'],
+  token: ['eq', 'ne', 'in', 'ni', 'ss', 'sb'],
   reference: ['re', 'eq', 'ne'],
   date: [...ORDERED, 'po'],
   number: ORDERED,
@@ -43,8 +43,10 @@ const UNSUPPORTED: Readonly<Partial<Record<SearchParameterType, Readonly<Partial
   string: before(['gt', 'lt', 'ge', 'le'], 'an order of strings in the index'),
   number: before(['co'], 'the precision of stored numbers in the index'),
   date: before(['co'], 'containment in the index; "po" finds what overlaps'),
-  token: before(['ss', 'sb', 'in', 'ni'], 'a terminology server'),
 };
+
+/** Ids belong to no code system. */
+const CONCEPT_OPERATORS: ReadonlySet<Operator> = new Set(['in', 'ni', 'ss', 'sb']);
 
 const COMPARATORS = { eq: 'equals', ne: 'not-equals', co: 'contains', sw: 'starts-with', ew: 'ends-with' } as const;
 
@@ -54,7 +56,7 @@ const COMPARATORS = { eq: 'equals', ne: 'not-equals', co: 'contains', sw: 'start
  * Strings and uris are taken literally, all other values are in the form of plain search parameters, escapes included.
  *
  * @throws FhirError `invalid` - an unknown operator, one that does not fit the type, a malformed value.
- * @throws FhirError `unsupported` - an operator that needs a terminology server or data that the index lacks.
+ * @throws FhirError `unsupported` - an operator that needs data that the index lacks.
  */
 export function comparisonCriteria(
   type: string,
@@ -75,6 +77,7 @@ export function comparisonCriteria(
     return operator === 'ne' ? not(id) : id;
   }
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
+  if (operator === 'ni') return not({ kind: 'match', parameter: code, test: valueSetTest(code, value) });
   const test = testOf({ ...parameter, ...valueTraits(context.model, type, parameter) }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
@@ -86,7 +89,8 @@ function requireOperator(parameter: SearchParameterDefinition, text: string): Op
     throw new FhirError('invalid', `Unknown operator ${quote(text)}: use ${orList(OPERATORS)}`);
   const { code, type } = parameter;
   const allowed: readonly Operator[] = type === 'composite' ? ALLOWED.composite : [...ALLOWED[type], 'pr'];
-  if (allowed.includes(operator)) return operator;
+  const isForeign = code === '_id' && CONCEPT_OPERATORS.has(operator);
+  if (allowed.includes(operator) && !isForeign) return operator;
   const needs = UNSUPPORTED[type]?.[operator];
   if (needs !== undefined) {
     throw new FhirError(
@@ -103,7 +107,7 @@ function requireOperator(parameter: SearchParameterDefinition, text: string): Op
 /** Requires an operator that fits the parameter's type. */
 function testOf(
   parameter: SearchParameterDefinition & ValueTraits,
-  operator: Exclude<Operator, 'pr'>,
+  operator: Exclude<Operator, 'pr' | 'ni'>,
   value: string,
   context: ParseContext,
 ): ValueTest {
@@ -113,8 +117,12 @@ function testOf(
       return { kind: 'string', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], text: fold(value) };
     case 'uri':
       return { kind: 'uri', comparator: uriComparator(operator as keyof typeof COMPARATORS, parameter), value };
-    case 'token':
+    case 'token': {
+      if (operator === 'in') return valueSetTest(code, value);
+      if (operator === 'ss' || operator === 'sb')
+        return hierarchyTest(code, operator === 'ss' ? 'above' : 'below', value, context);
       return { ...parseTokenValue(parameter, value, context), ...negation(operator) };
+    }
     case 'reference':
       return { ...parseReferenceValue(parameter, targets, value, context), ...negation(operator) };
     case 'date':

@@ -19,7 +19,7 @@ import { requireParameter } from '../require-parameter.js';
  * https://hl7.org/fhir/R4/search_filter.html.
  *
  * @throws FhirError `invalid` - bad syntax, an unknown name or a malformed value; `details.offset` gives the location.
- * @throws FhirError `unsupported` - an operator that needs a terminology server, such as `in` and `ss`.
+ * @throws FhirError `unsupported` - an operator that needs data that the index lacks, such as `gt` on strings.
  * @throws FhirError `too-costly` - too long, too deep, or too many comparisons.
  * @example
  * parseFilter('Patient', 'given eq "peter" and birthdate ge 2014-10-10');

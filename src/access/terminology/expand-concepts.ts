@@ -1,0 +1,116 @@
+import { FhirError } from '../../fhir/error.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import {
+  expansionsIn,
+  needsTerminology,
+  withExpansions,
+  type Concept,
+  type Expansions,
+} from '../../search/criteria/concept-tests.js';
+import type { Criteria, ExpansionRequest } from '../../search/criteria/criteria.js';
+import { tooCostly } from '../../search/parse/parse-context.js';
+import type { CallOptions } from '../../store/store.js';
+import type { Terminology, TerminologyContext } from '../../store/terminology.js';
+
+/** Most concepts of all expansions in one search, or in the criteria of one policy. */
+export const MAX_CONCEPTS = 10_000;
+/** Most expansions in one search, or in the criteria of one policy. */
+export const MAX_EXPANSIONS = 10;
+/** Longest wait for a terminology, in milliseconds. */
+const MAX_WAIT_MS = 10_000;
+
+/**
+ * The criteria with tests of concepts replaced by tests of their codes.
+ *
+ * @throws FhirError as {@link expandAll}
+ */
+export async function withConcepts(
+  criteria: Criteria,
+  terminology: Terminology | undefined,
+  context: Omit<TerminologyContext, 'signal'>,
+  options: CallOptions | undefined,
+): Promise<Criteria> {
+  const requests = expansionsIn(criteria);
+  // PERF: nearly all searches.
+  if (requests.size === 0) return criteria;
+  return withExpansions(criteria, await expandAll(requests, terminology, context, options));
+}
+
+/**
+ * Asks a terminology for expansions, all at once.
+ *
+ * @throws FhirError `unsupported` - there is no terminology, or it cannot expand one of them
+ * @throws FhirError `unavailable` - it cannot be reached, takes longer than 10 seconds, or answers something else
+ * @throws FhirError `too-costly` - more than {@link MAX_CONCEPTS} concepts, or {@link MAX_EXPANSIONS} expansions
+ * @throws FhirError `aborted` - by the signal or deadline of the call
+ */
+export async function expandAll(
+  requests: ReadonlyMap<string, ExpansionRequest>,
+  terminology: Terminology | undefined,
+  context: Omit<TerminologyContext, 'signal'>,
+  options: CallOptions | undefined,
+): Promise<Expansions> {
+  if (requests.size === 0) return new Map();
+  if (terminology === undefined) throw needsTerminology();
+  if (requests.size > MAX_EXPANSIONS)
+    throw tooCostly('value sets and hierarchies of codes', MAX_EXPANSIONS, requests.size, 'ask in several requests');
+  const found = await withinTime(options, (signal) =>
+    Promise.all(
+      [...requests].map(async ([key, request]): Promise<[string, readonly Concept[]]> => [
+        key,
+        checked(await terminology.expand(request, { ...context, signal })),
+      ]),
+    ),
+  );
+  const count = found.reduce((sum, [, concepts]) => sum + concepts.length, 0);
+  if (count > MAX_CONCEPTS)
+    throw tooCostly('codes of value sets in one search', MAX_CONCEPTS, count, 'name a narrower set');
+  return new Map(found);
+}
+
+async function withinTime<Result>(
+  options: CallOptions | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const control = new AbortController();
+  const { signal, deadline = Infinity } = options ?? {};
+  const left = Math.min(MAX_WAIT_MS, deadline - performance.now());
+  let end: (error: FhirError) => void = () => undefined;
+  const ended = new Promise<never>((_, reject) => (end = reject));
+  const onAbort = (): void => end(new FhirError('aborted', 'The request ended while its value sets were expanded'));
+  const timer = setTimeout(() => end(unavailable('takes too long')), Math.max(0, left));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    return await Promise.race([ended, work(control.signal)]);
+  } catch (error) {
+    throw error instanceof FhirError ? error : unavailable('failed', error);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+    control.abort();
+  }
+}
+
+/** A terminology is code of the host, so that its answers may be anything. */
+function checked(concepts: unknown): readonly Concept[] {
+  if (!Array.isArray(concepts) || !concepts.every(isConcept))
+    throw unavailable('answered something else than concepts');
+  return concepts;
+}
+
+function isConcept(value: unknown): value is Concept {
+  if (!isJsonObject(value)) return false;
+  const { system, code } = value;
+  return typeof code === 'string' && code !== '' && (system === undefined || typeof system === 'string');
+}
+
+function unavailable(reason: string, cause?: unknown): FhirError {
+  return new FhirError(
+    'unavailable',
+    `The terminology ${reason}, so that value sets cannot be searched now; try again`,
+    {
+      cause,
+    },
+  );
+}

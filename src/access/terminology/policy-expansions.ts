@@ -1,0 +1,65 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { expansionsIn } from '../../search/criteria/concept-tests.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { ResourceStore } from '../../store/store.js';
+import { criteriaConditions } from '../policy/policy-criteria.js';
+import { policyError } from '../policy/policy-problem.js';
+import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
+import { expandAll } from './expand-concepts.js';
+import { searchTrusted } from './search-terminology.js';
+
+/**
+ * Expands what the criteria of a policy test by value sets and hierarchies of codes, so that its rules are compiled with
+ * codes. Policies without such tests stay as they are.
+ *
+ * @throws FhirError `policy-invalid` - there is no terminology, or it does not know or cannot expand one of them
+ * @throws FhirError `unavailable` - the terminology cannot be reached
+ */
+export async function withPolicyExpansions(
+  store: ResourceStore,
+  project: string,
+  grant: PolicyGrant,
+): Promise<PolicyGrant> {
+  const requests = expansionsIn(
+    ...ruleElements(grant.policy).flatMap((rule) => conceptCriteria(store.model, grant, rule)),
+  );
+  if (requests.size === 0) return grant;
+  try {
+    const context = { project, search: searchTrusted(store, project) };
+    return { ...grant, expansions: await expandAll(requests, store.terminology, context, undefined) };
+  } catch (error) {
+    if (!(error instanceof FhirError) || !REFUSED.has(error.code)) throw error;
+    throw policyError(grant.reference, [{ path: 'resource', message: error.message, severity: 'error' }]);
+  }
+}
+
+/** The codes of errors that asking again does not change. */
+const REFUSED: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'too-costly', 'not-found']);
+
+/** PERF: without a mention nothing is parsed here. */
+const MENTION = /:(?:not-)?in=|:above=|:below=|_filter=/;
+
+function conceptCriteria(
+  model: FhirModel,
+  { parameters }: PolicyGrant,
+  rule: { readonly [name: string]: unknown },
+): readonly Criteria[] {
+  const { criteria, resourceType } = rule;
+  if (typeof criteria !== 'string' || !MENTION.test(decodedName(criteria))) return [];
+  // A rule for all types is compiled for each at its first use, when nobody can be asked any more.
+  const types = resourceType === '*' ? model.resourceTypes : [String(resourceType)];
+  return types.flatMap((type) => {
+    try {
+      return criteriaConditions(model, type, criteria, parameters).map((condition) => condition.criteria);
+    } catch {
+      // Compiling the rule reports it.
+      return [];
+    }
+  });
+}
+
+/** Names of parameters may be escaped: `code%3Ain=`. */
+function decodedName(criteria: string): string {
+  return criteria.replace(/%3a/gi, ':').replace(/%5f/gi, '_');
+}

@@ -1,0 +1,34 @@
+import type { ResourceStore } from './store.js';
+import type { Terminology } from './terminology.js';
+
+/**
+ * A view of a store whose searches and access policies can use value sets and hierarchies of codes: `:in`, `:not-in`,
+ * `:above` and `:below` of tokens, and `in`, `ni`, `ss` and `sb` of `_filter`.
+ *
+ * Sign in over the result, and hand it to everything above. With telemetry: `withTelemetry(withTerminology(store, …), …)`.
+ *
+ * @returns a store that shares its lifetime with the given one: closing either closes both
+ * @example
+ * const store = withTerminology(new SqliteStore('clinic.db'), projectTerminology());
+ */
+export function withTerminology(store: ResourceStore, terminology: Terminology): ResourceStore {
+  return {
+    model: store.model,
+    terminology,
+    maxResourceBytes: store.maxResourceBytes,
+    read: (keys, options) => store.read(keys, options),
+    search: (query, options) => store.search(query, options),
+    searchByReference: (query, parameter, targets, options) =>
+      store.searchByReference(query, parameter, targets, options),
+    commit: (writes, options) => store.commit(writes, options),
+    history: (key, page, options) => store.history(key, page, options),
+    ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
+    subscribe: (listener) => store.subscribe(listener),
+    ...(store.explain === undefined ? {} : { explain: (call, options) => store.explain!(call, options) }),
+    ...(store.pendingParameters === undefined
+      ? {}
+      : { pendingParameters: (project, options) => store.pendingParameters!(project, options) }),
+    ...(store.removal === undefined ? {} : { removal: store.removal }),
+    close: () => store.close(),
+  };
+}

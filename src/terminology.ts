@@ -1,0 +1,19 @@
+// Value sets and hierarchies of codes in searches and access policies.
+
+export type { Concept } from './search/criteria/concept-tests.js';
+export type { Criteria, ExpansionRequest } from './search/criteria/criteria.js';
+export type { ResourceStore } from './store/store.js';
+export type {
+  LookupRequest,
+  SubsumesRequest,
+  Subsumption,
+  Terminology,
+  TerminologyContext,
+} from './store/terminology.js';
+export { withTerminology } from './store/with-terminology.js';
+export { projectTerminology, type ProjectTerminologyOptions } from './terminology/project-terminology.js';
+export {
+  remoteTerminology,
+  type RemoteHeaders,
+  type RemoteTerminologyOptions,
+} from './terminology/remote-terminology.js';

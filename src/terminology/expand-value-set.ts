@@ -1,0 +1,163 @@
+import { FhirError } from '../fhir/error.js';
+import { isJsonObject, type JsonObject } from '../fhir/resource.js';
+import type { Concept } from '../search/criteria/concept-tests.js';
+import type { CodeSystemIndex } from './code-system.js';
+import { filtered } from './filters.js';
+
+/** What the expansion of a value set asks for. */
+export interface ExpansionSources {
+  /** @throws FhirError `invalid` - unknown */
+  valueSet(canonical: string): Promise<JsonObject>;
+  /** @throws FhirError `invalid` - unknown */
+  codeSystem(canonical: string): Promise<CodeSystemIndex>;
+  readonly maxConcepts: number;
+}
+
+/** Most value sets that lead to one. */
+const MAX_DEPTH = 10;
+
+/** Concepts by system and code. */
+type ConceptSet = Map<string, Concept>;
+
+/**
+ * The concepts of a ValueSet by its `compose`; by its stored `expansion` if it has no `compose`, or one that names code systems
+ * that are not here.
+ *
+ * @throws FhirError `invalid` - it refers to an unknown value set or code system, or includes itself
+ * @throws FhirError `unsupported` - a filter, or a code system without all of its codes
+ * @throws FhirError `too-costly` - more concepts than allowed
+ */
+export async function expandValueSet(valueSet: JsonObject, sources: ExpansionSources): Promise<readonly Concept[]> {
+  return [...(await conceptsOf(valueSet, sources, []))].map(([, concept]) => concept);
+}
+
+async function conceptsOf(
+  valueSet: JsonObject,
+  sources: ExpansionSources,
+  within: readonly JsonObject[],
+): Promise<ConceptSet> {
+  if (within.includes(valueSet)) throw new FhirError('invalid', 'The value set includes itself');
+  if (within.length >= MAX_DEPTH)
+    throw new FhirError('unsupported', `The value set includes others more than ${MAX_DEPTH} levels deep`);
+  const { compose } = valueSet;
+  const stored = storedExpansion(valueSet, sources);
+  if (!isJsonObject(compose)) {
+    if (stored !== undefined) return stored;
+    throw new FhirError('unsupported', 'The value set says of no code that it belongs to it');
+  }
+  try {
+    return await composed(compose, sources, [...within, valueSet]);
+  } catch (error) {
+    if (stored !== undefined && error instanceof FhirError && error.code === 'invalid') return stored;
+    throw error;
+  }
+}
+
+async function composed(
+  compose: JsonObject,
+  sources: ExpansionSources,
+  within: readonly JsonObject[],
+): Promise<ConceptSet> {
+  const found: ConceptSet = new Map();
+  const withInactive = compose['inactive'] !== false;
+  for (const include of listOf(compose['include'])) {
+    for (const [key, concept] of await included(include, sources, within, withInactive)) found.set(key, concept);
+    assertFew(found.size, sources);
+  }
+  for (const exclude of listOf(compose['exclude'])) {
+    for (const key of (await included(exclude, sources, within, true)).keys()) found.delete(key);
+  }
+  return found;
+}
+
+/** A system's concepts that are in all of the value sets named. */
+async function included(
+  { system, version, concept, filter, valueSet }: JsonObject,
+  sources: ExpansionSources,
+  within: readonly JsonObject[],
+  withInactive: boolean,
+): Promise<ConceptSet> {
+  const sets: ConceptSet[] = [];
+  if (typeof system === 'string') {
+    const canonical = typeof version === 'string' ? `${system}|${version}` : system;
+    sets.push(await ofSystem(system, canonical, { concept, filter }, sources, withInactive));
+  }
+  for (const canonical of Array.isArray(valueSet) ? (valueSet as readonly unknown[]) : []) {
+    if (typeof canonical !== 'string') continue;
+    sets.push(await conceptsOf(await sources.valueSet(canonical), sources, within));
+  }
+  const [first = new Map<string, Concept>(), ...others] = sets;
+  return new Map([...first].filter(([key]) => others.every((other) => other.has(key))));
+}
+
+async function ofSystem(
+  system: string,
+  canonical: string,
+  { concept, filter }: { readonly concept: unknown; readonly filter: unknown },
+  sources: ExpansionSources,
+  withInactive: boolean,
+): Promise<ConceptSet> {
+  const listed = listOf(concept);
+  if (listed.length > 0) return setOf(system, listed.filter(hasCode), sources);
+  const index = await sources.codeSystem(canonical);
+  if (!index.isComplete)
+    throw new FhirError('unsupported', 'The value set needs a code system that is not here with all of its codes');
+  const filters = Array.isArray(filter) ? (filter as readonly unknown[]) : [];
+  const found = filtered(index, filters).filter(({ inactive }) => withInactive || !inactive);
+  return setOf(system, found, sources);
+}
+
+/** Concepts may be nested. One without all of its pages says too little. */
+function storedExpansion({ expansion }: JsonObject, sources: ExpansionSources): ConceptSet | undefined {
+  if (!isJsonObject(expansion) || !Array.isArray(expansion['contains'])) return undefined;
+  const found: ConceptSet = new Map();
+  let count = 0;
+  const pending = [...listOf(expansion['contains'])];
+  for (let one = pending.pop(); one !== undefined; one = pending.pop()) {
+    count += 1;
+    pending.push(...listOf(one['contains']));
+    if (one['abstract'] === true || !hasCode(one)) continue;
+    add(found, typeof one['system'] === 'string' ? one['system'] : undefined, one);
+    assertFew(found.size, sources);
+  }
+  const { total } = expansion;
+  return typeof total === 'number' && total > count ? undefined : found;
+}
+
+function setOf(
+  system: string,
+  concepts: readonly { readonly code: string; readonly display?: unknown }[],
+  sources: ExpansionSources,
+): ConceptSet {
+  assertFew(concepts.length, sources);
+  const found: ConceptSet = new Map();
+  for (const concept of concepts) add(found, system, concept);
+  return found;
+}
+
+function add(
+  found: ConceptSet,
+  system: string | undefined,
+  { code, display }: { readonly code: string; readonly display?: unknown },
+): void {
+  found.set(JSON.stringify([system, code]), {
+    ...(system === undefined ? {} : { system }),
+    code,
+    ...(typeof display === 'string' ? { display } : {}),
+  });
+}
+
+function assertFew(count: number, { maxConcepts }: ExpansionSources): void {
+  if (count <= maxConcepts) return;
+  throw new FhirError('too-costly', `A value set has more than ${maxConcepts} codes: name a narrower one`, {
+    details: { max: maxConcepts },
+  });
+}
+
+function hasCode(value: JsonObject): value is JsonObject & { readonly code: string } {
+  return typeof value['code'] === 'string' && value['code'] !== '';
+}
+
+function listOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as readonly unknown[]).filter(isJsonObject) : [];
+}

@@ -1,0 +1,63 @@
+import type { AnyResource, JsonObject } from '../fhir/resource.js';
+import { elementsOf } from '../fhir/resource.js';
+import { and, type Criteria } from '../search/criteria/criteria.js';
+import type { TerminologyContext } from '../store/terminology.js';
+
+export type DefinitionType = 'CodeSystem' | 'ValueSet';
+
+/** Finds a CodeSystem or ValueSet by its canonical. */
+export type FindDefinition = (
+  type: DefinitionType,
+  canonical: string,
+  context: TerminologyContext,
+) => Promise<JsonObject | undefined>;
+
+/**
+ * Looks in the project first, then among resources of the host.
+ *
+ * Of several versions the active ones come first, then those with the highest version.
+ */
+export function definitionFinder(resources: readonly AnyResource[]): FindDefinition {
+  const given = resources.map(elementsOf);
+  return async (type, canonical, context) => {
+    const [url, version] = splitCanonical(canonical);
+    const found = await context.search(type, criteriaFor(type, url, version));
+    const stored = best(found.map(elementsOf));
+    if (stored !== undefined) return stored;
+    return best(
+      given.filter(
+        (one) =>
+          one['resourceType'] === type && one['url'] === url && (version === undefined || one['version'] === version),
+      ),
+    );
+  };
+}
+
+/** `url|version`. */
+function splitCanonical(canonical: string): readonly [url: string, version: string | undefined] {
+  const bar = canonical.lastIndexOf('|');
+  return bar < 0 ? [canonical, undefined] : [canonical.slice(0, bar), canonical.slice(bar + 1)];
+}
+
+function criteriaFor(type: DefinitionType, url: string, version: string | undefined): Criteria {
+  if (url.startsWith(`${type}/`)) return { kind: 'id', ids: [url.slice(type.length + 1)] };
+  return and([
+    { kind: 'match', parameter: 'url', test: { kind: 'uri', comparator: 'equals', value: url } },
+    ...(version === undefined
+      ? []
+      : [{ kind: 'match', parameter: 'version', test: { kind: 'token', code: version.toLowerCase() } } as const]),
+  ]);
+}
+
+function best(found: readonly JsonObject[]): JsonObject | undefined {
+  return found.toSorted((one, other) => rank(other) - rank(one) || compareVersions(other, one))[0];
+}
+
+function rank({ status }: JsonObject): number {
+  return status === 'active' ? 2 : status === 'retired' ? 0 : 1;
+}
+
+function compareVersions(one: JsonObject, other: JsonObject): number {
+  const text = ({ version }: JsonObject): string => (typeof version === 'string' ? version : '');
+  return text(one).localeCompare(text(other), 'en', { numeric: true });
+}

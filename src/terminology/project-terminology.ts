@@ -1,0 +1,85 @@
+import { FhirError } from '../fhir/error.js';
+import { quote } from '../fhir/messages/quote.js';
+import type { AnyResource, JsonObject } from '../fhir/resource.js';
+import type { Concept } from '../search/criteria/concept-tests.js';
+import type { Subsumption, Terminology, TerminologyContext } from '../store/terminology.js';
+import { CodeSystemIndex, type CodeSystemConcept } from './code-system.js';
+import { expandValueSet, type ExpansionSources } from './expand-value-set.js';
+import { definitionFinder, type DefinitionType } from './find-definition.js';
+
+export interface ProjectTerminologyOptions {
+  /** CodeSystem and ValueSet resources for all projects, such as those of a package. Those of a project come first. */
+  readonly resources?: readonly AnyResource[] | undefined;
+  /** Most concepts of one expansion. Default 10,000. */
+  readonly maxConcepts?: number | undefined;
+}
+
+/**
+ * A terminology over the CodeSystem and ValueSet resources of each project, and those that the host gives.
+ *
+ * Value sets are read for each search, with the rights of its caller, so that it knows their current versions; what is
+ * made of a version is kept as long as the store keeps that version in memory.
+ *
+ * @example
+ * const { codeSystems, valueSets } = await readFhirPackage('packages/hl7.fhir.us.core');
+ * const store = withTerminology(inner, projectTerminology({ resources: [...codeSystems, ...valueSets] }));
+ */
+export function projectTerminology(options: ProjectTerminologyOptions = {}): Terminology {
+  const { resources = [], maxConcepts = 10_000 } = options;
+  const find = definitionFinder(resources);
+
+  const required = async (
+    type: DefinitionType,
+    canonical: string,
+    context: TerminologyContext,
+  ): Promise<JsonObject> => {
+    const found = await find(type, canonical, context);
+    if (found !== undefined) return found;
+    throw new FhirError(
+      'invalid',
+      `Unknown ${type === 'ValueSet' ? 'value set' : 'code system'} ${quote(canonical, 120)}`,
+    );
+  };
+  const indexOf = async (system: string, context: TerminologyContext): Promise<CodeSystemIndex> =>
+    indexed(await required('CodeSystem', system, context));
+
+  return {
+    async expand(request, context): Promise<readonly Concept[]> {
+      if (request.kind !== 'value-set') {
+        const { kind, system, code } = request;
+        const index = await indexOf(system, context);
+        return (kind === 'above' ? index.above(code) : index.below(code)).map((concept) => conceptOf(system, concept));
+      }
+      const sources: ExpansionSources = {
+        valueSet: (canonical) => required('ValueSet', canonical, context),
+        codeSystem: (canonical) => indexOf(canonical, context),
+        maxConcepts,
+      };
+      return expandValueSet(await sources.valueSet(request.url), sources);
+    },
+    async subsumes({ system, codeA, codeB }, context): Promise<Subsumption> {
+      const index = await indexOf(system, context);
+      const [a, b] = [index.hierarchyOf(codeA), index.hierarchyOf(codeB)];
+      if (a === b) return 'equivalent';
+      if (index.below(codeA).includes(b)) return 'subsumes';
+      return index.above(codeA).includes(b) ? 'subsumed-by' : 'not-subsumed';
+    },
+    async lookup({ system, code }, context): Promise<Concept | undefined> {
+      const concept = (await indexOf(system, context)).concepts.get(code);
+      return concept && conceptOf(system, concept);
+    },
+  };
+}
+
+function conceptOf(system: string, { code, display }: CodeSystemConcept): Concept {
+  return { system, code, ...(display === undefined ? {} : { display }) };
+}
+
+/** Stores answer a version that they have in memory with the same object, and what is masked with another. */
+const INDEXED = new WeakMap<JsonObject, CodeSystemIndex>();
+
+function indexed(resource: JsonObject): CodeSystemIndex {
+  let index = INDEXED.get(resource);
+  if (index === undefined) INDEXED.set(resource, (index = new CodeSystemIndex(resource)));
+  return index;
+}

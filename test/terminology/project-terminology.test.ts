@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest';
+import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { projectTerminology, type TerminologyContext } from '../../src/terminology.js';
+import { ANIMALS, FLAT, filter, SETS, SYSTEM, valueSet } from './resources.js';
+
+/** The context of a project with these resources. */
+async function contextWith(...resources: readonly AnyResource[]): Promise<TerminologyContext> {
+  const store = new MemoryStore();
+  const repository = createRepository({ store, caller: systemCaller('clinic') });
+  for (const resource of resources) await repository.update(resource as never);
+  return {
+    project: 'clinic',
+    async search(type: string, criteria: Criteria): Promise<readonly AnyResource[]> {
+      const { matches } = await store.search({ project: 'clinic', type, criteria });
+      return matches.map(({ resource }) => resource);
+    },
+  };
+}
+
+async function codesOf(url: string, ...resources: readonly AnyResource[]): Promise<string[]> {
+  const context = await contextWith(ANIMALS, ...resources);
+  const concepts = await projectTerminology().expand({ kind: 'value-set', url }, context);
+  return concepts.map(({ system, code }) => (system === SYSTEM ? code : `${system ?? ''}|${code}`)).sort();
+}
+
+const ALL = ['animal', 'bat', 'bird', 'cat', 'dog', 'flyer', 'mammal', 'poodle'];
+
+test.each<[string, object, readonly string[]]>([
+  ['a list', { include: [{ system: FLAT, concept: [{ code: 'a' }, { code: 'b' }] }] }, [`${FLAT}|a`, `${FLAT}|b`]],
+  ['a system', { include: [{ system: SYSTEM }] }, ALL],
+  ['is-a', filter('concept', 'is-a', 'mammal'), ['bat', 'cat', 'dog', 'mammal', 'poodle']],
+  ['is-a over a second parent', filter('concept', 'is-a', 'flyer'), ['bat', 'bird', 'flyer']],
+  ['descendent-of', filter('code', 'descendent-of', 'dog'), ['poodle']],
+  ['is-not-a', filter('concept', 'is-not-a', 'mammal'), ['animal', 'bird', 'flyer']],
+  ['generalizes', filter('concept', 'generalizes', 'bat'), ['animal', 'bat', 'flyer', 'mammal']],
+  ['a property', filter('legs', '=', '2'), ['bat', 'bird']],
+  ['a property in', filter('legs', 'in', '4, 6'), ['cat']],
+  ['a property not in', filter('legs', 'not-in', '2,4'), ['animal', 'dog', 'flyer', 'mammal', 'poodle']],
+  ['a property that exists', filter('legs', 'exists', 'true'), ['bat', 'bird', 'cat']],
+  ['a code in', filter('code', 'in', 'cat,dog'), ['cat', 'dog']],
+  ['a display', filter('display', '=', 'Cat'), ['cat']],
+  [
+    'without what is excluded',
+    {
+      include: [{ system: SYSTEM }],
+      exclude: [{ system: SYSTEM, filter: [{ property: 'concept', op: 'is-a', value: 'mammal' }] }],
+    },
+    ['animal', 'bird', 'flyer'],
+  ],
+  ['without inactive codes', { inactive: false, ...filter('concept', 'is-a', 'dog') }, ['dog']],
+  [
+    'several filters',
+    {
+      include: [
+        {
+          system: SYSTEM,
+          filter: [
+            { property: 'concept', op: 'is-a', value: 'flyer' },
+            { property: 'legs', op: '=', value: '2' },
+          ],
+        },
+      ],
+    },
+    ['bat', 'bird'],
+  ],
+  ['another value set', { include: [{ valueSet: [`${SETS}flyers`] }] }, ['bat', 'bird', 'flyer']],
+  [
+    'what is in a system and a value set',
+    {
+      include: [
+        { system: SYSTEM, filter: [{ property: 'concept', op: 'is-a', value: 'mammal' }], valueSet: [`${SETS}flyers`] },
+      ],
+    },
+    ['bat'],
+  ],
+  ['nothing', { include: [] }, []],
+])('a value set of %s', async (_, compose, expected) => {
+  const flyers = valueSet('flyers', filter('concept', 'is-a', 'flyer'));
+  expect(await codesOf(`${SETS}own`, flyers, valueSet('own', compose))).toEqual(expected);
+  expect(await codesOf('ValueSet/own', flyers, valueSet('own', compose))).toEqual(expected);
+});
+
+const nowhere = { include: [{ system: 'urn:nowhere' }] };
+const contains = [
+  { abstract: true, contains: [{ system: FLAT, code: 'a' }] },
+  { system: FLAT, code: 'b' },
+];
+
+test('a stored expansion serves where the code system is not here, unless it has more pages', async () => {
+  const codes = [`${FLAT}|a`, `${FLAT}|b`];
+  expect(await codesOf(`${SETS}own`, valueSet('own', nowhere, { expansion: { contains } }))).toEqual(codes);
+  expect(await codesOf(`${SETS}own`, valueSet('own', undefined, { expansion: { contains } }))).toEqual(codes);
+  const cut = valueSet('own', nowhere, { expansion: { contains, total: 9 } });
+  await expect(codesOf(`${SETS}own`, cut)).rejects.toMatchObject({ code: 'invalid' });
+});
+
+test.each<[string, readonly AnyResource[], string, string]>([
+  ['an unknown value set', [], 'invalid', 'Unknown value set "https://clinic.example/ValueSet/own"'],
+  ['an unknown code system', [valueSet('own', nowhere)], 'invalid', 'Unknown code system "urn:nowhere"'],
+  [
+    'an unknown version',
+    [valueSet('own', { include: [{ system: SYSTEM, version: '9' }] })],
+    'invalid',
+    'Unknown code system',
+  ],
+  ['an unknown code', [valueSet('own', filter('concept', 'is-a', 'unicorn'))], 'invalid', 'no such code'],
+  [
+    'a filter by pattern',
+    [valueSet('own', filter('code', 'regex', '(a+)+$'))],
+    'unsupported',
+    'filters "code" by "regex"',
+  ],
+  ['a value set without content', [valueSet('own', undefined)], 'unsupported', 'says of no code'],
+  [
+    'a circle',
+    [
+      valueSet('own', { include: [{ valueSet: [`${SETS}other`] }] }),
+      valueSet('other', { include: [{ valueSet: [`${SETS}own`] }] }),
+    ],
+    'invalid',
+    'includes itself',
+  ],
+  [
+    'a code system that is not complete',
+    [
+      valueSet('own', { include: [{ system: FLAT }] }),
+      { ...ANIMALS, id: 'flat', url: FLAT, content: 'fragment' } as AnyResource,
+    ],
+    'unsupported',
+    'not here with all of its codes',
+  ],
+  [
+    'a hierarchy of groups',
+    [
+      valueSet('own', { include: [{ system: FLAT, filter: [{ property: 'concept', op: 'is-a', value: 'mammal' }] }] }),
+      { ...ANIMALS, id: 'flat', url: FLAT, hierarchyMeaning: 'grouped-by' } as AnyResource,
+    ],
+    'unsupported',
+    'does not say what subsumes what',
+  ],
+  [
+    'too many codes',
+    [
+      valueSet('own', {
+        include: [{ system: FLAT, concept: Array.from({ length: 10_001 }, (_, n) => ({ code: `c${n}` })) }],
+      }),
+    ],
+    'too-costly',
+    'more than 10000 codes',
+  ],
+])('%s is an error', async (_, resources, code, message) => {
+  await expect(codesOf(`${SETS}own`, ...resources)).rejects.toMatchObject({
+    code,
+    message: expect.stringContaining(message) as string,
+  });
+});
+
+test('above, below, subsumes and lookup follow the hierarchy, circles too', async () => {
+  const circle = {
+    ...{ resourceType: 'CodeSystem', id: 'circle', url: FLAT, status: 'active', content: 'complete' },
+    concept: [
+      { code: 'a', property: [{ code: 'parent', valueCode: 'b' }] },
+      { code: 'b', property: [{ code: 'parent', valueCode: 'a' }] },
+    ],
+  };
+  const context = await contextWith(ANIMALS, circle);
+  const terminology = projectTerminology();
+  const codes = async (kind: 'above' | 'below', system: string, code: string): Promise<string[]> =>
+    (await terminology.expand({ kind, system, code }, context)).map((concept) => concept.code).sort();
+  expect(await codes('below', SYSTEM, 'dog')).toEqual(['dog', 'poodle']);
+  expect(await codes('above', SYSTEM, 'bat')).toEqual(['animal', 'bat', 'flyer', 'mammal']);
+  expect(await codes('below', FLAT, 'a')).toEqual(['a', 'b']);
+  const relation = (codeA: string, codeB: string): Promise<string> =>
+    terminology.subsumes({ system: SYSTEM, codeA, codeB }, context);
+  expect([
+    await relation('mammal', 'poodle'),
+    await relation('poodle', 'mammal'),
+    await relation('dog', 'dog'),
+    await relation('dog', 'cat'),
+  ]).toEqual(['subsumes', 'subsumed-by', 'equivalent', 'not-subsumed']);
+  expect(await terminology.lookup({ system: SYSTEM, code: 'cat' }, context)).toEqual({
+    system: SYSTEM,
+    code: 'cat',
+    display: 'Cat',
+  });
+  expect(await terminology.lookup({ system: SYSTEM, code: 'unicorn' }, context)).toBeUndefined();
+});
+
+test('the active and highest version is taken, a named one exactly; the project comes before the host', async () => {
+  const version = (id: string, status: string, number: string, code: string): AnyResource =>
+    valueSet('own', { include: [{ system: FLAT, concept: [{ code }] }] }, { id, status, version: number });
+  const resources = [
+    version('1', 'active', '1.9', 'old'),
+    version('2', 'active', '1.10', 'new'),
+    version('3', 'draft', '2.0', 'next'),
+  ];
+  expect(await codesOf(`${SETS}own`, ...resources)).toEqual([`${FLAT}|new`]);
+  expect(await codesOf(`${SETS}own|1.9`, ...resources)).toEqual([`${FLAT}|old`]);
+  const given = projectTerminology({
+    resources: [version('x', 'active', '9', 'host'), version('y', 'active', '8', 'former')],
+  });
+  const expand = async (url: string, context: TerminologyContext): Promise<string[]> =>
+    (await given.expand({ kind: 'value-set', url }, context)).map(({ code }) => code);
+  expect(await expand(`${SETS}own`, await contextWith())).toEqual(['host']);
+  expect(await expand(`${SETS}own|8`, await contextWith())).toEqual(['former']);
+  expect(await expand(`${SETS}own`, await contextWith(...resources))).toEqual(['new']);
+});
