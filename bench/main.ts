@@ -1,6 +1,6 @@
 import '../scripts/assert-node.mjs';
 import Database from 'better-sqlite3';
-import { MemoryStore } from 'fhirgraph';
+import { createAuditLog, MemoryStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -85,12 +85,17 @@ async function benchQueries(
   const cold = new SqliteStore(file, { cacheBytes: 0 });
   const warm = new SqliteStore(file);
   await importInto(memory, bundles, PROJECT);
+  // Beside the data, in a file of its own, as durable as the data.
+  const trail = new SqliteStore(`${file}.audit`);
+  const log = createAuditLog({ store: trail });
   const variants: readonly Variant[] = [
     floor(database, PROJECT),
     graphqlWithDataLoader(database, PROJECT),
     fhirgraph('SQLite, cold cache', cold, PROJECT),
     fhirgraph('SQLite, warm cache', warm, PROJECT),
     fhirgraph('memory', memory, PROJECT),
+    fhirgraph('SQLite, warm cache, audit', warm, PROJECT, { audit: () => undefined }),
+    fhirgraph('SQLite, warm cache, audit log', warm, PROJECT, { audit: log.audit, requireAudit: true }),
   ];
   const answers = new Map<string, number>();
   for (const query of queries) answers.set(query.name, await assertEqualAnswers(variants, query, variables));
@@ -115,7 +120,8 @@ async function benchQueries(
     );
   }
   database.close();
-  await Promise.all([cold.close(), warm.close(), memory.close()]);
+  await log.close();
+  await Promise.all([cold.close(), warm.close(), memory.close(), trail.close()]);
 }
 
 function benchStart(file: string, variables: Variables): void {

@@ -12,10 +12,11 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
+import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore, Write } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { overStores } from '../repository/harness.js';
+import { codeOf, overStores } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 
 function record(id: string, more: Partial<AuditRecord> = {}): AuditRecord {
@@ -248,6 +249,9 @@ test('no caller changes the log: members, super administrators, trusted code, im
     // A super administrator works in a project of its own, where an AuditEvent of that id is another resource.
     const results = await Promise.allSettled(attempts);
     if (caller !== superAdmin) expect(results.map(({ status }) => status)).not.toContain('fulfilled');
+    expect(await codeOf(deleteProject(AUDIT_LOG_PROJECT, { name: 'Audit log' }, { store, caller: superAdmin }))).toBe(
+      'forbidden',
+    );
     await createRepository({ store, caller: serverCaller() })
       .delete('Project', AUDIT_LOG_PROJECT)
       .catch(({ code }: FhirError) => expect(code).toBe('forbidden'));

@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import { SERVER_SCOPE } from '../../store/store.js';
 
 /**
@@ -5,6 +6,11 @@ import { SERVER_SCOPE } from '../../store/store.js';
  * code and super administrators included. Its members, policies and other resources are those of any project.
  */
 export const AUDIT_LOG_PROJECT = 'fhirgraph-audit-log';
+
+/** @throws FhirError `forbidden` - the project is that of the audit log, which nobody erases or deletes */
+export function assertNotAuditLog(project: string): void {
+  if (project === AUDIT_LOG_PROJECT) throw new FhirError('forbidden', 'The audit log cannot be changed');
+}
 
 /** True for resources that no caller may write: the events of the log, and its Project. */
 export function isOfAuditLog({

@@ -1,3 +1,4 @@
+import { assertNotAuditLog } from '../../audit/log/audit-project.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
@@ -52,6 +53,7 @@ export interface DeletedProject extends DeletionProgress {
  * @throws FhirError `forbidden` - the caller may not delete the project
  * @throws FhirError `not-found`, `gone` - there is no such project, or it is deleted already
  * @throws FhirError `precondition-failed` - the name is another one
+ * @throws FhirError `forbidden` - it is the project of the audit log
  * @throws FhirError `unsupported` - the store cannot remove for good
  * @throws FhirError `unavailable` - others keep writing to the project, or read an old state of the store
  *
@@ -67,6 +69,7 @@ export function deleteProject(
     const session = await openOperator(bounded, 'Project.delete', 'delete projects');
     const id = requireProjectId(project);
     facts.targets = [{ type: 'Project', id }];
+    assertNotAuditLog(id);
     requireRemoval(bounded.store);
     await closeForGood(session, id, deletion.name);
     const run = new DeletionRun(session, id, deletion.onProgress);
