@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
+import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
@@ -133,6 +134,15 @@ describe('breakGlass refuses', () => {
       ['invalid', undefined],
       ['forbidden', 'Unconscious'],
     ]);
+  });
+
+  test('a caller that was narrowed, which it would widen; what it gives can be narrowed', async () => {
+    const { store, caller, options } = await clinic();
+    const scopes = 'user/Patient.rs?_id=ann';
+    expect(await codeOf(breakGlass(narrowCaller(caller, { scopes }), options))).toBe('forbidden');
+    const until = new Date(Date.now() + 60_000);
+    const broken = await breakGlass(caller, { ...options, clock: undefined, until });
+    expect(await patients(store, narrowCaller(broken, { scopes }))).toEqual(['ann']);
   });
 
   test('a membership that was made inactive since', async () => {

@@ -12,6 +12,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
+import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
 import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore, Write } from '../../src/store/store.js';
@@ -249,6 +250,10 @@ test('no caller changes the log: members, super administrators, trusted code, im
     // A super administrator works in a project of its own, where an AuditEvent of that id is another resource.
     const results = await Promise.allSettled(attempts);
     if (caller !== superAdmin) expect(results.map(({ status }) => status)).not.toContain('fulfilled');
+    if (caller !== superAdmin) {
+      const erasure = { store, caller, reason: 'other' as const };
+      expect(await codeOf(eraseResource('AuditEvent', event.id!, erasure))).toBe('forbidden');
+    }
     expect(await codeOf(deleteProject(AUDIT_LOG_PROJECT, { name: 'Audit log' }, { store, caller: superAdmin }))).toBe(
       'forbidden',
     );

@@ -51,7 +51,7 @@ const MAX_HOURS = 24;
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - a caller that is no member, no reason, no hook, or a time that is over or too far off
- * @throws FhirError `forbidden` - the membership names no policy for emergencies
+ * @throws FhirError `forbidden` - the membership names no policy for emergencies, or the caller was narrowed
  * @throws FhirError `unavailable` - the audit hook did not take the record
  * @throws FhirError - the codes of signing in: the membership is read again
  *
@@ -69,6 +69,9 @@ export function breakGlass(caller: Caller, options: BreakGlassOptions): Promise<
     assertCaller(caller);
     if (caller.kind !== 'member') throw new FhirError('invalid', 'Only members have emergency access');
     facts.targets = [{ type: 'ProjectMembership', id: caller.membership }];
+    if (caller.narrowings !== undefined) {
+      throw new FhirError('forbidden', 'A narrowed caller has no emergency access; narrow the caller of breakGlass');
+    }
     const emergency = emergencyOf(options);
     facts.reason = emergency.reason;
     const { signal, clock } = options;

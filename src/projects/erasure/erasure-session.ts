@@ -1,3 +1,4 @@
+import { assertNotAuditLog } from '../../audit/log/audit-project.js';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { homeOf } from '../../access/home-of.js';
@@ -55,6 +56,7 @@ export interface ErasureSession {
  * without access policies, whose membership is read again, here and with every step.
  *
  * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
+ * @throws FhirError `forbidden` - the project is that of the audit log
  * @throws FhirError `unsupported` - the store cannot remove for good
  */
 export async function openErasure(context: RemovalContext, what: string): Promise<ErasureSession> {
@@ -67,6 +69,7 @@ export async function openErasure(context: RemovalContext, what: string): Promis
   if (caller.kind === 'system' && project !== caller.project) {
     throw new FhirError('forbidden', 'systemCaller(project) removes nothing of other projects');
   }
+  assertNotAuditLog(project);
   await currentCaller(store, caller, may);
   requireRemoval(store);
   return { project, store: storeWhile(store, caller, may), options: { signal } };
