@@ -47,6 +47,7 @@ export const ROOMS = {
     ...[
       'limits/',
       'rule.ts',
+      'clearance.ts',
       'narrowing.ts',
       'fields/',
       'policy/',

@@ -1,3 +1,5 @@
+import type { Clearance } from './clearance.js';
+
 /** To what a caller is narrowed. */
 export type Narrowing =
   | {
@@ -8,6 +10,10 @@ export type Narrowing =
        * patient of a RelatedPerson.
        */
       readonly patient?: string | { readonly reference?: string | undefined } | undefined;
+    }
+  | {
+      /** All that is left is what these clear for; each of another system. */
+      readonly clearance: readonly Clearance[];
     }
   | {
       /** All that is left is what belongs to the compartment of this Patient. */

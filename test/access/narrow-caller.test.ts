@@ -210,9 +210,9 @@ describe('a narrowed caller', () => {
   });
 
   test.each<[string, unknown]>([
-    ['narrowCaller needs scopes or a patient', {}],
-    ['narrowCaller needs scopes or a patient', undefined],
-    ['narrowCaller needs scopes or a patient', { patient: undefined }],
+    ['narrowCaller needs scopes, a patient or a clearance', {}],
+    ['narrowCaller needs scopes, a patient or a clearance', undefined],
+    ['narrowCaller needs scopes, a patient or a clearance', { patient: undefined }],
     ['The patient must be named by its id, Patient/id or a Reference', { patient: 'Group/1' }],
     ['The patient must be named by its id, Patient/id or a Reference', { scopes: 'user/*.rs', patient: 7 }],
     ['scopes must be a text, separated by spaces', { scopes: ['user/*.rs'] }],

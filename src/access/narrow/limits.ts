@@ -36,6 +36,22 @@ export function patientLimits(model: FhirModel, patient: string): Limits {
   };
 }
 
+/**
+ * What a clearance leaves. Administrative types have no clinical content, so that labels do not lock administrators out.
+ *
+ * @param criteria see `clearanceCriteria`
+ */
+export function clearanceLimits(text: string, criteria: Criteria): Limits {
+  const interactions = new Set(ALL_INTERACTIONS);
+  return {
+    text,
+    limitsFor(type) {
+      const within = coveredByWildcard(type) ? criteria : ALL;
+      return within.kind === 'none' ? [] : [{ text, interactions, criteria: within }];
+    },
+  };
+}
+
 /** More are no launch of an app. */
 const MAX_SCOPES = 500;
 

@@ -3,8 +3,10 @@ import { nameToId, splitReference } from '../../fhir/reference.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { derivedCaller, type Caller, type MemberCaller } from '../caller.js';
 import type { Interaction } from '../rule.js';
+import type { Clearance } from '../clearance.js';
+import { clearanceCriteria } from '../policy/clearance-criteria.js';
 import type { Narrowing } from '../narrowing.js';
-import { type Limits, patientLimits, scopeLimits } from './limits.js';
+import { clearanceLimits, type Limits, patientLimits, scopeLimits } from './limits.js';
 import { narrowRules } from './narrow-rules.js';
 
 /**
@@ -42,7 +44,8 @@ export function leavesOffice(caller: Caller, type: string, interaction: Interact
 function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
   const { model } = caller.rules;
   if (!isJsonObject(narrowing)) throw unnamed();
-  const { scopes, patient } = narrowing;
+  const { scopes, patient, clearance } = narrowing;
+  if (clearance !== undefined) return clearanceLimits('the clearance', clearanceCriteria(assertClearances(clearance)));
   const named = patient === undefined ? undefined : patientId(patient);
   if (scopes === undefined) {
     if (named === undefined) throw unnamed();
@@ -52,8 +55,24 @@ function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
   return scopeLimits(model, scopes, named ?? ownPatient(caller));
 }
 
+/** @throws FhirError `invalid` */
+function assertClearances(clearances: unknown): readonly Clearance[] {
+  const isClearance = (one: unknown): one is Clearance => {
+    if (!isJsonObject(one)) return false;
+    const { system, codes } = one;
+    return (
+      typeof system === 'string' &&
+      system !== '' &&
+      Array.isArray(codes) &&
+      codes.every((code) => typeof code === 'string')
+    );
+  };
+  if (Array.isArray(clearances) && clearances.every(isClearance)) return clearances;
+  throw new FhirError('invalid', 'clearance must be a list of { system, codes }');
+}
+
 function unnamed(): FhirError {
-  return new FhirError('invalid', 'narrowCaller needs scopes or a patient');
+  return new FhirError('invalid', 'narrowCaller needs scopes, a patient or a clearance');
 }
 
 function patientId(patient: unknown): string {

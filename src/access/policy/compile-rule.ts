@@ -11,6 +11,7 @@ import { assertAffordable } from '../../search/parse/criteria-cost.js';
 import { secretFields } from '../fields/administrative-types.js';
 import { fieldPaths, hasFieldNamed } from '../fields/field-paths.js';
 import type { AccessRule, RuleCondition } from '../rule.js';
+import { clearanceOf } from './clearance-criteria.js';
 import { compartmentCriteria } from './compartment.js';
 import { placeholderName, placeholderValues } from './parameters.js';
 import { criteriaConditions } from './policy-criteria.js';
@@ -37,6 +38,7 @@ export function compileRule(
   const conditions = [
     ...conditionsOf(model, rule, type, grant, path),
     ...compartmentOf(model, grant, rule, type, path),
+    ...clearanceConditions(grant),
   ];
   return {
     origin: {
@@ -111,6 +113,12 @@ function compartmentOf(
   const name = placeholderName(text);
   const missing = name === undefined || grant.parameters.has(name) ? [] : [name];
   return [{ text: `compartment ${text}`, criteria: or(criteria), missing }];
+}
+
+/** The clearance that the policy states holds for all of its rules. */
+function clearanceConditions({ policy }: PolicyGrant): RuleCondition[] {
+  const criteria = clearanceOf(policy);
+  return criteria === undefined ? [] : [{ text: 'the clearance of the policy', criteria, missing: [] }];
 }
 
 /** The expressions of the rule's write constraints. */

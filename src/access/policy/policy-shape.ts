@@ -1,8 +1,10 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
+import { readClearance } from './clearance-criteria.js';
 import type { PolicyProblem } from './policy-problem.js';
 import { ALL_INTERACTIONS } from '../rule.js';
 
@@ -41,6 +43,11 @@ class Shape {
     for (const [name, message] of NOT_APPLIED) if (Object.hasOwn(policy, name)) this.#error(name, message);
     if (given(policy['name']) && typeof policy['name'] !== 'string') this.#error('name', 'must be a string');
     if (given(policy['compartment'])) this.#compartment(policy['compartment'], 'compartment');
+    this.#items(policy, '', 'extension', (extension, path) => {
+      if (!isJsonObject(extension) || extension['url'] !== OWN_EXTENSIONS.clearance) return;
+      if (readClearance(extension) !== undefined) return;
+      this.#error(path, 'a clearance has one "system" (valueUri), and a "code" (valueCode) for each code');
+    });
     this.#items(policy, '', 'resource', (rule, path) => {
       if (isJsonObject(rule)) this.#rule(rule, path);
       else this.#error(path, `must be an object, not ${kindOf(rule)}`);

@@ -4,6 +4,9 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
+import { clearanceLimits } from '../narrow/limits.js';
+import { narrowRules } from '../narrow/narrow-rules.js';
+import { clearanceOf } from '../policy/clearance-criteria.js';
 import { compilePolicies } from '../policy/compile-policies.js';
 import { administratorRules, defaultRules, joinRules, ownPlaceRules, ownUserRules } from '../policy/default-rules.js';
 import { grantsThatHold } from '../policy/emergency-grants.js';
@@ -41,13 +44,15 @@ export function makeCaller(
     grants.length > 0
       ? policyRules(model, grants)
       : defaultRules(model, splitReference(profile).type, patientOf(parameters));
-  const rules = joinRules(model, [
+  const all = joinRules(model, [
     granted,
     ownUserRules(model, user),
     admin
       ? administratorRules(model, project, powers !== undefined && superAdmin)
       : ownPlaceRules(model, project, membership.id!),
   ]);
+  const cleared = clearanceOf(elementsOf(membership));
+  const rules = cleared === undefined ? all : narrowRules(all, clearanceLimits('the clearance of the member', cleared));
   const bound = grants.length > 0;
   const facts = {
     ...stated(request),

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Reference } from '@medplum/fhirtypes';
+import type { Clearance } from '../../access/clearance.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { assertBody, BodyReader, type LocalReference, own } from '../session/body-reader.js';
 import { plausibleEmail } from './email-address.js';
@@ -42,6 +43,8 @@ export interface MembershipChoice {
   identifier?: MembershipIdentifier[] | undefined;
   /** When the access ends, as a time with its zone: `2030-01-31T18:00:00Z`. Default: never. */
   expires?: string | undefined;
+  /** The labels of resources that the member is cleared for. Default: all. */
+  clearance?: Clearance[] | undefined;
   /** The profile to use, instead of the User's own in this project or a new one. */
   profile?: Reference | string | undefined;
 }

@@ -1,5 +1,7 @@
 import type { Identifier } from '@medplum/fhirtypes';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
+import type { Clearance } from '../../access/clearance.js';
+import { clearanceExtension } from '../../access/policy/clearance-criteria.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';
@@ -29,6 +31,7 @@ export interface MembershipSettings {
   readonly userConfiguration?: LocalReference | null;
   /** When the access ends: ISO 8601 instant, UTC. */
   readonly expires?: string | null;
+  readonly clearance?: readonly Clearance[] | null;
 }
 
 /** The fields of {@link MembershipSettings}, as a body names them. */
@@ -42,6 +45,7 @@ export const MEMBERSHIP_FIELDS = [
   'identifier',
   'userConfiguration',
   'expires',
+  'clearance',
 ] as const;
 
 /**
@@ -65,6 +69,7 @@ export function readMembershipSettings(
     identifier: readIdentifiers(reader, own(body, 'identifier'), join(path, 'identifier')),
     userConfiguration: readReference(reader, own(body, 'userConfiguration'), join(path, 'userConfiguration')),
     expires: readInstant(reader, body, 'expires', path),
+    clearance: readClearances(reader, own(body, 'clearance'), join(path, 'clearance')),
   };
   for (const name of MEMBERSHIP_FIELDS) {
     const cleared = Object.hasOwn(body, name) && (body[name] === null || isEmptyList(body[name]));
@@ -80,11 +85,15 @@ export function readMembershipSettings(
 /** The membership with the settings applied; a new object. */
 export function withSettings<Membership extends object>(
   membership: Membership,
-  { expires, ...settings }: MembershipSettings,
+  { expires, clearance, ...settings }: MembershipSettings,
 ): Membership {
-  const settled = withoutNulls({ ...membership, ...settings });
-  if (expires === undefined) return settled;
-  return withExtensions(settled, OWN_EXTENSIONS.accessExpires, expires === null ? [] : [{ valueInstant: expires }]);
+  let settled = withoutNulls({ ...membership, ...settings });
+  if (expires !== undefined) {
+    const ends = expires === null ? [] : [{ valueInstant: expires }];
+    settled = withExtensions(settled, OWN_EXTENSIONS.accessExpires, ends);
+  }
+  if (clearance === undefined) return settled;
+  return withExtensions(settled, OWN_EXTENSIONS.clearance, (clearance ?? []).map(clearanceExtension));
 }
 
 /** Every policy that the settings name, with the path of the field that names it. */
@@ -95,6 +104,19 @@ export function policiesOf(settings: MembershipSettings, path: string): { refere
     path: `${join(path, 'access')}[${index}].policy`,
   }));
   return [...single, ...access].map(({ reference, path: at }) => ({ reference, path: at }));
+}
+
+function readClearances(reader: BodyReader, value: unknown, path: string): Clearance[] | undefined {
+  if (value === undefined || isEmptyList(value)) return undefined;
+  return reader.list(value, path).flatMap((item, index) => {
+    const at = `${path}[${index}]`;
+    if (!isJsonObject(item)) return reader.fault(at, `${at} must be an object with a system and codes`) ?? [];
+    reader.known(item, at, ['system', 'codes']);
+    const system = reader.requiredText(item, 'system', at);
+    const codes = reader.list(item['codes'], `${at}.codes`);
+    if (codes.every((code) => typeof code === 'string' && code !== '')) return [{ system, codes: codes as string[] }];
+    return reader.fault(`${at}.codes`, `${at}.codes must hold texts`) ?? [];
+  });
 }
 
 /** A time with its zone, so that it is the same moment everywhere. */

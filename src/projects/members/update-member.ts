@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
+import type { Clearance } from '../../access/clearance.js';
 import { FhirError } from '../../fhir/error.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
@@ -43,6 +44,8 @@ export interface MemberChanges {
   identifier?: MembershipIdentifier[] | null | undefined;
   /** When the access ends, as a time with its zone: `2030-01-31T18:00:00Z`. */
   expires?: string | null | undefined;
+  /** The labels of resources that the member is cleared for; null: all. */
+  clearance?: Clearance[] | null | undefined;
 }
 
 /**

@@ -120,6 +120,8 @@ export interface TokenTest {
   readonly below?: boolean | undefined;
   /** Some value of the parameter differs from the other fields: `_filter`'s `ne`. */
   readonly negated?: boolean | undefined;
+  /** The value has none of these codes, whether it has another one or none. Not together with the fields above but `system`. */
+  readonly except?: readonly string[] | undefined;
 }
 
 /**

@@ -104,7 +104,8 @@ const URI_COMPARATORS = {
   contains: 'contains',
 } as const;
 
-function describeToken({ system, noSystem, code }: TokenTest): string {
+function describeToken({ system, noSystem, code, except }: TokenTest): string {
+  if (except !== undefined) return `${system ?? ''}| but ${except.length === 0 ? 'nothing' : except.join(', ')}`;
   if (noSystem === true) return `|${code ?? ''}`;
   return system === undefined ? (code ?? 'anything') : `${system}|${code ?? ''}`;
 }

@@ -75,6 +75,7 @@ export function fitsDate(test: DateTest, low: number, high: number): boolean {
 
 function fitsToken(test: TokenTest, value: TokenValue): boolean {
   if (test.code !== undefined && !fitsCode(test, test.code, value.code)) return false;
+  if (test.except !== undefined && value.code !== undefined && test.except.includes(value.code)) return false;
   if (test.noSystem === true) return value.system === undefined;
   return test.system === undefined || value.system === test.system;
 }

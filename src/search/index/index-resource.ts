@@ -11,6 +11,7 @@ import type { IndexEntry } from './index-entry.js';
 import { insideGroup, insideParameter } from './inside.js';
 import { compileExpression } from './index-expression.js';
 import { valueIndexer } from './index-values.js';
+import { addSecurityLabels } from './security-labels.js';
 import { IndexWriter } from './index-writer.js';
 
 /** Parameters that stores keep in the resource's row. */
@@ -29,6 +30,7 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
   const writer = new IndexWriter(model, elementsOf(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
+  if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
   // PERF: few resources have any.
   if (writer.insides.found.length > 0) addInside(model, writer);
   return writer.entries;

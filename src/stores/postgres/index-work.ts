@@ -196,7 +196,7 @@ function formsOf(type: string, codes: Codes): readonly number[] {
 }
 
 const SUFFIXES = [
-  ...[':identifier', ':of-type', ':present', ':words'],
+  ...[':identifier', ':labels', ':of-type', ':present', ':words'],
   // Components of composites.
   ...Array.from({ length: 10 }, (_, index) => `$${index}`),
 ];

@@ -75,7 +75,7 @@ function codesOf({ code, folded }: TokenTest): readonly string[] | undefined {
 }
 
 function tokenLookups(
-  { system, noSystem, negated, below }: TokenTest,
+  { system, noSystem, negated, below, except = [] }: TokenTest,
   codes: readonly string[] | undefined,
   x: Sql,
   { project, dialect }: SearchScope,
@@ -87,7 +87,8 @@ function tokenLookups(
   }
   const key = noSystem === true ? dialect.noSystem : system === undefined ? undefined : dialect.system(project, system);
   const ofSystem = key !== undefined ? sql`${x}.system = ${key}` : system === undefined ? TRUE : FALSE;
-  const condition = allOf([codes === undefined ? TRUE : anyOf(ranges), ofSystem]);
+  const others = except.length === 0 ? TRUE : sql`(${dialect.codes.isOneOf(code, except)}) IS NOT TRUE`;
+  const condition = allOf([codes === undefined ? TRUE : anyOf(ranges), ofSystem, others]);
   if (negated) return [{ table: 'token', condition: sql`(${condition}) IS NOT TRUE` }];
   if (condition === FALSE) return [];
   const scans = ranges.map((range) => allOf([range, ofSystem]));

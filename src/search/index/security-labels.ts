@@ -1,0 +1,42 @@
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { IndexWriter } from './index-writer.js';
+
+/** The parameter under which the labels of a resource and of the resources inside it are indexed. */
+export const SECURITY_LABELS = '_security:labels';
+
+/** Elements that hold whole resources, at the first level of a resource and below it. */
+const HEADS = ['contained', 'entry', 'parameter', 'output'];
+const INSIDE = ['resource', 'part', 'response', 'outcome'];
+
+/**
+ * Adds the labels (`meta.security`) of a resource and of all resources inside it, at any depth: whoever is not cleared for
+ * one of them does not see the whole. A label that is no Coding has neither system nor code.
+ */
+export function addSecurityLabels(writer: IndexWriter): void {
+  const { resource } = writer;
+  const labels: unknown[] = [];
+  collect(resource, HEADS, labels);
+  if (labels.length === 0) return;
+  writer.begin('_security', 0);
+  for (const label of labels) {
+    const { system, code } = isJsonObject(label) ? label : {};
+    writer.addBeside(':labels', {
+      kind: 'token',
+      ...(typeof system === 'string' ? { system } : {}),
+      ...(typeof code === 'string' ? { code } : {}),
+    });
+  }
+}
+
+function collect(value: JsonObject, names: readonly string[], labels: unknown[]): void {
+  const { meta } = value;
+  const security = names === HEADS && isJsonObject(meta) ? meta.security : undefined;
+  if (security !== undefined && security !== null) labels.push(...(Array.isArray(security) ? security : [security]));
+  for (const name of names) {
+    const held = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (held === undefined) continue;
+    for (const one of Array.isArray(held) ? (held as readonly unknown[]) : [held]) {
+      if (isJsonObject(one)) collect(one, typeof one['resourceType'] === 'string' ? HEADS : INSIDE, labels);
+    }
+  }
+}
