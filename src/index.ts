@@ -132,7 +132,7 @@ export type {
   TrimmedText,
   TypeOfText,
 } from './graphql/schema/host/text-types.js';
-export { printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
+export { type PrintOptions, printFhirSchema, type SchemaOptions } from './graphql/schema/print-fhir-schema.js';
 export type { ApolloManifest, DocumentManifest } from './graphql/validate-documents/document-manifest.js';
 export {
   type GraphqlFinding,
@@ -141,6 +141,7 @@ export {
   validateFhirGraphql,
 } from './graphql/validate-documents/validate-fhir-graphql.js';
 export type { ValidatedOperation } from './graphql/validate-documents/validate-operation.js';
+export type { LeafOptions } from './graphql/schema/leaf-types.js';
 export type { SchemaDetail } from './graphql/schema/schema-detail.js';
 export type { HttpRequest, HttpResponse } from './http/http-types.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';

@@ -11,7 +11,7 @@ import { withDefaults } from './limits.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
 import type { HostFields } from './schema/host/host-fields.js';
 import { printFederationSchema, withFederation } from './schema/federation.js';
-import { printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
+import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
@@ -86,7 +86,7 @@ export interface FhirServiceConfig extends FhirGraphqlConfig {
 }
 
 /** Options of the schema of a service. */
-export interface ServiceSchemaOptions extends Omit<SchemaOptions, 'model'> {
+export interface ServiceSchemaOptions extends Omit<PrintOptions, 'model'> {
   /** The SDL of a subgraph of Apollo Federation 2, with resource types as entities. Default false. */
   readonly federation?: boolean | undefined;
 }

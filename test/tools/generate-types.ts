@@ -19,10 +19,11 @@ export async function generateTypes(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-function generate(plugin: keyof typeof PLUGINS, documents: readonly string[]): Promise<string> {
+/** What one plugin makes of a schema. */
+export function generate(plugin: keyof typeof PLUGINS, documents: readonly string[], sdl = SDL): Promise<string> {
   return codegen({
     filename: `${plugin}.ts`,
-    schema: parse(SDL),
+    schema: parse(sdl),
     documents: documents.map((text, index) => ({ location: `${index}.graphql`, document: parse(text) })),
     config: { scalars: SCALARS, useTypeImports: true },
     plugins: [{ [plugin]: {} }],

@@ -1,35 +1,12 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { executeFhirGraphql } from 'fhirgraph';
 import { graphql } from 'gql.tada';
 import { expect, test } from 'vitest';
 import { openClinic, caller } from '../graphql/harness.js';
 import { compile } from '../support/compile.js';
+import { generateOutput } from './generate-tada.js';
 import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
 
-/** What `gql.tada generate-output`, the tool's own command, writes for our SDL. */
-async function generateOutput(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'fhirgraph-tada-'));
-  try {
-    const plugin = { name: 'gql.tada/ts-plugin', schema: './schema.graphql', tadaOutputLocation: './graphql-env.d.ts' };
-    await writeFile(join(folder, 'schema.graphql'), SDL);
-    await writeFile(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: { plugins: [plugin] }, files: [] }),
-    );
-    const program = join(dirname(createRequire(import.meta.url).resolve('gql.tada/package.json')), 'bin/cli.js');
-    await promisify(execFile)(process.execPath, [program, 'generate-output'], { cwd: folder });
-    return await readFile(join(folder, 'graphql-env.d.ts'), 'utf8');
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-const environment = await generateOutput();
+const environment = await generateOutput(SDL);
 
 function compileClient(lines: string): string[] {
   const client = `

@@ -31,6 +31,7 @@ import { hostOf } from './host/service-model.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
 import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
+import { leafType, withLeaf, type LeafOptions } from './leaf-types.js';
 import { showsArgument, showsField, type DetailRules, type SchemaDetail } from './schema-detail.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
 
@@ -43,16 +44,18 @@ type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
  *
  * @param types resource types to keep, in the root and behind references; undefined: all
  * @param detail how much of their fields and arguments is shown
+ * @param leaves the types of primitive values
  * @throws FhirError `invalid` - one of them is not a resource type
  */
 export function completeSchema(
   model: FhirModel,
   types?: readonly string[],
   detail: SchemaDetail = 'whole',
+  leaves: LeafOptions = {},
 ): GraphQLSchema {
   const unknown = types?.find((type) => !model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', `Unknown resource type ${quote(unknown)}`);
-  return new SchemaBuilder(model, new Set(types ?? model.resourceTypes), detail).build();
+  return new SchemaBuilder(model, new Set(types ?? model.resourceTypes), detail, leaves).build();
 }
 
 class SchemaBuilder {
@@ -67,6 +70,7 @@ class SchemaBuilder {
     private readonly model: FhirModel,
     private readonly kept: ReadonlySet<string>,
     detail: SchemaDetail,
+    private readonly leaves: LeafOptions,
   ) {
     this.#rules = { model, detail, types: kept.size };
     this.#resource = new GraphQLInterfaceType({
@@ -112,8 +116,8 @@ class SchemaBuilder {
     for (const field of fieldsOf(this.model, name)!.values()) {
       if (field.kind === 'choice' || !this.#keeps(field) || !showsField(this.#rules, name, field)) continue;
       configs[field.name] = {
-        type: typeOfField(field, this.#source),
-        args: strictArguments(this.#argumentsOf(field, name)),
+        type: withLeaf(typeOfField(field, this.#source), this.#leafOf(field)),
+        args: this.#withLeaves(strictArguments(this.#argumentsOf(field, name)), field),
         description: fieldDescription(field),
         ...(field.kind === 'host' ? { deprecationReason: field.field.deprecationReason ?? null } : {}),
       };
@@ -157,16 +161,39 @@ class SchemaBuilder {
           name === PATCH_OPERATION
             ? 'One operation of a JSON Patch'
             : `${typeOfInput(this.model, name)!}, to be written`,
-        fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(field)])),
+        fields: () => Object.fromEntries(fields.map((field) => [field.name, this.#inputField(name, field)])),
       });
       this.#inputs.set(name, type);
     }
     return type;
   }
 
-  #inputField(field: InputField): GraphQLInputFieldConfig {
+  /** The leaf type that options ask for; undefined: the standard scalar. */
+  #leafOf(field: FieldDescriptor | undefined): ReturnType<typeof leafType> {
+    const element =
+      field?.kind === 'element' ? field.element : field?.kind === 'extension' ? field.shape.value : undefined;
+    return element === undefined ? undefined : leafType(this.model, element, this.leaves);
+  }
+
+  /** Filters have the types of the elements that they compare. */
+  #withLeaves(args: { [name: string]: GraphQLArgumentConfig }, field: FieldDescriptor): typeof args {
+    const type =
+      field.kind === 'element' ? field.element.type : field.kind === 'extension' ? field.shape.type : undefined;
+    const inner = type === undefined ? undefined : fieldsOf(this.model, type);
+    if (inner === undefined) return args;
+    return Object.fromEntries(
+      Object.entries(args).map(([name, arg]) => [
+        name,
+        { ...arg, type: withLeaf(arg.type, this.#leafOf(inner.get(name))) },
+      ]),
+    );
+  }
+
+  #inputField(parent: string, field: InputField): GraphQLInputFieldConfig {
     const type = typeOfInputField(field, (name) => SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name));
-    return { type, description: field.description };
+    const written = typeOfInput(this.model, parent);
+    const element = written === undefined ? undefined : fieldsOf(this.model, written)?.get(field.name);
+    return { type: withLeaf(type, this.#leafOf(element)), description: field.description };
   }
 }
 

@@ -4,10 +4,12 @@ import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { type GraphQLSchema, printSchema } from '../graphql-js.js';
 import { completeSchema } from './complete-schema.js';
+import type { LeafOptions } from './leaf-types.js';
+import { withSemanticNonNull } from './semantic-non-null.js';
 import type { SchemaDetail } from './schema-detail.js';
 
 /** Options of the schema for tools. */
-export interface SchemaOptions {
+export interface SchemaOptions extends LeafOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
@@ -19,6 +21,15 @@ export interface SchemaOptions {
    * else `brief`.
    */
   readonly detail?: SchemaDetail | undefined;
+}
+
+/** Options of the schema as text. */
+export interface PrintOptions extends SchemaOptions {
+  /**
+   * `@semanticNonNull` at fields that are null only together with an error: root fields, `resourceType`, items of lists.
+   * Elements are not among them: resources may lack them, access may hide them. Default false.
+   */
+  readonly semanticNonNull?: boolean | undefined;
 }
 
 /** A schema of all types takes some 60 MB; hosts that select types repeat the same few selections. */
@@ -36,16 +47,19 @@ const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
  * @example
  * await writeFile('schema.graphql', printFhirSchema({ types: ['Patient', 'Observation'] }));
  */
-export function printFhirSchema(options: SchemaOptions = {}): string {
-  return `${printSchema(schemaForTools(options.model ?? R4, options))}\n`;
+export function printFhirSchema(options: PrintOptions = {}): string {
+  const model = options.model ?? R4;
+  const sdl = `${printSchema(schemaForTools(model, options))}\n`;
+  return options.semanticNonNull === true ? withSemanticNonNull(model, sdl) : sdl;
 }
 
 /** The schema for tools, created on first use. */
 export function schemaForTools(model: FhirModel, options: Omit<SchemaOptions, 'model'>): GraphQLSchema {
   const { types, detail = types === undefined ? 'brief' : 'whole' } = options;
-  const key = `${detail} ${types === undefined ? '*' : [...new Set(types)].sort().join()}`;
+  const { scalars, enums } = options;
+  const key = `${detail} ${scalars} ${enums} ${types === undefined ? '*' : [...new Set(types)].sort().join()}`;
   const schemas = SCHEMAS(model);
   let schema = schemas.get(key);
-  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types, detail)));
+  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types, detail, { scalars, enums })));
   return schema;
 }

@@ -42,6 +42,7 @@ import {
   LazyObjectType,
   lazyTypeMap,
 } from './lazy-types.js';
+import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
 import { fieldsInside, signatureOf } from './shared-fields.js';
 
@@ -138,7 +139,7 @@ export class FhirSchema extends GraphQLSchema {
       return this.#createObject(name);
     if (extensionFieldsOf(this.model).type(name) !== undefined) return this.#createObject(name);
     const definition = this.model.typeDefinition(name);
-    if (definition === undefined || definition.kind === 'primitive') return undefined;
+    if (definition === undefined || definition.kind === 'primitive') return variableLeaf(this.model, name);
     if (definition.kind === 'resource' && !this.model.isResourceType(name)) return undefined;
     return this.#createObject(name);
   }

@@ -14,6 +14,7 @@ import {
   type VariableDefinitionNode,
 } from '../graphql-js.js';
 import { INPUT_SCALARS, takesVariable } from '../schema/input-scalars.js';
+import { withStandardLeaf } from '../schema/leaf-types.js';
 import { isLenientScalar } from '../schema/scalars.js';
 
 /**
@@ -43,7 +44,8 @@ const checkUsages = (context: ValidationContext, isAllowed: IsAllowed): ReturnTy
         const definition = definitions.get(node.name.value);
         if (definition === undefined || type == null) continue;
         const variableType = typeFromAST(context.getSchema(), definition.type);
-        if (variableType === undefined || isAllowed(context, variableType, definition, type, defaultValue)) continue;
+        const standard = variableType === undefined ? undefined : withStandardLeaf(variableType);
+        if (variableType === undefined || isAllowed(context, standard!, definition, type, defaultValue)) continue;
         context.reportError(
           new GraphQLError(
             `Variable "$${node.name.value}" of type "${variableType.toString()}" used in position expecting type "${type.toString()}".`,
