@@ -78,6 +78,8 @@ test('documents that gql.tada parsed, which know no places in a text, are execut
     },
   });
   expect(await ask('{ Patient(id: "1") { birthdate } }')).toMatchObject({
-    errors: [{ message: expect.stringContaining('or "birthDate"?') as string, extensions: { code: 'invalid' } }],
+    errors: [
+      { message: expect.stringContaining('Did you mean "birthDate"?') as string, extensions: { code: 'invalid' } },
+    ],
   });
 });
