@@ -29,7 +29,6 @@ export async function typeHistoryBundle(
   const entries = await store.typeHistory({ type, since, after, limit: count === 0 ? 0 : count + 1 }, options);
   const page = entries.slice(0, count);
   for (const version of page) if (version.kind === 'put') trace?.show(version.resource);
-  for (const version of page) if (version.kind === 'put') trace?.show(version.resource);
   const url = (cursor: string | undefined): string => {
     const parameters = new URLSearchParams({
       ...(asked.since === undefined ? {} : { _since: asked.since }),
