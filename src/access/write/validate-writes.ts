@@ -19,13 +19,13 @@ export interface WriteValidation {
   readonly profiles: RequiredProfiles;
 }
 
-/** @returns LENIENT rules for nothing else than storability */
+/** No validation against definitions: only unstorable resources are rejected. */
 export const LENIENT: WriteValidation = { isStrict: () => false, profiles: NO_PROFILES };
 
 const ABOVE_PROJECTS: WriteValidation = { isStrict: isAboveProjects, profiles: NO_PROFILES };
 
 /**
- * The validation that the caller's project and this store's user ask for. Resources above projects are always
+ * The validation that the caller's project and the host ask for. Resources above projects are always
  * validated. FHIRPath is loaded where profiles need it.
  *
  * The project is read only for writes.
