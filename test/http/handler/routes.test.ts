@@ -21,7 +21,7 @@ describe('routes', () => {
     ['/fhir/R4//Patient/1', 'There is no such route'],
     ['/fhir/R5/Patient/1', 'There is no such route'],
     ['/fhir/R4/../../etc/passwd', 'There is no such route'],
-    ['/admin/projects', 'There is no such route'],
+    ['/admin/project', 'There is no such route'],
     ['/', 'There is no such route'],
   ])('%s is 404', async (path, text) => {
     const answer = await service.call('GET', path);
