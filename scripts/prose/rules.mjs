@@ -54,9 +54,9 @@ export const RULES = {
   },
 };
 
-/** The prose of a paragraph: code and link targets count as one word. */
+/** The prose of a paragraph: code and pictures count as nothing. */
 function textOf(node, getSource) {
-  if (node.type === 'Code' || node.type === 'Html' || node.type === 'Image') return 'code';
+  if (node.type === 'Code' || node.type === 'Html' || node.type === 'Image') return '·';
   if (node.children === undefined) return getSource(node);
   return node.children.map((child) => textOf(child, getSource)).join('');
 }

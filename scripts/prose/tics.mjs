@@ -16,10 +16,7 @@ export const TICS = [
   [/\bstand(?:s|ing)? (?:in|on|at|beside|behind|below|above|there)\b/i, 'is in, is for'],
   [/\bstood\b/i, 'was'],
   [/\b(?:whoever|whatever|whichever)\b(?! (?:the|its|their)\b)/i, 'name the subject'],
-  [
-    /(?:^|[.:;] )(?:Only )?who (?!is\b|are\b|may\b|can\b|did\b|does\b|asks\b|has\b|signs\b|uses\b|comes\b|owns\b|calls\b|reads\b)[a-z]+[^?]*$/,
-    'name the subject: callers who …',
-  ],
+  [/\bonly who\b/i, 'name the subject: only callers who …'],
   [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
   [/\bheeds?\b|\bheeded\b/i, 'follow, respect'],
   [/\bthereof\b|\bthereby\b|\bwhereby\b|\bwherein\b|\bhitherto\b|\bhence\b|\bthus\b/i, 'plain words'],

@@ -87,7 +87,7 @@ function checkExtension(item: ElementItem, place: ExtensionPlace, walk: ProfileW
   checkProfile(rules, item, walk);
 }
 
-/** @returns undefined if it cannot be told. See https://hl7.org/fhir/R4/defining-extensions.html#context. */
+/** @returns undefined if it cannot be decided. See https://hl7.org/fhir/R4/defining-extensions.html#context. */
 function fits(
   model: FhirModel,
   { type, expression }: JsonObject,
@@ -98,7 +98,7 @@ function fits(
     case 'element': {
       const isResource = model.typeDefinition(owner)?.kind === 'resource';
       if (expression === 'Element') return !isResource;
-      // Below data types the path begins anew: `HumanName.family`.
+      // Below data types the path starts again: `HumanName.family`.
       const parts = path.split('.');
       const suffixes = parts.map((_, index) => parts.slice(index).join('.'));
       return (

@@ -78,7 +78,7 @@ class ProfileCompiler {
     return { url, type, root: rules, base, unchecked: [...this.#unchecked, ...(base?.unchecked ?? [])] };
   }
 
-  /** The profile that a differential stands on; undefined for FHIR's own types. */
+  /** The profile that a differential is based on; undefined for FHIR's own types. */
   #base(): ProfileRules | undefined {
     const url = this.profile['baseDefinition'];
     if (typeof url !== 'string' || coreTypeOf(this.model, url) !== undefined) return undefined;
@@ -244,7 +244,7 @@ const CORE_INVARIANTS: ReadonlySet<string> = new Set([
   ...['ele-1', 'ext-1', 'ref-1', 'txt-1', 'txt-2', 'dom-2', 'dom-3', 'dom-4', 'dom-5', 'dom-6'],
 ]);
 
-/** Extensions are told apart by url and choices by type, whether or not a profile says so. */
+/** Extensions are distinguished by url and choices by type, whether or not a profile says so. */
 function implicitDiscriminators(name: string): readonly Discriminator[] {
   if (name === 'extension' || name === 'modifierExtension') return [{ type: 'value', path: 'url' }];
   return name.endsWith('[x]') ? [{ type: 'type', path: '$this' }] : [];

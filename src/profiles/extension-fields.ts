@@ -110,7 +110,7 @@ function contextTypes(model: FhirModel, definition: JsonObject): readonly string
 
 /**
  * The type at a path: a resource type, a data type by itself, or a backbone element. A data type at a path
- * (`Patient.name`) is none: its fields are those of the data type everywhere.
+ * (`Patient.name`) is not one: its fields are those of the data type everywhere.
  */
 function typeAtPath(model: FhirModel, [head = '', ...names]: readonly string[]): string | undefined {
   let definition = model.typeDefinition(head);
@@ -127,7 +127,7 @@ function typeAtPath(model: FhirModel, [head = '', ...names]: readonly string[]):
 const ABSTRACT: ReadonlySet<string> = new Set(['Element', 'BackboneElement', 'Extension']);
 
 function nameProblem(model: FhirModel, type: string, name: string): string | undefined {
-  if (!NAME.test(name)) return 'is no name in GraphQL';
+  if (!NAME.test(name)) return 'is not a name in GraphQL';
   const { elements } = model.typeDefinition(type)!;
   const plain = name.startsWith('_') ? name.slice(1) : name;
   if (elements.has(plain) || [...elements.values()].some(({ choiceOf }) => choiceOf === name)) return 'is an element';

@@ -20,7 +20,7 @@ export interface Targets {
   readonly logical: readonly LogicalTarget[];
 }
 
-/** Most resources that a page may bring besides its matches. */
+/** Most resources that a page may contain in addition to its matches. */
 export const MAX_REFERENCED = 1000;
 
 /** The number of the first resources that together refer to at most {@link MAX_REFERENCED} others. */
@@ -88,7 +88,7 @@ function literalTargets(resource: AnyResource, { store, baseUrl }: RepositorySes
     if ('contentType' in node) add(node['url'], 'Binary');
     Object.values(node).forEach(visit);
   };
-  // `meta` says who wrote it, which is no part of the record.
+  // `meta` says who wrote it, which is not part of the record.
   const { meta: _, ...content } = elementsOf(resource);
   visit(content);
   return [...keys.values()];

@@ -18,7 +18,7 @@ const PROFILES: ReadonlySet<string> = new Set(['Patient', 'Practitioner']);
 /**
  * True for a write after which `ResourceStore.accessEpoch` must answer something else.
  *
- * The usual writes of clinical data are none, so that callers are not checked again because of them.
+ * The usual writes of clinical data do not change it, so that callers are not checked again because of them.
  */
 export function decidesAccess({ kind, key: { type } }: Pick<Change, 'kind' | 'key'>): boolean {
   return DECIDING.has(type) || (kind !== 'put' && PROFILES.has(type));

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
+import { readPage } from '../support/pages.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { exports } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { exports: Record<string, unknown> };
@@ -36,6 +38,56 @@ function publicNames(entry: string): string {
 test.each(entries)('the public names of entry %s are those on record', async (entry) => {
   await expect(publicNames(entry)).toMatchFileSnapshot(`public-names/${entry}.txt`);
 });
+
+test('the page of public names lists them with the first sentence of their comments', async () => {
+  const tables = entries.map((entry) => {
+    const rows = publicNames(entry)
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('type *'))
+      .map((line) => {
+        const [kind, name] = line.split(' ') as [string, string];
+        return `| \`${name}\` | ${kind} | ${summaryOf(name, `${root}/src/${entry}.ts`) ?? ''} |`;
+      });
+    const specifier = entry === 'index' ? 'fhirgraph' : `fhirgraph/${entry}`;
+    return `## ${specifier}\n\n| Name | Kind | Purpose |\n|---|---|---|\n${rows.join('\n')}\n`;
+  });
+  const intro =
+    'Everything that the package exports. This page is generated; `npm run docs:api` writes the full API reference.\n';
+  const page = `# Public names\n\n${intro}\n${tables.join('\n')}`;
+  // A comment may change without the page, a name may not.
+  const namesOf = (text: string): string[] => [...text.matchAll(/^## .*|^\| `\w+` \| \w+ \|/gm)].map(([row]) => row);
+  if (namesOf(readPage('public-names')).join('\n') === namesOf(page).join('\n')) return;
+  await expect(page).toMatchFileSnapshot('../../docs/reference/public-names.md');
+});
+
+/** The first sentence of a declaration's comment, in the file or in the one that it takes the name from. */
+function summaryOf(name: string, file: string): string | undefined {
+  const text = readFileSync(file, 'utf8');
+  const declaration = new RegExp(
+    `/\\*\\*((?:[^*]|\\*(?!/))*)\\*/\\n(?:export )?(?:declare )?(?:abstract )?(?:async )?(?:function\\*?|class|const|interface|type) ${name}\\b`,
+  ).exec(text);
+  if (declaration !== null) return firstSentence(declaration[1]!);
+  for (const [, names, from] of text.matchAll(/export (?:type )?\{([^}]*)\} from '(\.[^']*)\.js'/g)) {
+    const original = names!.split(',').map((one) => /^\s*(?:type )?(\w+)(?: as (\w+))?\s*$/.exec(one));
+    const found = original.find((one) => (one?.[2] ?? one?.[1]) === name);
+    if (found) return summaryOf(found[1]!, join(dirname(file), `${from}.ts`));
+  }
+  return undefined;
+}
+
+function firstSentence(comment: string): string {
+  const lines = comment.split('\n').map((line) => line.replace(/^\s*\* ?/, '').trim());
+  const end = lines.findIndex(
+    (line, index) => (index > 0 && line === '') || line.startsWith('@') || line.startsWith('|'),
+  );
+  const paragraph = (end === -1 ? lines : lines.slice(0, end)).join(' ').trim();
+  const sentence = /^.*?[^.][.](?= |$)/.exec(paragraph)?.[0] ?? paragraph;
+  return sentence
+    .replaceAll(/\{@link ([\w.]+)\}/g, '`$1`')
+    .replaceAll('|', '\\|')
+    .replaceAll(/</g, '&lt;');
+}
 
 test('the entry for hosts holds no name of the store contract or of telemetry', () => {
   const names = (entry: string): Set<string> => new Set(publicNames(entry).trim().split('\n'));

@@ -325,7 +325,7 @@ describe('names', () => {
     ['an element', 'http://x/gender', 'is an element'],
     ['a choice', 'http://x/deceased', 'is an element'],
     ['another field', 'http://x/observation-list', 'would be the field "observationList"'],
-    ['no name', 'http://x/7up', 'is no name in GraphQL'],
+    ['no name', 'http://x/7up', 'is not a name in GraphQL'],
   ])('that clash with %s are refused with the way out', async (name, url, message) => {
     const names = name === 'another field' ? { [url]: 'ObservationList' } : undefined;
     const expected = name === 'another field' ? 'is a field of every schema' : message;

@@ -52,7 +52,7 @@ export function clearanceLimits(text: string, criteria: Criteria): Limits {
   };
 }
 
-/** More are no launch of an app. */
+/** An app launch does not need more. */
 const MAX_SCOPES = 500;
 
 /**

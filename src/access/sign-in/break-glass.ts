@@ -50,7 +50,7 @@ const MAX_HOURS = 24;
  * goes on with a caller of `signIn`.
  *
  * @throws FhirError `unauthenticated` - no caller
- * @throws FhirError `invalid` - a caller that is no member, no reason, no hook, or a time that is over or too far off
+ * @throws FhirError `invalid` - a caller that is not a member, no reason, no hook, or a time that is over or too far off
  * @throws FhirError `forbidden` - the membership names no policy for emergencies, or the caller was narrowed
  * @throws FhirError `unavailable` - the audit hook did not take the record
  * @throws FhirError - the codes of signing in: the membership is read again

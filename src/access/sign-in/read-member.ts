@@ -63,7 +63,7 @@ export async function readMember(
 
 /**
  * What the rights of a member follow from, as a text: equal texts mean equal rights. Elements without rights, such as
- * `userName`, are no part of it.
+ * `userName`, are not part of it.
  */
 export function rightsOf({ settings, membership, user, profile, parameters, grants, end }: Member): string {
   const elements = elementsOf(membership);

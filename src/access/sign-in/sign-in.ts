@@ -114,7 +114,7 @@ export async function signInAgain(
     throw new FhirError('forbidden', `ProjectMembership/${id} names no access policy for emergencies`);
   }
   const { purpose, requestId } = caller;
-  // Reading it anew must not undo what narrowed it.
+  // Reading it again must not undo what narrowed it.
   const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }), caller);
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };
@@ -130,7 +130,7 @@ async function callerOf(
   return caller;
 }
 
-/** @throws FhirError `invalid` - an option is no time */
+/** @throws FhirError `invalid` - an option is not a time */
 function sessionOf({ requirePolicy, issuedAt, recheckAfter = RECHECK_AFTER_MS, clock }: SignInOptions): Session {
   const now = clock === undefined ? Date.now : (): number => clock().getTime();
   const issued = issuedAt === undefined ? now() : issuedAt instanceof Date ? issuedAt.getTime() : Number.NaN;

@@ -52,7 +52,7 @@ export function joinSession(caller: MemberCaller, of: MemberCaller): void {
   if (standing !== undefined) STANDINGS.set(caller, standing);
 }
 
-/** The terms on which the caller signs in again; undefined for what is no caller of `signIn`. */
+/** The terms on which the caller signs in again; undefined for a caller that `signIn` did not make. */
 export function termsOf(caller: MemberCaller): SessionTerms | undefined {
   const standing = STANDINGS.get(caller);
   return standing && { requirePolicy: standing.requirePolicy, issued: standing.issued, now: standing.clock() };
@@ -107,7 +107,7 @@ const ENDS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 async function check(store: ResourceStore, standing: Standing, now: number): Promise<void> {
   const { member, requirePolicy, issued } = standing;
   assertNotExpired(member.end, now);
-  // Before the rest is read: what changes meanwhile is seen at the next look.
+  // Before the rest is read: a change in between is seen at the next look.
   const epoch = await store.accessEpoch?.();
   const isSame = epoch !== undefined && epoch === standing.epoch;
   if (!isSame || !standing.isSettled) {

@@ -19,7 +19,7 @@ export interface Link {
   readonly previous: string;
 }
 
-/** The newest event of a segment: whoever keeps it outside the store proves that nothing after it was cut off. */
+/** The newest event of a segment. A copy outside the store proves that nothing after it was cut off. */
 export interface AuditHead {
   readonly segment: string;
   /** From 0 up. */

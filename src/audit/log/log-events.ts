@@ -29,7 +29,7 @@ export function afterDetail(head: AuditHead | undefined): { type: string; valueS
   return [{ type: 'after', valueString: `${segment} ${sequence} ${hash}` }];
 }
 
-/** The event that the opening of a segment follows; undefined if it is none, or follows nothing. */
+/** The event that the opening of a segment follows; undefined for other events, and for one that follows nothing. */
 export function headBefore(event: AuditEvent): AuditHead | undefined {
   const entity = event.entity?.find(({ name }) => name === OPENED);
   const text = entity?.detail?.find(({ type }) => type === 'after')?.valueString;

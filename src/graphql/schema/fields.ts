@@ -140,7 +140,7 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
   return byName(fields);
 }
 
-/** Fields of the host stand behind those of FHIR; every resource type has those of `Resource`. */
+/** Fields of the host follow those of FHIR; every resource type has those of `Resource`. */
 function withHostFields(
   model: FhirModel,
   typeName: string,

@@ -152,7 +152,7 @@ async function findInvitation(
   const invitation = row?.status === 'found' ? invitationIn(row.resource) : undefined;
   const isSame = sameHash(invitation?.hash ?? NO_HASH, hashOfSecret(given.secret));
   if (row?.status !== 'found' || invitation === undefined) throw invalidInvitation();
-  // A wrong secret is not counted: 256 bits cannot be guessed, and whoever knows the id could end the invitation.
+  // A wrong secret is not counted: 256 bits cannot be guessed, and anybody who knows the id could end the invitation.
   if (!isSame) throw invalidInvitation();
   return { id, invitation, version: row.versionId };
 }

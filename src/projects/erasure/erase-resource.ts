@@ -39,7 +39,7 @@ export interface ErasedResource {
  * @throws FhirError `forbidden` - the caller may not erase, or the type has an operation of its own (Project)
  * @throws FhirError `not-found` - there never was such a resource
  * @throws FhirError `conflict` - a member needs it: as profile, as User, or it is a membership that is still there
- * @throws FhirError `invalid` - the reason is none of {@link ERASURE_REASONS}; an unknown type
+ * @throws FhirError `invalid` - the reason is not one of {@link ERASURE_REASONS}; an unknown type
  * @throws FhirError `unsupported` - the store cannot remove for good
  * @throws FhirError `unavailable` - another connection reads an old state; it is erased, but not scrubbed
  *

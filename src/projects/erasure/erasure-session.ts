@@ -85,7 +85,7 @@ export function scopeOf(session: ErasureSession, caller: Caller, type: string): 
   return homeOf(type, serverCaller(session.project));
 }
 
-/** @throws FhirError `invalid` - the reason is none of the list. The message does not repeat it. */
+/** @throws FhirError `invalid` - the reason is not in the list. The message does not repeat it. */
 export function assertReason(reason: unknown): asserts reason is ErasureReason {
   if ((ERASURE_REASONS as readonly unknown[]).includes(reason)) return;
   throw new FhirError('invalid', `The reason of an erasure is one of ${ERASURE_REASONS.join(', ')}`);

@@ -12,7 +12,7 @@ import { projectOperation } from '../session/project-operation.js';
 import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
 import { writeProject } from './update-project.js';
 
-/** What a deletion needs to be told. */
+/** The options of a deletion. */
 export interface ProjectDeletion {
   /** The name of the project, once more: exactly as it is stored. */
   readonly name: string;

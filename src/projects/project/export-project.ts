@@ -139,7 +139,7 @@ class ProjectExport {
     } while (last !== undefined);
   }
 
-  /** All versions of a resource, oldest first. Those written meanwhile are left out. */
+  /** All versions of a resource, oldest first. Those written during the export are left out. */
   async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
     const { options } = this.session;
     const { total } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);

@@ -97,7 +97,7 @@ export function assertMayChange({ caller }: OperatorSession, project: Project): 
 }
 
 /**
- * Nobody closes a super-admin project from inside: whoever is left out could not be let in again.
+ * Nobody closes a super-admin project from inside. A person who is locked out could not be let in again.
  *
  * @param what the operation, for the message: `delete`
  * @throws FhirError `forbidden`

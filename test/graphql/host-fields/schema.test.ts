@@ -159,7 +159,7 @@ describe('what does not fit is refused when the service is made, with its place'
     [
       { Mutation: { a: { type: 'Int', writes: resolve } } },
       undefined,
-      'fields.Mutation.a: result is missing: "Int" is no resource type, and not Boolean',
+      'fields.Mutation.a: result is missing: "Int" is neither a resource type nor Boolean',
     ],
     [{}, 'type Patient { a: Int }', 'types, Patient: the schema has a type of this name'],
     [{}, 'type PatientInput { a: Int }', 'types, PatientInput: the schema has a type of this name'],

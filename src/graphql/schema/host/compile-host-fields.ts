@@ -159,7 +159,7 @@ class Compiler {
     const name = namedTypeOf(type);
     if (result !== undefined || name === RESOURCE || this.model.isResourceType(name)) return;
     if (name === 'Boolean' && !isList(type)) return;
-    throw invalid(place, `result is missing: "${name}" is no resource type, and not Boolean`);
+    throw invalid(place, `result is missing: "${name}" is neither a resource type nor Boolean`);
   }
 
   #assertInput(place: string, { type, defaultValue }: HostInputField): void {
@@ -173,7 +173,7 @@ class Compiler {
           inputFieldsOf(this.model, name) !== undefined
         : own.kind !== 'object';
     if (!isInput) {
-      throw invalid(place, own === undefined ? `there is no input type "${name}"` : `"${name}" is no type for input`);
+      throw invalid(place, own === undefined ? `there is no input type "${name}"` : `"${name}" is not an input type`);
     }
     if (defaultValue === null && type.kind === 'required') throw invalid(place, 'the default may not be null');
   }

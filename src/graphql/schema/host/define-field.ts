@@ -13,7 +13,7 @@ export type ParentWithNeeds<Parent, Needs> = Needs extends '*'
 
 /**
  * Types a field of the host: the compiler infers the types of its parents from `needs`, of its arguments and values from
- * their SDL texts. The field itself is returned as it is; fields may also stand in `fields` without it, less typed.
+ * their SDL texts. The field itself is returned as it is; `fields` also takes fields without it, less typed.
  *
  * @param on the type that the field is declared on, which types its parents
  *

@@ -75,7 +75,7 @@ export function readTypes(text: string): OwnTypes {
 
 const EXPECTED = 'the text may define object types, enums, inputs and scalars';
 
-/** @throws FhirError `invalid` - the text is no type */
+/** @throws FhirError `invalid` - the text is not a type */
 export function readTypeText(place: string, text: unknown): TypeReference {
   if (typeof text !== 'string') throw invalid(place, 'the type must be a text in SDL, such as "[Float!]"');
   return typeReferenceOf(parsed(place, () => parseType(text, { noLocation: true })));
