@@ -11,6 +11,7 @@ import './postgres/maintenance.js';
 import './postgres/own-parameters.js';
 import './postgres/partitions.js';
 import './postgres/reindex.js';
+import './postgres/statistics.js';
 
 describe('PostgreSQL in this process', () => {
   storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), {

@@ -5,6 +5,7 @@ import { Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES } from './index-rows.js';
 import { plainKey, projectKey } from './keys.js';
+import { GROWING_TABLES } from './table-names.js';
 
 /**
  * Purges the versions of the next resources, in the order of their keys.
@@ -79,16 +80,11 @@ export async function removeProject(
 /** VACUUM of all tables, one by one. @param full writes them again, which locks each of them */
 export async function vacuum(connections: Connections, full: boolean, signal: AbortSignal | undefined): Promise<void> {
   const options = full ? sql`(FULL, ANALYZE)` : sql`(ANALYZE)`;
-  for (const table of TABLES) await connections.run(sql`VACUUM ${options} ${table}`, signal);
+  for (const table of GROWING_TABLES) await connections.run(sql`VACUUM ${options} ${table}`, signal);
 }
 
 /** Tables with rows of a project that belong to no resource. */
 const OF_PROJECT = [sql`fhirgraph_shape`, sql`fhirgraph_inside`, sql`fhirgraph_index_work`];
-
-const TABLES = [
-  ...[sql`resource`, sql`version`, sql`unique_key`, sql`fhirgraph_shape`],
-  ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),
-];
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
 /** Resources of a step. */

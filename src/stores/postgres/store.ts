@@ -39,6 +39,7 @@ import { history, read } from './reads.js';
 import { purgeHistory, removeProject, vacuum } from './removal.js';
 import { prepareSchema } from './schema.js';
 import type { Reader, Run } from './run.js';
+import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
 import { typeHistory } from './type-history.js';
 import { untilDeadline } from './until-deadline.js';
@@ -82,6 +83,7 @@ export class PostgresStore implements ResourceStore {
   readonly #status: IndexStatus;
   readonly #work: IndexWork;
   readonly #background: BackgroundWork;
+  readonly #statistics: Statistics;
   readonly #config: PostgresStoreConfig;
   readonly #feed = new ChangeFeed();
   /** Projects that this process wrote recently. */
@@ -109,6 +111,7 @@ export class PostgresStore implements ResourceStore {
       const result = await this.#work.step(signal);
       return typeof result === 'string' ? result : 'more';
     });
+    this.#statistics = new Statistics(this.#writer);
     if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
   }
 
@@ -151,6 +154,7 @@ export class PostgresStore implements ResourceStore {
     const commit: Work<Committed> = (bounded) => this.#commits.commit(writes, bounded?.signal);
     const { results, changes } = await untilDeadline(options, (bounded) => this.#perform(bounded, commit));
     for (const { key } of changes) this.#written?.set(key.project, true);
+    this.#statistics.wrote(changes.length);
     this.#feed.publish(changes);
     return results;
   }
@@ -248,7 +252,7 @@ export class PostgresStore implements ResourceStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#background.stop();
+    await Promise.all([this.#background.stop(), this.#statistics.stop()]);
     this.#writer.close();
     if (this.#readers !== this.#writer) this.#readers.close();
   }
