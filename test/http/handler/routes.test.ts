@@ -22,6 +22,8 @@ describe('routes', () => {
     ['/fhir/R5/Patient/1', 'There is no such route'],
     ['/fhir/R4/../../etc/passwd', 'There is no such route'],
     ['/admin/project', 'There is no such route'],
+    ['/admin', 'There is no such route'],
+    ['/admin/nothing', 'There is no such route'],
     ['/', 'There is no such route'],
   ])('%s is 404', async (path, text) => {
     const answer = await service.call('GET', path);

@@ -62,6 +62,8 @@ test('each statement of a caller reads and writes one partition, that of its pro
     const partitions = new Set<string>();
     for (const { text, values } of sent.slice(start)) {
       if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text)) continue;
+      // That who may do what has changed is noted for the whole database.
+      if (text.startsWith('INSERT INTO fhirgraph_meta')) continue;
       const found = partitionsOf(
         (await database.query<string[]>(`EXPLAIN ${text}`, values, { rowMode: 'array' })).rows,
       );
