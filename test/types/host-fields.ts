@@ -27,18 +27,11 @@ export const riskScore = defineField('Patient', {
   },
 });
 
-export const wrongValue = defineField('Patient', {
-  type: 'Float',
-  // @ts-expect-error -- a text is no Float
-  resolve: (patients) => patients.map(() => 'high'),
-});
+// @ts-expect-error -- a text is no Float
+export const wrongValue = defineField('Patient', { type: 'Float', resolve: (all) => all.map(() => 'high') });
 
-export const wrongNeed = defineField('Patient', {
-  type: 'Float',
-  // @ts-expect-error -- no element of Patient
-  needs: ['birthdate'],
-  resolve: () => [],
-});
+// @ts-expect-error -- no element of Patient
+export const wrongNeed = defineField('Patient', { type: 'Float', needs: ['birthdate'], resolve: () => [] });
 
 export const link = defineField('Patient', {
   type: '[Observation!]!',
