@@ -18,7 +18,6 @@ const PURPOSES = {
   telemetry: 'spans and counts',
   store: 'the store contract',
   search: 'the meaning of criteria',
-  profiles: 'profiles of the definitions',
   fhirpath: 'FHIRPath',
   fhir: 'definitions, validation, errors',
   'fhir-package': 'definitions from FHIR packages',

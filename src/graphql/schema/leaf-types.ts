@@ -101,7 +101,7 @@ function standIn(
 /**
  * The enums of a model: one per required binding whose codes all are names of GraphQL, called after the code system
  * (`http://hl7.org/fhir/administrative-gender` is `AdministrativeGender`) or, where codes have several systems, after
- * the first element. Codes such as `entered-in-error` are no names, so elements with such a code stay texts.
+ * the first element. Codes such as `entered-in-error` are not names, so elements with such a code stay texts.
  */
 const ENUMS = perModel((model) => {
   const names = new Map<readonly string[] | undefined, string>();

@@ -17,7 +17,7 @@ export interface Expansions {
 /** Nothing is expanded. */
 export const NO_EXPANSIONS: Expansions = new Map();
 
-/** Stands in for a terminology that is asked later: every set has a concept. */
+/** Replaces a terminology that is asked later: every set has a concept. */
 export const SAMPLE_EXPANSIONS: Expansions = { get: () => [{ system: 'urn:sample', code: 'sample' }] };
 
 /** The expansions that criteria need, each once, by a text that is equal for equal ones. */

@@ -9,8 +9,8 @@ const HEADS = ['contained', 'entry', 'parameter', 'output'];
 const INSIDE = ['resource', 'part', 'response', 'outcome'];
 
 /**
- * Adds the labels (`meta.security`) of a resource and of all resources inside it, at any depth: whoever is not cleared for
- * one of them does not see the whole. A label that is no Coding has neither system nor code.
+ * Adds the labels (`meta.security`) of a resource and of all resources inside it, at any depth: a caller who is not cleared
+ * for one of them does not see the whole. A label that is not a Coding has neither system nor code.
  */
 export function addSecurityLabels(writer: IndexWriter): void {
   const { resource } = writer;
