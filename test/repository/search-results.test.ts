@@ -339,7 +339,11 @@ test.each([
   ],
   ['_include=Patient:nothing', 'invalid', 'Unknown search parameter "nothing" of Patient.'],
   ['_include=Nothing:subject', 'invalid', 'Unknown resource type "Nothing".'],
-  ['_include=Patient:gender', 'invalid', '"_include" follows references, and "gender" of Patient is none'],
+  [
+    '_include=Patient:gender',
+    'invalid',
+    '"_include" follows references, and "gender" of Patient is not a reference parameter',
+  ],
   ['_include=Patient:organization:Patient', 'invalid', '"organization" of Patient does not lead to Patient'],
   [
     '_include=Observation:subject',

@@ -15,7 +15,7 @@ describe('random searches over Synthea data', () => {
     ['memory', 100, () => new MemoryStore()],
     ['SQLite', 100, () => new SqliteStore(':memory:')],
     // A search takes PGlite ten times as long, and the conformance kit asks it more of them over other data.
-    ['PostgreSQL', 30, async () => new PostgresStore(await postgresPool())],
+    ['PostgreSQL', 8, async () => new PostgresStore(await postgresPool())],
   ])(`%s answers as the meaning of criteria demands (seed ${SEED})`, async (_, quick, createStore) => {
     const store = await createStore();
     const current = new Map<string, AnyResource>();
