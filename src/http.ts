@@ -8,6 +8,7 @@ export type {
   FhirHandlerOptions,
   GraphqlOverHttpDraft,
   RouteGroup,
+  SignInContext,
 } from './http/exchange/handler-config.js';
 export type { VerifiedIdentity } from './projects/accept/accept-invitation.js';
 export type { AcceptanceOptions } from './projects/invitation/acceptance-options.js';

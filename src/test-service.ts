@@ -13,6 +13,7 @@ export type {
   FhirHandlerOptions,
   GraphqlOverHttpDraft,
   RouteGroup,
+  SignInContext,
 } from './http/exchange/handler-config.js';
 export {
   testPolicy,

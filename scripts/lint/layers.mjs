@@ -104,6 +104,7 @@ export const ROOMS = {
     ...[
       'graphql-js.ts',
       'dialect.ts',
+      'service-store.ts',
       'limits.ts',
       'count-lookup.ts',
       'measure-document.ts',

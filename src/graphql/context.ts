@@ -1,12 +1,14 @@
 import type { AuditHook, AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
+import type { Terminology } from '../store/terminology.js';
 import type { Dialect } from './dialect.js';
 import type { PersistedDocuments } from './documents/documents.js';
 import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
 import type { HostFields } from './schema/host/host-fields.js';
+import { serviceStore } from './service-store.js';
 
 /** The configuration of a service, shared by all its requests. */
 export interface FhirGraphqlConfig {
@@ -45,6 +47,11 @@ export interface FhirGraphqlConfig {
   readonly fields?: HostFields | undefined;
   /** The types of these fields beside FHIR's, in SDL: object types, enums, inputs, scalars. */
   readonly types?: string | undefined;
+  /**
+   * Answers what belongs to value sets and hierarchies of codes, as `withTerminology(store, terminology)` does. Policies
+   * are expanded at sign-in: callers whose policies have such criteria sign in over that store. Default: that of the store.
+   */
+  readonly terminology?: Terminology | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
   /** Receives a record when the query ends: the versions that the answer shows, never content. */
@@ -111,10 +118,18 @@ export interface ServiceRequest extends FhirGraphqlRequest {
  */
 export function resolveContext(context: FhirGraphqlContext | ServiceRequest): FhirGraphqlContext {
   const service = (context as Partial<ServiceRequest> | undefined)?.graphql;
-  if (service === undefined) return context as FhirGraphqlContext;
+  if (service === undefined) return withOwnTerminology(context as FhirGraphqlContext);
   const config = configOf(service);
   if (config === undefined) throw new TypeError('graphql must be a service that createFhirGraphql made');
   return requestContext(config, context);
+}
+
+function withOwnTerminology(context: FhirGraphqlContext): FhirGraphqlContext {
+  const { store, terminology } = context ?? {};
+  // Whoever asked checks that there is a store.
+  if (terminology === undefined || store === undefined) return context;
+  const view = serviceStore(store, terminology);
+  return view === store ? context : { ...context, store: view };
 }
 
 /** Copies the known members only: the request may come from a client and contain anything else. */

@@ -1,6 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages/did-you-mean.js';
 import { assertStore, keepConfig, requestContext, type FhirGraphqlConfig } from './context.js';
+import type { Terminology } from '../store/terminology.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { parseDialect } from './dialect.js';
 import { executableSchema } from './executable-schema.js';
@@ -12,6 +13,7 @@ import { modelWithHost } from './schema/host/compile-host-fields.js';
 import type { HostFields } from './schema/host/host-fields.js';
 import { printFederationSchema, withFederation } from './schema/federation.js';
 import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
+import { serviceStore } from './service-store.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
@@ -138,6 +140,7 @@ const CHECKS: {
   },
   fields: (fields, { store, types }) => void modelWithHost(store.model, { fields: fields as HostFields, types }),
   types: (types, { store, fields }) => void modelWithHost(store.model, { fields, types: types as string }),
+  terminology: assertTerminology,
   federation: (value) => assertKind(value, 'boolean', 'federation'),
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
   audit: (value) => assertKind(value, 'function', 'audit'),
@@ -159,7 +162,8 @@ function checked(config: FhirServiceConfig): FhirGraphqlConfig {
   const { model } = config.store;
   const additions =
     federation === true ? withFederation(model, config, () => printSubgraph(config, schemaOptionsOf(config))) : {};
-  return Object.freeze({ ...service, ...additions, limits: withDefaults(config.limits) });
+  const store = serviceStore(config.store, config.terminology);
+  return Object.freeze({ ...service, ...additions, store, limits: withDefaults(config.limits) });
 }
 
 function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void {
@@ -169,6 +173,13 @@ function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void
   if (!Array.isArray(types)) throw invalid('introspection.types must be a list of resource types');
   const unknown = types.find((type) => typeof type !== 'string' || !store.model.isResourceType(type)) as unknown;
   if (unknown !== undefined) throw invalid(`introspection.types names no resource type by ${JSON.stringify(unknown)}`);
+}
+
+function assertTerminology(value: unknown): void {
+  const terminology = assertKind<Partial<Terminology>>(value, 'object', 'terminology');
+  for (const name of ['expand', 'subsumes', 'lookup'] as const) {
+    assertKind(terminology[name], 'function', `terminology.${name}`);
+  }
 }
 
 function assertKind<Value>(value: unknown, kind: 'boolean' | 'function' | 'object', name: string): Value {

@@ -1,4 +1,4 @@
-import type { ResourceStore } from './store.js';
+import type { CallOptions, ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
 
 /**
@@ -28,6 +28,7 @@ export function withTerminology(store: ResourceStore, terminology: Terminology):
     ...(store.pendingParameters === undefined
       ? {}
       : { pendingParameters: (project, options) => store.pendingParameters!(project, options) }),
+    ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
     ...(store.removal === undefined ? {} : { removal: store.removal }),
     close: () => store.close(),
   };

@@ -47,6 +47,12 @@ export function observerOf(store: ResourceStore): Observer | undefined {
   return OBSERVERS.get(store);
 }
 
+/** Reports interactions on a view of a store as those on the store itself. */
+export function observeLike(view: ResourceStore, store: ResourceStore): void {
+  const observer = observerOf(store);
+  if (observer !== undefined) OBSERVERS.set(view, observer);
+}
+
 const OBSERVERS = new WeakMap<ResourceStore, Observer>();
 
 class ObservedStore implements ResourceStore {

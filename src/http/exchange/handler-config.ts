@@ -1,6 +1,7 @@
 import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import type { FhirGraphqlConfig, FhirGraphqlService } from '../../graphql/context.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { VerifiedIdentity } from '../../projects/accept/accept-invitation.js';
 import type { MailContext } from '../../projects/mail/invitation.js';
 
@@ -19,12 +20,13 @@ export interface FhirHandlerConfig
       | 'resolveReference'
       | 'fields'
       | 'types'
+      | 'terminology'
     >,
     MailContext {
   /**
    * The service that answers GraphQL, made by `createFhirGraphql` over the same store. Its configuration takes the place
-   * of `dialect`, `limits`, `documents`, `introspection`, `profiles`, `resolveIdentifiers`, `resolveReference`, `fields`
-   * and `types`, which are not given then. `audit`, `onError` and `baseUrl` are those of the handler.
+   * of `dialect`, `limits`, `documents`, `introspection`, `profiles`, `resolveIdentifiers`, `resolveReference`, `fields`,
+   * `types` and `terminology`, which are not given then. `audit`, `onError` and `baseUrl` are those of the handler.
    */
   readonly graphql?: FhirGraphqlService | undefined;
   /**
@@ -37,8 +39,10 @@ export interface FhirHandlerConfig
    * Verifies the token of a request and signs its owner in; undefined for requests without a token. Its errors keep
    * their status where they are `FhirError`s. Those of jose, jsonwebtoken and fast-jwt about a token are 401, all others
    * are 500 and go to `onError`.
+   *
+   * The second argument has the store to sign in over: that of the handler, with its `terminology`.
    */
-  readonly signIn: (request: Request) => Caller | undefined | Promise<Caller | undefined>;
+  readonly signIn: (request: Request, context: SignInContext) => Caller | undefined | Promise<Caller | undefined>;
   /**
    * Verifies the token of a request by somebody who may not be a member yet, and names its owner: for `POST
    * /admin/invitations/accept`, which is not served without it. Errors count as those of `signIn`.
@@ -66,6 +70,12 @@ export interface FhirHandlerConfig
   readonly graphqlOverHttp?: GraphqlOverHttpDraft | undefined;
   /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. */
   readonly extendedMeta?: boolean | undefined;
+}
+
+/** What `signIn` of a handler gets beside the request. */
+export interface SignInContext {
+  /** The store of the handler with its `terminology`, which policies with `:in` and the like need. */
+  readonly store: ResourceStore;
 }
 
 export type ErrorHandler = (error: unknown, request: Request) => void;

@@ -11,7 +11,8 @@ import { withTokenErrors } from '../exchange/token-errors.js';
  */
 export async function authenticate(exchange: Exchange, given: Caller | undefined): Promise<Caller | undefined> {
   if (given !== undefined) return genuine(given);
-  return withTokenErrors(async () => genuine(await exchange.settings.signIn(exchange.request)));
+  const { signIn, store } = exchange.settings;
+  return withTokenErrors(async () => genuine(await signIn(exchange.request, { store })));
 }
 
 function genuine(caller: unknown): Caller | undefined {

@@ -3,6 +3,7 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
 import { configOf, type FhirGraphqlConfig } from '../../graphql/context.js';
 import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation/acceptance-options.js';
+import { serviceStore } from '../../graphql/service-store.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
 import { MAX_BODY_BYTES } from '../read-bounded-body.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
@@ -25,6 +26,7 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   return Object.freeze({
     ...config,
     ...service,
+    store: serviceStore(config.store, service.terminology),
     audit: config.audit === false ? undefined : config.audit,
     routes: new Set(config.routes ?? ROUTE_GROUPS),
     maxBodyBytes: config.maxBodyBytes ?? MAX_BODY_BYTES,
@@ -44,7 +46,8 @@ function serviceSettings(config: FhirHandlerConfig): GraphqlOptions {
   }
   const settings = configOf(graphql);
   if (settings === undefined) throw invalid('graphql must be a service that createFhirGraphql made');
-  if (settings.store !== store) throw invalid('graphql must be a service over the store of the handler');
+  if (settings.store !== serviceStore(store, settings.terminology))
+    throw invalid('graphql must be a service over the store of the handler');
   const twice = GRAPHQL_OPTIONS.find((name) => config[name] !== undefined);
   if (twice !== undefined) throw invalid(`${twice} belongs to the service in graphql; give it to createFhirGraphql`);
   return pick(settings);
@@ -61,6 +64,7 @@ const GRAPHQL_OPTIONS = [
   'resolveReference',
   'fields',
   'types',
+  'terminology',
 ] as const;
 
 type GraphqlOptions = Pick<FhirGraphqlConfig, (typeof GRAPHQL_OPTIONS)[number]>;
@@ -84,6 +88,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   resolveReference: checkedByGraphql,
   fields: checkedByGraphql,
   types: checkedByGraphql,
+  terminology: checkedByGraphql,
   graphql: checkedByGraphql,
   baseUrl(value) {
     const url = typeof value === 'string' ? URL.parse(value) : null;
