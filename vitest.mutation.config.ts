@@ -12,6 +12,8 @@ export default defineConfig({
       // What a store makes of its commands is not what is tried here, and the memory store is the quickest.
       FHIRGRAPH_STORES: 'memory',
     },
+    // Property tests among the others, and tests of what only other stores do.
+    testNamePattern: /^(?!.*(?:any policies:|by every path|PostgreSQL))/,
     runner: './test/mutation/runner.ts',
     isolate: false,
     pool: 'forks',

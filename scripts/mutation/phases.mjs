@@ -8,6 +8,8 @@ export const PHASES = [
     'test/access/{commit-failures,commit-guarded,current-caller,find-membership,former-memberships,granted-before,granting-rules,guarded-*,policy-checks}.test.ts',
     'test/access/{hidden-by-writing-rule,keep-decimals,keep-fields,load-stored,make-caller,membership-policies,own-project-write,paths-read,policy-criteria}.test.ts',
     'test/access/{profiles-in-use,related-*,restrict-query,super-admin-powers,unique-keys,validate-writes}.test.ts',
+    'test/access/{access-matrix,break-glass,break-glass-refusals,clearance,clearance-criteria,identity,list-memberships,narrow-caller}.test.ts',
+    'test/access/{narrow-limits,own-parameters-hidden,require-audit,session-checks,sessions,test-policy}.test.ts',
     'test/access/{switched-off,tallied-store,visible-reads,trusted-reach,within-contexts,write-constraint,write-error,written-resources}.test.ts',
   ],
   [
@@ -15,7 +17,7 @@ export const PHASES = [
   ],
   ['test/stores/memory-store.test.ts', 'test/access/turns/*.test.ts'],
   [
-    'test/access/{audited,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',
+    'test/access/{audited,audited-sign-in,bot-code,carry-out-writes,check-policies,hidden-fields,mask-resource,own-user,policy-mutation,policy-typos}.test.ts',
     'test/access/{programs-closed,restrict,secrets,trusted-code,version-races,write-answers}.test.ts',
   ],
   ['test/access/{binary-context,policy-size,sign-in}.test.ts', 'test/telemetry/{counters,spans}.test.ts'],
@@ -25,6 +27,7 @@ export const PHASES = [
     'test/projects/{audit,choose-membership,invitation-message,invite-body,invite-profiles,invite-refusals,name-for-message,unused-parameters}.test.ts',
   ],
   ['test/projects/{invite,in-doubt,programs,change-programs,members}.test.ts'],
+  ['test/profiles/writes.test.ts', 'test/terminology/{concept-searches,project-terminology}.test.ts'],
   ['test/projects/{acceptance,stale-callers,what-binds}.test.ts', 'test/repository/rights.test.ts'],
   ['test/repository/{search-results,type-history}.test.ts'],
   ['test/http/handler/{everything,rest,rights}.test.ts'],

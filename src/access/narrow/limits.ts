@@ -66,7 +66,7 @@ const MAX_SCOPES = 500;
  * @throws FhirError `too-costly` - more than 500 scopes
  */
 export function scopeLimits(model: FhirModel, scopes: string, patient: string | undefined): Limits {
-  const texts = new Set(scopes.split(/\s+/u).filter((one) => one !== ''));
+  const texts = new Set(scopes.split(/\s/u).filter((one) => one !== ''));
   if (texts.size > MAX_SCOPES) {
     throw new FhirError('too-costly', `A caller is narrowed by ${MAX_SCOPES} scopes at most, not ${texts.size}`);
   }
@@ -87,12 +87,10 @@ export function scopeLimits(model: FhirModel, scopes: string, patient: string | 
 
 function criteriaOf(model: FhirModel, type: string, { context, query }: Scope, patient: string | undefined): Criteria {
   try {
-    const asked = query === '' ? ALL : policyCriteria(model, type, `${type}?${query}`, new Map());
+    const asked = policyCriteria(model, type, `${type}?${query}`, new Map());
     // A scope waits for no terminology.
     assertExpanded(asked);
-    if (context !== 'patient') return asked;
-    const own = inCompartment(model, type, patient!);
-    return own.kind === 'none' || asked.kind === 'none' ? NONE : and([own, asked]);
+    return context === 'patient' ? and([inCompartment(model, type, patient!), asked]) : asked;
   } catch (error) {
     // The type has no such search parameter, or the query cannot be understood.
     if (error instanceof FhirError && error.code !== 'internal') return NONE;

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { nameToId, splitReference } from '../../fhir/reference.js';
+import { nameToId } from '../../fhir/reference.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { derivedCaller, type Caller, type MemberCaller } from '../caller.js';
 import type { Interaction } from '../rule.js';
@@ -52,7 +52,7 @@ function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
     return patientLimits(model, named);
   }
   if (typeof scopes !== 'string') throw new FhirError('invalid', 'scopes must be a text, separated by spaces');
-  return scopeLimits(model, scopes, named ?? ownPatient(caller));
+  return scopeLimits(model, scopes, named ?? caller.patient);
 }
 
 /** @throws FhirError `invalid` */
@@ -79,9 +79,4 @@ function patientId(patient: unknown): string {
   const id = nameToId(patient, 'Patient');
   if (id !== undefined) return id;
   throw new FhirError('invalid', 'The patient must be named by its id, Patient/id or a Reference');
-}
-
-function ownPatient({ profile, patient }: MemberCaller): string | undefined {
-  const { type, id } = splitReference(profile);
-  return type === 'Patient' ? id : patient;
 }

@@ -29,11 +29,12 @@ const OF_WORDS: { readonly [word: string]: string } = { read: 'rs', write: 'cud'
 
 /** @returns undefined for other scopes, such as `openid` and `launch/patient`, and for what no version of SMART knows */
 export function parseScope(text: string): Scope | undefined {
-  const [, context, type, granted, query = ''] = SCOPE.exec(text) ?? [];
-  if (context === undefined || granted === undefined) return undefined;
+  const found = SCOPE.exec(text);
+  if (found === null) return undefined;
+  const [, context, type, granted, query = ''] = found;
   // Version 1 has no constraints.
-  const word = OF_WORDS[granted];
+  const word = OF_WORDS[granted!];
   if (word !== undefined && query !== '') return undefined;
-  const interactions = new Set([...(word ?? granted)].flatMap((letter) => OF_LETTERS[letter]!));
+  const interactions = new Set([...(word ?? granted!)].flatMap((letter) => OF_LETTERS[letter]!));
   return { text, context: context as Scope['context'], type: type!, interactions, query };
 }

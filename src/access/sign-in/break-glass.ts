@@ -75,7 +75,7 @@ export function breakGlass(caller: Caller, options: BreakGlassOptions): Promise<
     const emergency = emergencyOf(options);
     facts.reason = emergency.reason;
     const { signal, clock } = options;
-    const asked = signal === undefined ? store : withCallOptions(store, () => ({ signal }));
+    const asked = withCallOptions(store, () => ({ signal }));
     const broken = (await signInAgain(asked, caller, { ...emergency, clock })).caller;
     facts.who = auditedCaller(broken);
     return broken;

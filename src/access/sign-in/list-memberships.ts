@@ -44,7 +44,7 @@ export function listMemberships(
   return audited({ ...context, caller: undefined }, 'list-memberships', (facts) => {
     facts.targets = namedBy(identity);
     return underTimeout(context, async ({ store }) => {
-      const named: PersonIdentity = isJsonObject(identity) ? identity : { externalId: undefined as never };
+      const named = isJsonObject(identity) ? identity : ({} as PersonIdentity);
       const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
       const projects = await store.read(
         found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })),

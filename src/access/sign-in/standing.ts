@@ -80,8 +80,11 @@ export function assertSession(
   if (now < standing.member.end && passed >= 0 && passed < standing.recheckAfter) return undefined;
   // One check serves all calls that are due. The call that began it may be aborted; then the next one checks itself.
   if (standing.checking !== undefined) return standing.checking.catch(() => assertSession(store, caller, options));
-  const asked = options === undefined ? store : withCallOptions(store, () => options);
-  standing.checking = check(asked, standing, now)
+  standing.checking = check(
+    withCallOptions(store, () => options),
+    standing,
+    now,
+  )
     .catch((error: unknown) => {
       if (error instanceof FhirError && ENDS.has(error.code)) standing.ended = error;
       throw error;

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { guardStore } from '../../src/access/guarded-store.js';
+import { accessEnd, assertNotExpired, assertNotRevoked } from '../../src/access/sign-in/session-times.js';
+import { requireExternalId } from '../../src/access/sign-in/resource-ref.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { OWN_EXTENSIONS, withExtensions } from '../../src/fhir/own-extensions.js';
+import { updateMember } from '../../src/projects/members/update-member.js';
+import type { CallOptions } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
+import { storeWith } from '../support/store-with.js';
+
+const START = Date.parse('2030-01-01T00:00:00Z');
+const KEY = { type: 'Patient', id: 'p' };
+
+async function session(expires?: string) {
+  const store = new MemoryStore();
+  await system(store);
+  const { membership } = await signedIn(store);
+  const change = (changes: object): Promise<unknown> =>
+    updateMember(membership, changes, { store, caller: systemCaller('clinic') });
+  if (expires !== undefined) await change({ expires });
+  const time = { now: START };
+  const caller = await signIn(store, { membership }, { clock: () => new Date(time.now) });
+  const use = (over = store as Parameters<typeof guardStore>[0], options?: CallOptions): Promise<string> =>
+    guardStore(over, caller)
+      .read([KEY], options)
+      .then(
+        () => 'works',
+        (error: { code: string }) => error.code,
+      );
+  return { store, change, time, caller, use };
+}
+
+describe('the session of a caller', () => {
+  test('ends at the end of access, also between two checks', async () => {
+    const { time, use } = await session('2030-01-01T00:00:02Z');
+    time.now += 1_999;
+    expect(await use()).toBe('works');
+    time.now += 1;
+    expect(await use()).toBe('membership-expired');
+  });
+
+  test('ends at the end of access where the epoch says that nothing has changed', async () => {
+    const { time, use } = await session('2030-01-01T00:00:20Z');
+    for (const now of [5_000, 10_000, 15_000, 19_999]) {
+      time.now = START + now;
+      expect(await use()).toBe('works');
+    }
+    time.now = START + 20_000;
+    expect(await use()).toBe('membership-expired');
+  });
+
+  test('is checked in full each time over a store without an epoch', async () => {
+    const { store, change, time, use } = await session();
+    const plain = storeWith(store, {});
+    for (let look = 0; look < 3; look += 1) {
+      time.now += 5_000;
+      expect(await use(plain)).toBe('works');
+    }
+    await change({ active: false });
+    time.now += 5_000;
+    expect(await use(plain)).toBe('membership-inactive');
+  });
+
+  test('is checked by each call itself where the check that it waited for failed', async () => {
+    const { store, change, time, use } = await session();
+    await change({ active: false });
+    time.now += 5_000;
+    const broken = storeWith(store, { accessEpoch: () => Promise.reject(new Error('down')) });
+    const first = use(broken);
+    const beside = use();
+    expect([await first, await beside]).toEqual([undefined, 'membership-inactive']);
+  });
+
+  test('is checked within the signal and the deadline of the call', async () => {
+    const { store, time, use } = await session();
+    const given: (CallOptions | undefined)[] = [];
+    const seen = storeWith(store, {
+      accessEpoch(options) {
+        given.push(options);
+        return store.accessEpoch();
+      },
+    });
+    time.now += 5_000;
+    const { signal } = new AbortController();
+    await use(seen, { signal });
+    time.now += 5_000;
+    await use(seen);
+    expect(given[0]?.signal).toBe(signal);
+    expect(given[1]?.signal).toBeUndefined();
+  });
+
+  test('ends when its project becomes that of super administrators', async () => {
+    const { store, time, use } = await session();
+    const operator = repositoryOf(store, serverCaller());
+    await operator.update({ ...(await operator.read('Project', 'clinic')), superAdmin: true });
+    time.now += 5_000;
+    expect(await use()).toBe('session-ended');
+  });
+});
+
+describe('times', () => {
+  const resource = (url: string, valueInstant: unknown) =>
+    withExtensions({ resourceType: 'ProjectMembership', id: 'm' } as never, url, [{ valueInstant }]);
+
+  test('that are not understood have passed', () => {
+    for (const instant of ['soon', 2999, undefined]) {
+      expect(accessEnd(resource(OWN_EXTENSIONS.accessExpires, instant))).toBe(-Infinity);
+    }
+    expect(accessEnd(resource(OWN_EXTENSIONS.accessExpires, '2030-01-01T00:00:00Z'))).toBe(START);
+    for (const instant of ['soon', 1999, undefined]) {
+      const member = resource(OWN_EXTENSIONS.sessionsNotBefore, instant);
+      expect(() => assertNotRevoked([undefined, member], START)).toThrow('The sessions of this member were revoked');
+    }
+  });
+
+  test('end access and sessions to the millisecond', () => {
+    assertNotExpired(START, START - 1);
+    expect(() => assertNotExpired(START, START)).toThrow('The access of this member has ended');
+    const revoked = resource(OWN_EXTENSIONS.sessionsNotBefore, '2030-01-01T00:00:00Z');
+    assertNotRevoked([revoked], START + 1);
+    expect(() => assertNotRevoked([revoked], START)).toThrow('sign in again');
+  });
+});
+
+test('a change of rights says what to do', async () => {
+  const { store, change, time, caller } = await session();
+  await change({ admin: true });
+  time.now += 5_000;
+  await expect(guardStore(store, caller).read([KEY])).rejects.toThrow(
+    'What this caller may do has changed since it signed in; sign in again',
+  );
+});
+
+test('an external id is a text', async () => {
+  expect(requireExternalId('x')).toBe('x');
+  expect(() => requireExternalId(7)).toThrow('Sign-in needs the externalId as a text');
+  expect(await codeOf(Promise.resolve().then(() => requireExternalId(7)))).toBe('invalid');
+});
