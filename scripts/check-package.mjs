@@ -7,9 +7,9 @@ import { createProject, fail, install, pack, ROOT, run, temporaryFolder } from '
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
-const MAX_PACKED = 1_000;
+const MAX_PACKED = 1_250;
 // Definitions and schema are 1 MB each, documents and examples half a MB.
-const MAX_UNPACKED = 4_500;
+const MAX_UNPACKED = 5_400;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },

@@ -5,7 +5,10 @@ import { printFhirSchema } from '../dist/index.js';
 
 // Node.js reads types out of the source.
 const { COMMON_TYPES } = await import(new URL('../src/graphql/schema/common-types.ts', import.meta.url).href);
-writeFileSync(new URL('../dist/schema.graphql', import.meta.url), printFhirSchema({ types: [...COMMON_TYPES] }));
+writeFileSync(
+  new URL('../dist/schema.graphql', import.meta.url),
+  printFhirSchema({ types: [...COMMON_TYPES], detail: 'brief' }),
+);
 
 // Hosts that emit declarations name FHIR's types by `fhirgraph/types`, which the compiler finds only in a file it has read.
 // Otherwise it fails with TS2742 under pnpm, where the package of the types is out of sight.

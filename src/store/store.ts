@@ -93,8 +93,8 @@ export interface ResourceStore {
   pendingParameters?(project: string, options?: CallOptions): Promise<readonly TypeParameter[]>;
 
   /**
-   * Removal for good: of earlier versions, of whole projects, of traces. A store that has it also takes {@link
-   * EraseWrite}s.
+   * Removal for good: of earlier versions, of whole projects, of traces. A store that has it also takes writes of kind
+   * `erase`.
    *
    * Optional: without it nothing can be erased, no history be purged and no project be deleted.
    */
@@ -102,7 +102,7 @@ export interface ResourceStore {
 
   /**
    * A text that changes with every committed write that may decide about access, those of other processes included:
-   * {@link decidesAccess} says which. It may change more often. Callers that are in use for longer are checked again when
+   * `decidesAccess` says which. It may change more often. Callers that are in use for longer are checked again when
    * it does, so it should cost less than a read.
    *
    * Optional: without it, callers are checked again by reading what decides about them.
@@ -304,7 +304,7 @@ export interface DeleteWrite {
 export interface EraseWrite {
   readonly kind: 'erase';
   readonly key: ResourceKey;
-  /** Why, as a code without content: see {@link isErasureReason}. */
+  /** Why, as a code without content: see `isErasureReason`. */
   readonly reason: string;
   readonly expect?: Expectation | undefined;
 }
