@@ -126,7 +126,7 @@ export function resolveContext(context: FhirGraphqlContext | ServiceRequest): Fh
 
 function withOwnTerminology(context: FhirGraphqlContext): FhirGraphqlContext {
   const { store, terminology } = context ?? {};
-  // Whoever asked checks that there is a store.
+  // Execution checks afterwards that there is a store.
   if (terminology === undefined || store === undefined) return context;
   const view = serviceStore(store, terminology);
   return view === store ? context : { ...context, store: view };
