@@ -167,6 +167,19 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     expect(outcomes[1 - winner]).toMatchObject({ reason: { code: 'invitation-invalid' } });
   });
 
+  test('is used up for a caller that read it before another acceptance and the membership after it', async () => {
+    const { store, token } = await invited(make());
+    const read = store.read.bind(store);
+    store.read = async (keys, options) => {
+      const rows = await read(keys, options);
+      store.read = read;
+      await acceptInvitation(token, { ...ANN, externalId: 'one' }, { store, clock: at(1) });
+      return rows;
+    };
+    const other = acceptInvitation(token, { ...ANN, externalId: 'other' }, { store, clock: at(1) });
+    expect(await codeOf(other)).toBe('invitation-invalid');
+  });
+
   test('is found by its status', async () => {
     const clinic = await invited(make());
     await invite(clinic.project, person('Practitioner', 'Ben'), { ...clinic.context, acceptance: undefined });

@@ -97,6 +97,8 @@ async function accept(
       throw new FhirError('invitation-invalid', 'The invitation is for another e-mail address, or it is not verified');
     }
     if (member.externalId !== undefined && member.externalId !== externalId) {
+      // An acceptance that committed between the two reads used the invitation: that is what this caller learns.
+      await findInvitation(store, token, signal);
       throw new FhirError('conflict', 'The membership has another external id already, and none is ever replaced');
     }
     const link: GuardedWrite = {
