@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { createSecret, fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
+import { randomSecret } from '../../src/platform/random-secret.js';
+import { fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
 
 type Callback = (error: Error | null | undefined, key: Buffer) => void;
 const crypto = process.getBuiltinModule('node:crypto');
@@ -13,7 +14,7 @@ function answerWith(error: Error | undefined): void {
 
 test('secrets are hashed where the runtime calls back with undefined instead of null, as Bun does', async () => {
   answerWith(undefined);
-  const secret = createSecret();
+  const secret = randomSecret();
   expect(await fitsHash(secret, await hashSecret(secret))).toBe(true);
   vi.restoreAllMocks();
 });
@@ -21,6 +22,6 @@ test('secrets are hashed where the runtime calls back with undefined instead of 
 test('a failure of the runtime is one', async () => {
   const failure = new Error('no memory');
   answerWith(failure);
-  await expect(hashSecret(createSecret())).rejects.toBe(failure);
+  await expect(hashSecret(randomSecret())).rejects.toBe(failure);
   vi.restoreAllMocks();
 });

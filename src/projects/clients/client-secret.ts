@@ -21,11 +21,6 @@ const HASH_BYTES = 32;
 /** Maximum length of a presented secret, in UTF-16 code units. */
 const MAX_SECRET = 1_024;
 
-/** A new secret: 256 random bits as 43 letters, digits, `-` and `_`. */
-export function createSecret(): string {
-  return serverCrypto().randomBytes(32).toString('base64url');
-}
-
 export async function hashSecret(secret: string): Promise<SecretHash> {
   const salt = serverCrypto().randomBytes(SALT_BYTES);
   const hash = await derive(secret, salt, COST);

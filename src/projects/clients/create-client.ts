@@ -6,7 +6,8 @@ import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
 import { assertBody, BodyReader, own } from '../session/body-reader.js';
-import { createSecret, hashSecret } from './client-secret.js';
+import { randomSecret } from '../../platform/random-secret.js';
+import { hashSecret } from './client-secret.js';
 import type { AccessChoice } from '../body/invite-body.js';
 import { inviterReference } from '../session/inviter.js';
 import {
@@ -76,7 +77,7 @@ export function createClient(project: ResourceRef, body: ClientBody, context: Pr
   return projectOperation(context, 'create-client', async (facts, bounded) => {
     const session = await openProject(project, bounded, 'create');
     const request = parseClientBody<ClientApplication>(bounded.store.model, 'ClientApplication', body);
-    const secret = createSecret();
+    const secret = randomSecret();
     const resource = { ...request.client, secret: await hashSecret(secret) };
     const { client, membership } = await writeClient(session, resource, request.settings);
     facts.targets = [client, membership].map(targetOf);

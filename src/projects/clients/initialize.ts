@@ -10,7 +10,8 @@ import { AUDIT_LOG_PROJECT } from '../../audit/log/audit-project.js';
 import { not } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import { BodyReader } from '../session/body-reader.js';
-import { createSecret, hashSecret } from './client-secret.js';
+import { randomSecret } from '../../platform/random-secret.js';
+import { hashSecret } from './client-secret.js';
 import { clientMembership } from './create-client.js';
 import { copyWritten } from '../session/project-session.js';
 import type { Stored } from '../../fhir/stored.js';
@@ -54,7 +55,7 @@ export interface Initialized {
 export async function initialize(store: ResourceStore, options: InitializeOptions = {}): Promise<Initialized> {
   const name = nameOf(store.model, options);
   const id = randomId();
-  const secret = createSecret();
+  const secret = randomSecret();
   const project: Project = { resourceType: 'Project', id, name, active: true, superAdmin: true, strictMode: true };
   const client: ClientApplication = {
     resourceType: 'ClientApplication',

@@ -1,7 +1,8 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
-import { createSecret, hashSecret, type SecretHash, validUntil } from './client-secret.js';
+import { randomSecret } from '../../platform/random-secret.js';
+import { hashSecret, type SecretHash, validUntil } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { nameToId } from '../../fhir/reference.js';
@@ -43,7 +44,7 @@ export function rotateClientSecret(
       throw new FhirError('invalid', 'keepOldFor must be a number of milliseconds, 0 or more');
     }
     facts.targets = [{ type: 'ClientApplication', id }];
-    const secret = createSecret();
+    const secret = randomSecret();
     const hash = await hashSecret(secret);
     await commitPlanned(session.guard, () => planRotation(session, id, hash, keepOldFor), session.options);
     return { secret };

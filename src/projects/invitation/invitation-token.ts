@@ -9,15 +9,6 @@ export interface InvitationToken {
   readonly secret: string;
 }
 
-/** 256 random bits as base64url, 43 characters. */
-export function randomSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
-}
-
 /** The token as text: `<id of the membership>.<secret>`, which needs no escapes in a URL. */
 export function writeToken({ membership, secret }: InvitationToken): string {
   return `${membership}.${secret}`;

@@ -3,7 +3,8 @@ import { putInvitation } from '../../access/write/checks/open-invitations.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import type { PutWrite } from '../../store/store.js';
 import { type AcceptanceOptions, readAcceptance } from './acceptance-options.js';
-import { hashOfSecret, randomSecret, writeToken } from './invitation-token.js';
+import { randomSecret } from '../../platform/random-secret.js';
+import { hashOfSecret, writeToken } from './invitation-token.js';
 
 /** An invitation that the person must accept, before it is stored and sent. */
 export interface NewInvitation {
