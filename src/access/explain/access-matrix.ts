@@ -3,6 +3,7 @@ import { idOf, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import type { StoreContext } from '../../store/store-context.js';
+import { everyMatch } from '../../store/every-page.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
@@ -68,27 +69,13 @@ export async function* accessMatrix(
   if (id === undefined) throw new FhirError('invalid', 'accessMatrix needs the id of a project');
   const unknown = types.find((type) => !store.model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', 'accessMatrix needs names of resource types');
-  for await (const membership of membershipsOf(store, id, { signal })) {
-    yield await accessOf(store, membership, types, { signal });
+  const query = { project: id, type: 'ProjectMembership', criteria: ALL };
+  for await (const { resource } of everyMatch(PAGE, (page) => store.search({ ...query, ...page }, { signal }))) {
+    yield await accessOf(store, resource, types, { signal });
   }
 }
 
 const PAGE = 200;
-
-async function* membershipsOf(
-  store: ResourceStore,
-  project: string,
-  options: CallOptions,
-): AsyncGenerator<AnyResource> {
-  let after: { readonly values: []; readonly id: string } | undefined;
-  for (;;) {
-    const query = { project, type: 'ProjectMembership', criteria: ALL, limit: PAGE, after };
-    const { matches } = await store.search(query, options);
-    for (const { resource } of matches) yield resource;
-    if (matches.length < PAGE) return;
-    after = { values: [], id: matches.at(-1)!.resource.id! };
-  }
-}
 
 async function accessOf(
   store: ResourceStore,

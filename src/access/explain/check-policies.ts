@@ -6,6 +6,7 @@ import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { SAMPLE_EXPANSIONS } from '../../search/criteria/concept-tests.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import type { StoreContext } from '../../store/store-context.js';
+import { everyMatch } from '../../store/every-page.js';
 import { SERVER_SCOPE, type CallOptions, type ResourceStore, type StoredResource } from '../../store/store.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import { constraintWarnings, ruleProblems } from '../policy/rule-problems.js';
@@ -229,18 +230,11 @@ function warningsOf(policy: JsonObject): PolicyProblem[] {
 /** Rules for these types grant no resources; they limit the powers of super administrators. */
 const LIMITS_SUPER_ADMINS: ReadonlySet<string> = new Set(['Project', 'ProjectMembership']);
 
-/** Every resource of a type in the order of their ids, a page at a time. */
-async function* everyResource(
+function everyResource(
   store: ResourceStore,
   project: string,
   type: string,
   options: CallOptions,
-): AsyncGenerator<StoredResource, void, undefined> {
-  for (let last: string | undefined; ;) {
-    const after = last === undefined ? undefined : { values: [], id: last };
-    const { matches } = await store.search({ project, type, criteria: ALL, limit: PAGE, after }, options);
-    yield* matches;
-    if (matches.length < PAGE) return;
-    last = matches.at(-1)!.resource.id!;
-  }
+): AsyncIterable<StoredResource> {
+  return everyMatch(PAGE, (page) => store.search({ project, type, criteria: ALL, ...page }, options));
 }

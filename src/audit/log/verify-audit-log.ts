@@ -1,6 +1,7 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { ALL } from '../../search/criteria/criteria.js';
-import type { CallOptions, ResourceStore, StoredResource } from '../../store/store.js';
+import { everyMatch } from '../../store/every-page.js';
+import type { ResourceStore, StoredResource } from '../../store/store.js';
 import { AUDIT_LOG_PROJECT } from './audit-project.js';
 import { type AuditHead, eventId, GENESIS, linkOf } from './chain.js';
 import { headBefore, isClosing } from './log-events.js';
@@ -60,24 +61,15 @@ export interface AuditLogProblem {
  */
 export async function verifyAuditLog(context: VerifyAuditLogContext): Promise<AuditLogReport> {
   const check = new LogCheck(context.heads ?? []);
-  for await (const row of eventsOf(context.store, { signal: context.signal })) check.add(row);
+  const { store, signal } = context;
+  // The order of ids is that of segments and sequences.
+  const query = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', criteria: ALL };
+  for await (const row of everyMatch(PAGE, (page) => store.search({ ...query, ...page }, { signal }))) check.add(row);
   return check.report();
 }
 
 const PAGE = 500;
 const MAX_PROBLEMS = 1000;
-
-/** All events in the order of their ids, which is that of segments and sequences. */
-async function* eventsOf(store: ResourceStore, options: CallOptions): AsyncGenerator<StoredResource> {
-  let after: { readonly values: []; readonly id: string } | undefined;
-  for (;;) {
-    const query = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', criteria: ALL, limit: PAGE, after };
-    const { matches } = await store.search(query, options);
-    yield* matches;
-    if (matches.length < PAGE) return;
-    after = { values: [], id: matches.at(-1)!.resource.id! };
-  }
-}
 
 class LogCheck {
   #events = 0;

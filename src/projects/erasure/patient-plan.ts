@@ -4,7 +4,8 @@ import { parseReference, referenceTo, referenceText } from '../../fhir/reference
 import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { addPatientsOf } from '../../search/index/patients-of.js';
 import { withBaseUrl } from '../../store/with-base-url.js';
-import type { ResourceKey, ResourceStore, VersionPosition } from '../../store/store.js';
+import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
+import type { ResourceKey, ResourceStore } from '../../store/store.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**
@@ -50,13 +51,9 @@ export class PatientPlan {
     const { project, options, store } = this.session;
     for (const type of compartmentTypes(store)) {
       const criteria = compartmentCriteria(store.model, type, { type: 'Patient', id: this.scope.id });
-      let last: string | undefined;
-      do {
-        const after = last === undefined ? undefined : { values: [], id: last };
-        const { matches } = await this.#search({ project, type, criteria, limit: PAGE, after }, options);
-        for (const { resource } of matches) this.#add(resource);
-        last = matches.length < PAGE ? undefined : matches.at(-1)?.resource.id;
-      } while (last !== undefined);
+      const query = { project, type, criteria };
+      const matches = everyMatch(PAGE, (page) => this.#search({ ...query, ...page }, options));
+      for await (const { resource } of matches) this.#add(resource);
     }
   }
 
@@ -98,9 +95,8 @@ export class PatientPlan {
     const { project, store, options } = this.session;
     /** Resources that some version ties to the patient, with the other patients of all their versions. */
     const tied = new Map<string, Set<string>>();
-    let after: VersionPosition | undefined;
-    for (;;) {
-      const entries = await store.typeHistory!({ project, type, limit: PAGE, after }, options);
+    const ofType = { project, type };
+    for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
       for (const entry of entries) {
         if (entry.kind !== 'put' || this.kept.has(referenceTo(type, entry.id))) continue;
         const patients = this.#patientsOf(entry.resource);
@@ -110,9 +106,6 @@ export class PatientPlan {
         for (const other of patients) others.add(other);
         tied.set(entry.id, others);
       }
-      const last = entries.at(-1);
-      if (last === undefined || entries.length < PAGE) break;
-      after = { id: last.id, versionId: last.versionId, lastUpdated: last.lastUpdated };
     }
     const names = [...tied.keys()].filter((id) => !this.erased.has(referenceTo(type, id)));
     for (let start = 0; start < names.length; start += PAGE) {

@@ -9,7 +9,7 @@ import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { ALL } from '../../search/criteria/criteria.js';
-import type { VersionPosition } from '../../store/store.js';
+import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 
@@ -129,14 +129,9 @@ class ProjectExport {
   }
 
   async *#currentOf(type: string): AsyncGenerator<AnyResource> {
-    let last: string | undefined;
-    do {
-      const after = last === undefined ? undefined : { values: [], id: last };
-      const query = { type, criteria: ALL, limit: PAGE, after };
-      const { matches } = await this.#guard.search(query, this.session.options);
-      for (const { resource } of matches) yield resource;
-      last = matches.length < PAGE ? undefined : matches.at(-1)?.resource.id;
-    } while (last !== undefined);
+    const query = { type, criteria: ALL };
+    const matches = everyMatch(PAGE, (page) => this.#guard.search({ ...query, ...page }, this.session.options));
+    for await (const { resource } of matches) yield resource;
   }
 
   /** All versions of a resource, oldest first. Those written during the export are left out. */
@@ -158,9 +153,8 @@ class ProjectExport {
   /** Resources that do not exist any more. Erased ones leave nothing to export. */
   async *#deletedOf(type: string): AsyncGenerator<object> {
     const { store, options } = this.session;
-    let after: VersionPosition | undefined;
-    for (;;) {
-      const entries = await store.typeHistory!({ project: this.id, type, limit: PAGE, after }, options);
+    const ofType = { project: this.id, type };
+    for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
       const deletions = entries.filter((entry) => entry.kind === 'delete' && entry.erased === undefined);
       const states = await this.#guard.read(
         deletions.map(({ id }) => ({ type, id })),
@@ -171,9 +165,6 @@ class ProjectExport {
         // Of several deletions the last one stands for the resource.
         if (now?.status === 'gone' && now.versionId === versionId) yield* this.#versionsOf(type, id);
       }
-      const last = entries.at(-1);
-      if (last === undefined || entries.length < PAGE) return;
-      after = { id: last.id, versionId: last.versionId, lastUpdated: last.lastUpdated };
     }
   }
 }
