@@ -140,7 +140,7 @@ describe('the text of an explanation', () => {
    not sorted by date, which a rule hides
    at most 5, and their number
    broad: every match is tested to be counted: leave the number out, or narrow the search
-   by AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true) and status = final; a search of its own tells which
+   by AccessPolicy/p, rule 2: Observation?subject.active=true&status=final: subject leads to Patient where (active = true) and status = final; one more search decides which
    by AccessPolicy/p, rule 3: Observation?status=amended: status = amended, without effectiveDateTime, subject
 
 1. EncounterList: search Encounter

@@ -101,7 +101,7 @@ function ruleLines(rules: readonly ExplainedRule[]): string[] {
 
 function ruleText({ origin, criteria, hidden, asksStore }: ExplainedRule): string {
   const without = hidden.length === 0 ? '' : `, without ${hidden.join(', ')}`;
-  const search = asksStore ? '; a search of its own tells which' : '';
+  const search = asksStore ? '; one more search decides which' : '';
   return `by ${origin}: ${criteria}${without}${search}`;
 }
 
