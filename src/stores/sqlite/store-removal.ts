@@ -1,21 +1,26 @@
 import type { CallOptions, Change, StoreRemoval } from '../../store/store.js';
+import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 import type { ResultOf, ThreadCall } from './threads/protocol.js';
 
 /** What the removals of a store need of it. */
 export interface RemovalHost {
   readonly connection: Connection;
-  /** Runs a call that writes in the event loop if it is short, else in a thread. */
-  write<Call extends ThreadCall>(
-    call: Call,
-    options: CallOptions | undefined,
-    inline: () => ResultOf<Call>,
-  ): Promise<ResultOf<Call>>;
+  readonly calls: CallRunner;
   publish(changes: readonly Change[]): void;
 }
 
 /** `ResourceStore.removal` of a SqliteStore. */
-export function storeRemoval({ connection, write, publish }: RemovalHost): StoreRemoval {
+export function storeRemoval({ connection, calls, publish }: RemovalHost): StoreRemoval {
+  const write = async <Call extends ThreadCall>(
+    call: Call,
+    options: CallOptions | undefined,
+    inline: () => ResultOf<Call>,
+  ): Promise<ResultOf<Call>> => {
+    const result = await calls.remove(call, options, inline);
+    calls.run(undefined, () => connection.status.noteRemovals());
+    return result;
+  };
   return {
     purgeHistory: (request, options) =>
       write({ kind: 'purge-history', request }, options, () => connection.removal.purgeHistory(request)),

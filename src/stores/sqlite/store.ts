@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   CallOptions,
   Change,
@@ -24,33 +24,30 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { assertFewResources, assertNotAborted, storeClosed } from '../../store/guards.js';
+import { assertFewResources } from '../../store/guards.js';
 import type { Committed } from '../sql/commit-results.js';
+import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
-import { CHECKPOINT_PAGES, configureConnection } from './configure.js';
+import { configureConnection } from './configure.js';
 import { Connection } from './connection.js';
 import { asDriver, type NodeSqliteDatabase } from './node-sqlite.js';
 import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
-import { TOO_LONG, TooLong } from './guard.js';
 import { takeOver } from './index-takeover.js';
 import { IndexWork } from './index-work.js';
 import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
 import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { Reindexing } from './reindexing.js';
-import { NoThreads } from './threads/pool.js';
 import { isTextLost } from './kept-text.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
-import type { ResultOf, ThreadCall } from './threads/protocol.js';
 import { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './threads/tuning.js';
-import { Turn } from './threads/turn.js';
-import { asOfNow, isBusy } from './transaction.js';
+import { asOfNow } from './transaction.js';
 import { typeHistory } from './type-history.js';
 import type { Verification } from './verify.js';
 
@@ -73,13 +70,9 @@ export class SqliteStore implements ResourceStore {
   #ownAccessEpoch = 0;
   readonly #connection: Connection;
   readonly #reindexing: Reindexing;
+  readonly #calls: CallRunner;
   readonly #clock: () => Date;
-  readonly #busyTimeout: number;
-  readonly #turn = new Turn();
   readonly #watch: RemovalWatch;
-  /** Undefined: everything runs in the event loop. */
-  #threads: Threads | undefined;
-  #closed = false;
 
   /**
    * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
@@ -96,7 +89,6 @@ export class SqliteStore implements ResourceStore {
     this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
     this.#clock = clock;
-    this.#busyTimeout = busyTimeout;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
@@ -108,9 +100,10 @@ export class SqliteStore implements ResourceStore {
       throw fault(error);
     }
     const connection = (this.#connection = new Connection(model, this.#database, config));
+    const calls = (this.#calls = new CallRunner(connection, busyTimeout));
     this.removal = storeRemoval({
       connection,
-      write: (call, options, inline) => this.#write(call, options, inline),
+      calls,
       publish: (changes) => this.#feed.publish(changes),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
@@ -127,10 +120,7 @@ export class SqliteStore implements ResourceStore {
       status.noteRemovals();
       if (typeof database === 'string' && isFile(database) && hasLog && readers > 0) {
         const file = resolve(database.trim());
-        this.#threads = new Threads({ ...config, file }, this.#turn);
-        this.#database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
-        // Waiting for a lock happens in a thread.
-        this.#database.pragma('busy_timeout = 0');
+        calls.useThreads((turn) => new Threads({ ...config, file }, turn));
       }
       if (config.reindex === 'background') this.#reindexing.begin();
     } catch (error) {
@@ -158,24 +148,25 @@ export class SqliteStore implements ResourceStore {
 
   async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
-    if (this.#threads === undefined) return this.#answer(options, () => reads.read(keys));
-    if (this.#turn.isSpent) await this.#turn.next();
-    if (keys.length <= THREAD_TUNING.slice) return this.#answer(options, () => reads.read(keys));
-    const states = this.#answer(options, () => reads.statesOf(keys));
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    if (!this.#calls.hasThreads || keys.length <= THREAD_TUNING.slice) {
+      return this.#calls.run(options, () => reads.read(keys));
+    }
+    const states = this.#calls.run(options, () => reads.statesOf(keys));
     const contents = await this.#load(reads.contentsOf(states), options);
-    return this.#answer(options, () => reads.resultsOf(keys, states, contents));
+    return this.#calls.run(options, () => reads.resultsOf(keys, states, contents));
   }
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     const find = (): KeyPage => this.#connection.search(query);
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
-    if (this.#threads === undefined) {
-      return this.#answer(options, () => {
+    if (!this.#calls.hasThreads) {
+      return this.#calls.run(options, () => {
         const page = find();
         return filled(page, load(page.keys));
       });
     }
-    const page = await this.#find({ kind: 'search', query }, options, find);
+    const page = await this.#calls.read({ kind: 'search', query }, options, find);
     return filled(page, await this.#load(page.keys, options));
   }
 
@@ -187,11 +178,11 @@ export class SqliteStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     const find = (): readonly KeyPage[] => this.#connection.searchByReference(query, parameter, targets);
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
-    if (this.#threads === undefined) {
-      return this.#answer(options, () => fewEnough(find(), options).map((page) => filled(page, load(page.keys))));
+    if (!this.#calls.hasThreads) {
+      return this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page.keys))));
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
-    const pages = fewEnough(await this.#find(call, options, find), options);
+    const pages = fewEnough(await this.#calls.read(call, options, find), options);
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       options,
@@ -202,10 +193,7 @@ export class SqliteStore implements ResourceStore {
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     const commit = (): Committed => this.#connection.commits.commit(writes);
-    const { results, changes } =
-      this.#threads === undefined
-        ? this.#answer(options, commit)
-        : await this.#commit(this.#threads, writes, options, commit);
+    const { results, changes } = await this.#calls.commit(writes, this.#clock, options, commit);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     if (changes.some(decidesAccess)) this.#ownAccessEpoch += 1;
     this.#feed.publish(changes);
@@ -214,7 +202,7 @@ export class SqliteStore implements ResourceStore {
 
   /** SQLite counts the commits of all other connections; ours are counted here. */
   async accessEpoch(options?: CallOptions): Promise<string> {
-    return this.#answer(options, () => {
+    return this.#calls.run(options, () => {
       const [others] = this.#connection.statements.read('PRAGMA data_version').get() as [number];
       return `${others}.${this.#ownAccessEpoch}`;
     });
@@ -225,14 +213,14 @@ export class SqliteStore implements ResourceStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    if (this.#threads !== undefined && this.#turn.isSpent) await this.#turn.next();
-    return this.#answer(options, () => asOfNow(this.#database, () => this.#connection.reads.history(key, page)));
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    return this.#calls.run(options, () => asOfNow(this.#database, () => this.#connection.reads.history(key, page)));
   }
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    if (this.#threads !== undefined && this.#turn.isSpent) await this.#turn.next();
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { statements, dictionaries } = this.#connection;
-    return this.#answer(options, () => asOfNow(this.#database, () => typeHistory(statements, dictionaries, query)));
+    return this.#calls.run(options, () => asOfNow(this.#database, () => typeHistory(statements, dictionaries, query)));
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
@@ -240,11 +228,10 @@ export class SqliteStore implements ResourceStore {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (!this.#calls.close()) return;
     this.#watch.stop();
     await this.#reindexing.stop();
-    await this.#threads?.close();
+    await this.#calls.closeThreads();
     if (this.#ownsDatabase) this.#database.close();
   }
 
@@ -256,8 +243,8 @@ export class SqliteStore implements ResourceStore {
    */
   async verify(options?: CallOptions): Promise<Verification> {
     const verify = (): Verification => this.#connection.maintenance.verify();
-    if (this.#isSmall()) return this.#answer(options, verify);
-    return this.#inThread(options, (threads) => threads.read({ kind: 'verify' }, options), verify);
+    if (this.#calls.isSmallFile()) return this.#calls.run(options, verify);
+    return this.#calls.inThread(options, (threads) => threads.read({ kind: 'verify' }, options), verify);
   }
 
   /**
@@ -280,8 +267,7 @@ export class SqliteStore implements ResourceStore {
       const { maintenance } = this.#connection;
       const reindex = (threads: Threads) => threads.reindex(options);
       const inline = () => maintenance.reindex();
-      const brief = this.#isSmall() ? this.#answer(options, () => unlessLocked(inline)) : TOO_LONG;
-      const done = brief instanceof TooLong ? await this.#inThread(options, reindex, inline) : brief;
+      const done = await this.#calls.rebuild(options, reindex, inline);
       this.#connection.forget();
       for (const progress of done) {
         onProgress?.(progress);
@@ -290,10 +276,10 @@ export class SqliteStore implements ResourceStore {
       return count;
     }
     if (project !== undefined && !pendingOnly) {
-      await this.#whenUnlocked(options, () => this.#reindexing.askAgain(project));
+      await this.#calls.whenUnlocked(options, () => this.#reindexing.askAgain(project));
     }
     for (;;) {
-      const batch = await this.#whenUnlocked(options, () => this.#reindexing.step(project));
+      const batch = await this.#calls.whenUnlocked(options, () => this.#reindexing.step(project));
       if (batch === undefined) return count;
       count += batch.resources;
       onProgress?.(batch.progress);
@@ -302,40 +288,16 @@ export class SqliteStore implements ResourceStore {
   }
 
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
-    return this.#answer(options, () => asOfNow(this.#database, () => this.#connection.status.pendingIn(project)));
+    return this.#calls.run(options, () => asOfNow(this.#database, () => this.#connection.status.pendingIn(project)));
   }
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
-    return this.#answer(options, () => explainCall(call, this.#connection));
-  }
-
-  /** All of the file is read in some milliseconds. */
-  #isSmall(): boolean {
-    return this.#answer(undefined, () => {
-      const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
-      return pages < THREAD_TUNING.smallFile;
-    });
-  }
-
-  /** Runs a removal: in the event loop if the file is small, else in the thread that writes. */
-  async #write<Call extends ThreadCall>(
-    call: Call,
-    options: CallOptions | undefined,
-    inline: () => ResultOf<Call>,
-  ): Promise<ResultOf<Call>> {
-    const isBrief = this.#threads?.isWriting !== true && this.#isSmall();
-    const brief = isBrief ? this.#briefly(options, inline) : TOO_LONG;
-    const result =
-      brief instanceof TooLong
-        ? await this.#inThread(options, (threads) => threads.write(call, options), inline)
-        : brief;
-    this.#answer(undefined, () => this.#connection.status.noteRemovals());
-    return result;
+    return this.#calls.run(options, () => explainCall(call, this.#connection));
   }
 
   /** @returns whether anything is remembered that may be removed later */
   #lookForRemovals(): boolean {
-    if (this.#closed || !this.#database.open) return false;
+    if (this.#calls.isClosed) return false;
     try {
       this.#connection.status.noteRemovals();
     } catch {
@@ -344,103 +306,17 @@ export class SqliteStore implements ResourceStore {
     return this.#connection.contents.cachedBytes > 0;
   }
 
-  /** Begins in the event loop, and ends there if that does not take long. */
-  async #find<Result>(call: ThreadCall, options: CallOptions | undefined, find: () => Result): Promise<Result> {
-    if (this.#turn.isSpent) await this.#turn.next();
-    const found = this.#briefly(options, find);
-    if (!(found instanceof TooLong)) return found;
-    return this.#inThread(options, (threads) => threads.read(call, options) as Promise<Result>, find);
-  }
-
   /** The resources of versions, which never change: between some of them others have their turn. */
   async #load(keys: readonly number[], options: CallOptions | undefined): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
     const { slice } = THREAD_TUNING;
-    if (keys.length <= slice) return this.#answer(options, () => contents.load(keys));
+    if (keys.length <= slice) return this.#calls.run(options, () => contents.load(keys));
     const resources: StoredResource[] = [];
     for (let start = 0; start < keys.length; start += slice) {
-      if (this.#turn.isSpent) await this.#turn.next();
-      resources.push(...this.#answer(options, () => contents.load(keys.slice(start, start + slice))));
+      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+      resources.push(...this.#calls.run(options, () => contents.load(keys.slice(start, start + slice))));
     }
     return resources;
-  }
-
-  async #commit(
-    threads: Threads,
-    writes: readonly Write[],
-    options: CallOptions | undefined,
-    commit: () => Committed,
-  ): Promise<Committed> {
-    if (this.#turn.isSpent) await this.#turn.next();
-    if (!threads.isWriting && writes.length < THREAD_TUNING.largeCommit) {
-      const done = this.#briefly(options, commit);
-      if (!(done instanceof TooLong)) {
-        threads.noteCommit(writes.length);
-        return done;
-      }
-    }
-    return this.#inThread(options, () => threads.commit(writes, this.#clock().getTime(), options), commit);
-  }
-
-  /** Work that gives up where it takes long, or another process has the lock that it needs. */
-  #briefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
-    const { inlineMs } = THREAD_TUNING;
-    if (inlineMs < 0) return TOO_LONG;
-    return this.#answer(options, () => unlessLocked(() => this.#connection.guard.briefly(inlineMs, work)));
-  }
-
-  /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
-  async #whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
-    const end = performance.now() + this.#busyTimeout;
-    while (this.#threads !== undefined) {
-      await this.#threads.untilWritten();
-      const done = this.#answer(options, () => unlessLocked(write));
-      if (!(done instanceof TooLong)) return done;
-      if (performance.now() >= end) break;
-      await delay(LOCK_STEP_MS);
-    }
-    return this.#answer(options, write);
-  }
-
-  /** Runs in a thread, or in the event loop where there are none. */
-  async #inThread<Result>(
-    options: CallOptions | undefined,
-    inThread: (threads: Threads) => Promise<Result>,
-    inline: () => Result,
-  ): Promise<Result> {
-    const threads = this.#threads;
-    if (threads === undefined) return this.#answer(options, inline);
-    this.#answer(options, () => undefined);
-    try {
-      return await inThread(threads);
-    } catch (error) {
-      if (!(error instanceof NoThreads)) throw error;
-      this.#goOnWithout(threads, error);
-      return this.#answer(options, inline);
-    }
-  }
-
-  #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {
-    if (this.#threads !== threads) return;
-    this.#threads = undefined;
-    void threads.close();
-    if (this.#database.open) {
-      this.#database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      this.#database.pragma(`busy_timeout = ${this.#busyTimeout}`);
-    }
-    const reason = cause instanceof Error ? ` (${cause.message})` : '';
-    process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
-  }
-
-  /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
-  #answer<Result>(options: CallOptions | undefined, work: () => Result): Result {
-    if (this.#closed || !this.#database.open) throw storeClosed();
-    assertNotAborted(options);
-    try {
-      return this.#connection.guard.run(options?.deadline, work);
-    } catch (error) {
-      throw storeError(error);
-    }
   }
 }
 
@@ -467,22 +343,6 @@ function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined):
   return pages;
 }
 
-/** @returns {@link TOO_LONG} where another connection has the lock */
-function unlessLocked<Result>(work: () => Result): Result | TooLong {
-  try {
-    return work();
-  } catch (error) {
-    if (isBusy(error)) return TOO_LONG;
-    throw error;
-  }
-}
-
 function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
   return total === undefined ? { matches } : { matches, total };
 }
-
-/** Time between attempts to get a lock, in milliseconds. */
-const LOCK_STEP_MS = 20;
-
-/** Where a thread carries the log to the database: it is late if the event loop does it. */
-const LATE_CHECKPOINT_PAGES = 4 * CHECKPOINT_PAGES;

@@ -1,0 +1,207 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import type { CallOptions, Write } from '../../store/store.js';
+import type { Committed } from '../sql/commit-results.js';
+import { CHECKPOINT_PAGES } from './configure.js';
+import type { Connection } from './connection.js';
+import { storeError } from './errors.js';
+import { TOO_LONG, TooLong } from './guard.js';
+import { NoThreads } from './threads/pool.js';
+import type { ResultOf, ThreadCall } from './threads/protocol.js';
+import type { Threads } from './threads/threads.js';
+import { THREAD_TUNING } from './threads/tuning.js';
+import { Turn } from './threads/turn.js';
+import { isBusy } from './transaction.js';
+
+/**
+ * Decides where the work of a call runs. Without threads it all runs in the event loop. With threads it begins there, and
+ * a thread takes over where the work takes long or another connection holds the lock.
+ *
+ * Whatever the work throws becomes a `FhirError`.
+ */
+export class CallRunner {
+  readonly #connection: Connection;
+  readonly #busyTimeout: number;
+  readonly #turn = new Turn();
+  #threads: Threads | undefined;
+  #isClosed = false;
+
+  /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
+  constructor(connection: Connection, busyTimeout: number) {
+    this.#connection = connection;
+    this.#busyTimeout = busyTimeout;
+  }
+
+  useThreads(create: (turn: Turn) => Threads): void {
+    this.#threads = create(this.#turn);
+    const { database } = this.#connection;
+    database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
+    // Waiting for a lock happens in a thread.
+    database.pragma('busy_timeout = 0');
+  }
+
+  get hasThreads(): boolean {
+    return this.#threads !== undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed || !this.#connection.database.open;
+  }
+
+  /** Whether other work is due before the next piece of a call. False without threads, which promise no fairness. */
+  get isTurnSpent(): boolean {
+    return this.#threads !== undefined && this.#turn.isSpent;
+  }
+
+  /** Waits until other work has had its turn. */
+  nextTurn(): Promise<void> {
+    return this.#turn.next();
+  }
+
+  /** Runs short work in the event loop. */
+  run<Result>(options: CallOptions | undefined, work: () => Result): Result {
+    if (this.isClosed) throw storeClosed();
+    assertNotAborted(options);
+    try {
+      return this.#connection.guard.run(options?.deadline, work);
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+
+  /** Runs a read: a thread does again what takes long in the event loop. */
+  async read<Result>(call: ThreadCall, options: CallOptions | undefined, inline: () => Result): Promise<Result> {
+    if (this.isTurnSpent) await this.#turn.next();
+    const found = this.#briefly(options, inline);
+    if (!(found instanceof TooLong)) return found;
+    return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
+  }
+
+  /** Runs a commit. Large ones run in the thread that writes, as do those that come while it does. */
+  async commit(
+    writes: readonly Write[],
+    clock: () => Date,
+    options: CallOptions | undefined,
+    inline: () => Committed,
+  ): Promise<Committed> {
+    const threads = this.#threads;
+    if (threads === undefined) return this.run(options, inline);
+    if (this.isTurnSpent) await this.#turn.next();
+    if (!threads.isWriting && writes.length < THREAD_TUNING.largeCommit) {
+      const done = this.#briefly(options, inline);
+      if (!(done instanceof TooLong)) {
+        threads.noteCommit(writes.length);
+        return done;
+      }
+    }
+    return this.inThread(options, () => threads.commit(writes, clock().getTime(), options), inline);
+  }
+
+  /** Runs a removal: in the event loop if the file is small, else in the thread that writes. */
+  async remove<Call extends ThreadCall>(
+    call: Call,
+    options: CallOptions | undefined,
+    inline: () => ResultOf<Call>,
+  ): Promise<ResultOf<Call>> {
+    const isBrief = this.#threads?.isWriting !== true && this.isSmallFile();
+    const done = isBrief ? this.#briefly(options, inline) : TOO_LONG;
+    if (!(done instanceof TooLong)) return done;
+    return this.inThread(options, (threads) => threads.write(call, options), inline);
+  }
+
+  /** Rebuilds what is derived: in the event loop if the file is small and unlocked, else in the thread that writes. */
+  async rebuild<Result>(
+    options: CallOptions,
+    inThread: (threads: Threads) => Promise<Result>,
+    inline: () => Result,
+  ): Promise<Result> {
+    const done = this.isSmallFile() ? this.run(options, () => unlessLocked(inline)) : TOO_LONG;
+    return done instanceof TooLong ? this.inThread(options, inThread, inline) : done;
+  }
+
+  /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
+  async whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
+    const end = performance.now() + this.#busyTimeout;
+    while (this.#threads !== undefined) {
+      await this.#threads.untilWritten();
+      const done = this.run(options, () => unlessLocked(write));
+      if (!(done instanceof TooLong)) return done;
+      if (performance.now() >= end) break;
+      await delay(LOCK_STEP_MS);
+    }
+    return this.run(options, write);
+  }
+
+  /** Runs in a thread, or in the event loop where there are none. */
+  async inThread<Result>(
+    options: CallOptions | undefined,
+    inThread: (threads: Threads) => Promise<Result>,
+    inline: () => Result,
+  ): Promise<Result> {
+    const threads = this.#threads;
+    if (threads === undefined) return this.run(options, inline);
+    this.run(options, () => undefined);
+    try {
+      return await inThread(threads);
+    } catch (error) {
+      if (!(error instanceof NoThreads)) throw error;
+      this.#goOnWithout(threads, error);
+      return this.run(options, inline);
+    }
+  }
+
+  /** Whether SQLite reads all of the file in some milliseconds. */
+  isSmallFile(): boolean {
+    return this.run(undefined, () => {
+      const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
+      return pages < THREAD_TUNING.smallFile;
+    });
+  }
+
+  /** Refuses further calls. @returns false if it was closed before */
+  close(): boolean {
+    const wasOpen = !this.#isClosed;
+    this.#isClosed = true;
+    return wasOpen;
+  }
+
+  async closeThreads(): Promise<void> {
+    await this.#threads?.close();
+  }
+
+  /** Runs work that gives up where it takes long, or another connection has the lock that it needs. */
+  #briefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
+    const { inlineMs } = THREAD_TUNING;
+    if (inlineMs < 0) return TOO_LONG;
+    return this.run(options, () => unlessLocked(() => this.#connection.guard.briefly(inlineMs, work)));
+  }
+
+  #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {
+    if (this.#threads !== threads) return;
+    this.#threads = undefined;
+    void threads.close();
+    const { database } = this.#connection;
+    if (database.open) {
+      database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      database.pragma(`busy_timeout = ${this.#busyTimeout}`);
+    }
+    const reason = cause instanceof Error ? ` (${cause.message})` : '';
+    process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
+  }
+}
+
+/** @returns {@link TOO_LONG} where another connection has the lock */
+function unlessLocked<Result>(work: () => Result): Result | TooLong {
+  try {
+    return work();
+  } catch (error) {
+    if (isBusy(error)) return TOO_LONG;
+    throw error;
+  }
+}
+
+/** Time between attempts to get a lock, in milliseconds. */
+const LOCK_STEP_MS = 20;
+
+/** Where a thread carries the log to the database: it is late if the event loop does it. */
+const LATE_CHECKPOINT_PAGES = 4 * CHECKPOINT_PAGES;
