@@ -48,6 +48,13 @@ export interface FhirGraphqlConfig {
   /** The types of these fields beside FHIR's, in SDL: object types, enums, inputs, scalars. */
   readonly types?: string | undefined;
   /**
+   * Codes of required bindings are values of GraphQL enums: in answers, element arguments, inputs and variables of an
+   * enum's type, in introspection and `printSchema`. `entered-in-error` is `entered_in_error`; inputs take both. Search
+   * arguments, `_filter`, FHIRPath and JSON take codes. A stored code that the enum does not have is an error
+   * `unprocessable` of its field. Default false.
+   */
+  readonly enums?: boolean | undefined;
+  /**
    * Answers what belongs to value sets and hierarchies of codes, as `withTerminology(store, terminology)` does. Policies
    * are expanded at sign-in: callers whose policies have such criteria sign in over that store. Default: that of the store.
    */

@@ -69,7 +69,8 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
     printSchema({ federation = false, ...given }: ServiceSchemaOptions = {}) {
       const options = Object.keys(given).length === 0 ? schemaOptionsOf(settings) : given;
       if (federation) return printSubgraph(config, options);
-      return printFhirSchema({ ...options, model: modelWithHost(settings.store.model, settings) });
+      const model = modelWithHost(settings.store.model, settings);
+      return printFhirSchema({ ...options, enums: settings.enums, model });
     },
     get schema() {
       return (schema ??= schemaOf(settings));
@@ -88,14 +89,14 @@ export interface FhirServiceConfig extends FhirGraphqlConfig {
 }
 
 /** Options of the schema of a service. */
-export interface ServiceSchemaOptions extends Omit<PrintOptions, 'model'> {
+export interface ServiceSchemaOptions extends Omit<PrintOptions, 'model' | 'enums'> {
   /** The SDL of a subgraph of Apollo Federation 2, with resource types as entities. Default false. */
   readonly federation?: boolean | undefined;
 }
 
 /** The SDL of a subgraph, with the fields of the host and without those that routers use. */
-function printSubgraph({ store, fields, types }: FhirGraphqlConfig, options: Omit<SchemaOptions, 'model'>): string {
-  return printFederationSchema({ ...options, model: modelWithHost(store.model, { fields, types }) });
+function printSubgraph({ store, fields, types, enums }: FhirGraphqlConfig, options: ServiceSchema): string {
+  return printFederationSchema({ ...options, enums, model: modelWithHost(store.model, { fields, types, enums }) });
 }
 
 /** The schema for GraphQL servers; requests have their caller in the context. */
@@ -111,7 +112,10 @@ function schemaOf(settings: FhirGraphqlConfig): GraphQLSchema {
   });
 }
 
-function schemaOptionsOf({ introspection }: FhirGraphqlConfig): Omit<SchemaOptions, 'model'> {
+/** The schema that a service shows; whether it has enums is an option of its own. */
+type ServiceSchema = Omit<SchemaOptions, 'model' | 'enums'>;
+
+function schemaOptionsOf({ introspection }: FhirGraphqlConfig): ServiceSchema {
   return typeof introspection === 'object' ? introspection : {};
 }
 
@@ -140,6 +144,10 @@ const CHECKS: {
   },
   fields: (fields, { store, types }) => void modelWithHost(store.model, { fields: fields as HostFields, types }),
   types: (types, { store, fields }) => void modelWithHost(store.model, { fields, types: types as string }),
+  enums: (value, { store, fields, types }) => {
+    const enums = assertKind<boolean>(value, 'boolean', 'enums');
+    modelWithHost(store.model, { fields, types, enums });
+  },
   terminology: assertTerminology,
   federation: (value) => assertKind(value, 'boolean', 'federation'),
   reportCost: (value) => assertKind(value, 'boolean', 'reportCost'),
@@ -168,7 +176,8 @@ function checked(config: FhirServiceConfig): FhirGraphqlConfig {
 
 function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void {
   if (typeof value === 'boolean') return;
-  const { types } = assertKind<{ readonly types?: unknown }>(value, 'object', 'introspection');
+  const { types, enums } = assertKind<{ readonly types?: unknown; enums?: unknown }>(value, 'object', 'introspection');
+  if (enums !== undefined) throw invalid('enums is an option of the service, since it is also about answers');
   if (types === undefined) return;
   if (!Array.isArray(types)) throw invalid('introspection.types must be a list of resource types');
   const unknown = types.find((type) => typeof type !== 'string' || !store.model.isResourceType(type)) as unknown;

@@ -14,6 +14,7 @@ import {
 import { forwardedDocument, TYPE_KEY, type ForwardedDocument } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
+import { hasEnums } from './schema/host/service-model.js';
 
 /** Executes what a GraphQL server asks of the schema, for the context of its request. */
 export type ExecuteForwarded = (
@@ -35,7 +36,7 @@ export function executableSchema(
   execute: ExecuteForwarded,
 ): GraphQLSchema {
   // Directives that reshape answers would change what the server makes of them.
-  const complete = completeSchema(model, types, 'whole');
+  const complete = completeSchema(model, types, 'whole', { enums: hasEnums(model) });
   const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
   const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
   const resolveRoot: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {

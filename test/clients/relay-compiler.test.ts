@@ -56,3 +56,29 @@ test('so are its fragments on contained resources', async () => {
     ],
   });
 });
+
+test('enums that the compiler knows come back in answers, and go into filters and mutations', async () => {
+  const enums = { enums: true };
+  const compiled = JSON.parse(
+    readFileSync(new URL('relay/clinicStatusQuery.json', import.meta.url), 'utf8'),
+  ) as CompiledForTests;
+  const { enumValues } = compiled.params.metadata.relayTestingSelectionTypeInfo['Observation.status']!;
+  expect(enumValues).toContain('entered_in_error');
+  const answer = await clinic.data(textOf('clinicStatusQuery'), { id: 'o1', use: 'old' }, enums);
+  expect(answer).toMatchObject({ Observation: { status: 'final', subject: { resource: { name: [] } } } });
+  const change = { id: 'o1', status: 'entered_in_error' };
+  expect(await clinic.data(textOf('clinicStatusMutation'), change, enums)).toMatchObject({
+    ObservationUpdate: { status: 'entered_in_error' },
+  });
+  expect(await clinic.data('{ Observation(id: "o1") { status } }')).toEqual({
+    Observation: { status: 'entered-in-error' },
+  });
+});
+
+interface CompiledForTests {
+  readonly params: {
+    readonly metadata: {
+      readonly relayTestingSelectionTypeInfo: { readonly [path: string]: { readonly enumValues: readonly string[] } };
+    };
+  };
+}

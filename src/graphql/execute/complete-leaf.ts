@@ -1,19 +1,26 @@
 import { FhirError } from '../../fhir/error.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt } from '../graphql-js.js';
+import type { CodeNames } from '../schema/code-names.js';
 import { scalarOf } from '../schema/scalars.js';
 
 /**
  * Converts stored values of a FHIR primitive to its GraphQL scalar. Stored data may predate its checks or bypass them.
  *
- * A decimal written as a string is accepted, as in HL7's own examples; nothing else is converted.
+ * A decimal written as a string is accepted, as in HL7's own examples; codes of an enum become its values.
  *
- * @returns undefined for values that do not fit the scalar, including missing ones
+ * @param codes the codes of an enum; undefined for other values
+ * @returns undefined for values that do not fit, including missing ones and codes that the enum does not have
  */
-export function completeLeaf(primitive: string): (value: unknown) => unknown {
+export function completeLeaf(primitive: string, codes?: CodeNames): (value: unknown) => unknown {
+  if (codes !== undefined) return (value) => nameOfCode(codes, value);
   const scalar = scalarOf(primitive);
   if (scalar === GraphQLBoolean) return completeBoolean;
   if (scalar === GraphQLInt) return completeInt;
   return scalar === GraphQLFloat ? completeFloat : completeText;
+}
+
+function nameOfCode({ names }: CodeNames, value: unknown): string | undefined {
+  return typeof value === 'string' && Object.hasOwn(names, value) ? names[value] : undefined;
 }
 
 /**
@@ -22,6 +29,14 @@ export function completeLeaf(primitive: string): (value: unknown) => unknown {
  */
 export function wrongType(type: string): FhirError {
   return new FhirError('unprocessable', `The stored value is not of type ${type}`);
+}
+
+/** The error of a stored text that is not among the codes of its enum. */
+export function wrongCode(): FhirError {
+  return new FhirError(
+    'unprocessable',
+    'The stored value is not a code of the required binding; query it without enums',
+  );
 }
 
 function completeText(value: unknown): string | undefined {

@@ -5,6 +5,7 @@ import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
+import { codeOf } from '../schema/code-names.js';
 import { fieldsOf } from '../schema/fields.js';
 import { extensionValues } from './extension-values.js';
 import { type ItemFilter } from './run.js';
@@ -25,9 +26,12 @@ export function compileItemFilter(
   meter: StepMeter,
 ): ItemFilter {
   const predicates: Predicate[] = [];
-  for (const { name, value } of filter.equals) {
+  for (const { name, value, codes } of filter.equals) {
     const wanted = evaluate(value, variables);
-    if (wanted !== undefined) predicates.push(equality(model, filter.element.type, name, wanted));
+    if (wanted === undefined) continue;
+    const values = (Array.isArray(wanted) ? wanted : [wanted]) as readonly unknown[];
+    const meant = codes === undefined ? values : values.map((one) => codeOf(codes, String(one)) ?? one);
+    predicates.push(equality(model, filter.element.type, name, new Set(meant)));
   }
   const expression = evaluateSingle('fhirpath', filter.fhirpath, variables);
   if (expression !== undefined)
@@ -60,8 +64,7 @@ export function itemTypeOf(model: FhirModel, { element: { type } }: ElementFilte
 }
 
 /** Keeps items whose sub-element has the same type and value; a repeating one matches if it contains the value. */
-function equality(model: FhirModel, type: string, name: string, wanted: unknown): Predicate {
-  const values = new Set(Array.isArray(wanted) ? wanted : [wanted]);
+function equality(model: FhirModel, type: string, name: string, values: ReadonlySet<unknown>): Predicate {
   const field = fieldsOf(model, type)?.get(name);
   if (field?.kind === 'extension') {
     const { url, value } = field.shape;

@@ -19,7 +19,7 @@ import { RESOURCE } from '../schema/fields.js';
 import { placeElement } from '../../fhir/json/written-decimal.js';
 import { extensionValues } from './extension-values.js';
 import { cacheKeyOf } from './cache-key.js';
-import { completeLeaf, wrongType } from './complete-leaf.js';
+import { completeLeaf, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
 import { itemsOf, keptItems, shapedItems } from './kept-items.js';
@@ -128,8 +128,8 @@ function compileField(field: PlannedField, type: string): Writer {
 }
 
 function primitive(field: PrimitiveField): Writer {
-  const { key, name, type } = field;
-  const complete = completeLeaf(type);
+  const { key, name, type, codes } = field;
+  const complete = completeLeaf(type, codes);
   return (source, out, _, run) => {
     const value = source[name];
     const leaf = value === undefined ? null : complete(value);
@@ -154,8 +154,8 @@ function decimals(field: PrimitiveField): Writer {
 
 /** Arrays keep their null placeholders, which represent values with extensions only. */
 function primitives(field: PrimitiveField): Writer {
-  const { key, name, type } = field;
-  const complete = completeLeaf(type);
+  const { key, name, type, codes } = field;
+  const complete = completeLeaf(type, codes);
   return (source, out, container, run) => {
     const items = shapedItems(field, type, itemsOf(source[name]), out, container, run);
     if (items === null) return;
@@ -176,7 +176,9 @@ function writeOther(field: PlannedField, type: string, value: unknown, out: Outp
 }
 
 function failOther(field: PlannedField, type: string, value: unknown, out: Output, run: Run, index?: number): void {
-  if (value !== undefined && value !== null) run.fail(out, field, wrongType(type), index);
+  if (value === undefined || value === null) return;
+  const hasCodes = field.kind === 'primitive' && field.codes !== undefined && typeof value === 'string';
+  run.fail(out, field, hasCodes ? wrongCode() : wrongType(type), index);
 }
 
 function compileChoice(field: ChoiceField): Writer {

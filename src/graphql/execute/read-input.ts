@@ -2,7 +2,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { fromElements, plainValue, takeElement } from '../../fhir/json/written-decimal.js';
 import { isJsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { inputFieldsOf, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
+import { codeOf } from '../schema/code-names.js';
+import { inputFieldsOf, PATCH_OPERATION, type InputField, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';
 
 /** A fault of an input value: its location (`.name[0].family`) and the reason, without the value. */
@@ -32,18 +33,21 @@ class Reader {
 
   constructor(private readonly model: FhirModel) {}
 
-  read({ type, array }: InputPlace, value: unknown, path: string, depth: number): unknown {
+  read(place: InputPlace | InputField, value: unknown, path: string, depth: number): unknown {
     if (value === null || value === undefined) return value;
-    if (!array) return this.#one(type, value, path, depth);
+    if (!place.array) return this.#one(place, value, path, depth);
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return items.map((item, index) => (item == null ? null : this.#one(type, item, `${path}[${index}]`, depth)));
+    return items.map((item, index) => (item == null ? null : this.#one(place, item, `${path}[${index}]`, depth)));
   }
 
-  #one(type: string, value: unknown, path: string, depth: number): unknown {
+  #one(place: InputPlace | InputField, value: unknown, path: string, depth: number): unknown {
+    const { type } = place;
     if (INPUT_SCALARS.has(type)) {
       const plain = plainValue(value);
       const read = readScalar(type, plain);
       if (read === undefined) return this.#refuse(path, `expected ${expectedOf(type)}`);
+      if ('codes' in place)
+        return codeOf(place.codes, read as string) ?? this.#refuse(path, 'expected a value of its enum');
       // Integers are written in one way only.
       return read === plain && type !== 'Int' ? value : read;
     }

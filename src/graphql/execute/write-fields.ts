@@ -113,7 +113,7 @@ async function planFields(
 
 async function requestsOf(field: AnyWriteField, run: Run): Promise<Pick<PlannedWrites, 'requests' | 'writes'>> {
   if (field.kind === 'write') {
-    return { requests: [writeRequest(run.options.store.model, field, run.options.variables)] };
+    return { requests: [writeRequest(run.options.selections.model, field, run.options.variables)] };
   }
   const writes = await hostWrites(field, run);
   return { requests: writes.requests, writes };

@@ -22,10 +22,11 @@ import {
   type DocumentParts,
 } from '../plan/collect-fields.js';
 import type { IntrospectionField } from '../plan/plan.js';
+import { hasEnums } from '../schema/host/service-model.js';
 import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
 /** Whether introspection is enabled, and for which schema. */
-export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model'>;
+export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model' | 'enums'>;
 
 /**
  * Maximum number of objects in the answers of one request: the introspection query of tools has some 500,000 for all
@@ -76,7 +77,7 @@ export function introspect(
   if (fields.length > MAX_FIELDS) {
     throw tooMuch(MAX_FIELDS, `At most ${MAX_FIELDS} fields "__schema" and "__type" are answered at once`);
   }
-  const schema = option === true ? {} : option;
+  const schema = { ...(option === true ? {} : option), enums: hasEnums(parts.model) };
   let objects = 0;
   return fields.map((field) => {
     const { value, size } = answer(field, parts, variables, schema);

@@ -1,6 +1,9 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
+import type { CodeNames } from '../schema/code-names.js';
+import { namesOfCodes } from '../schema/enums.js';
 import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
 import { selectionSetsOf } from './collect-fields.js';
@@ -11,6 +14,7 @@ import { below, type FieldNodes, type Planning, type Scope } from './planning.js
 import type {
   AbsentField,
   ChoiceField,
+  ElementEquality,
   ElementFilter,
   ExtensionField,
   IntrospectionField,
@@ -127,8 +131,8 @@ function planElement(
   const primitive = definition === undefined || definition.kind === 'primitive';
   // Selected for another possible type, whose element has sub-selections.
   if (primitive !== (sets.length === 0)) return { kind: 'absent', ...base };
-  if (primitive) return { kind: 'primitive', ...named, type: element.type };
-  const filter = elementFilter(element, args);
+  if (primitive) return planPrimitive(element, named, planning);
+  const filter = elementFilter(element, args, planning);
   if (definition.kind === 'resource') {
     return { kind: 'inline-resource', ...named, filter, selections: planning.selectAnyType(sets, inner) };
   }
@@ -139,6 +143,19 @@ function planElement(
     filter,
     selection: selectElement(element, sets, inner, planning),
   };
+}
+
+function planPrimitive(
+  element: ElementDefinition,
+  named: Base & Pick<PrimitiveField, 'name' | 'array'>,
+  { model }: Planning,
+): PrimitiveField {
+  return { kind: 'primitive', ...named, type: element.type, ...withCodes(element, model) };
+}
+
+function withCodes(element: ElementDefinition | undefined, model: FhirModel): { readonly codes?: CodeNames } {
+  const codes = element === undefined ? undefined : namesOfCodes(model, element);
+  return codes === undefined ? {} : { codes };
 }
 
 function planExtension(
@@ -160,12 +177,12 @@ function planExtension(
     array,
   };
   const field = primitive
-    ? ({ kind: 'primitive', ...named, type } as const)
+    ? planPrimitive(element, named, planning)
     : ({
         kind: 'object',
         ...named,
         canonical: false,
-        filter: elementFilter(element, args),
+        filter: elementFilter(element, args, planning),
         selection: selectElement(element, sets, inner, planning),
       } as const);
   return { kind: 'extension', ...base, url, array, value: value?.name, field };
@@ -200,7 +217,7 @@ function planChoice(
     const named = { ...base, name: element.name, array: false };
     const primitive = planning.model.typeDefinition(element.type)?.kind === 'primitive';
     if (primitive !== (sets.length === 0)) return [];
-    if (primitive) return [{ kind: 'primitive', ...named, type: element.type }];
+    if (primitive) return [planPrimitive(element, named, planning)];
     const selection = selectElement(element, sets, inner, planning);
     return [{ kind: 'object', ...named, canonical: false, filter: undefined, selection }];
   });
@@ -217,9 +234,19 @@ function selectElement(
   return planning.select(type, sets, type === 'Reference' ? { ...inner, targets } : inner);
 }
 
-function elementFilter(element: ElementDefinition, args: ReadonlyMap<string, Argument>): ElementFilter | undefined {
+function elementFilter(
+  element: ElementDefinition,
+  args: ReadonlyMap<string, Argument>,
+  { model }: Planning,
+): ElementFilter | undefined {
   if (args.size === 0) return undefined;
-  const equals = [...args].flatMap(([name, value]) => (CUTS.has(name) ? [] : [{ name, value }]));
+  const equals = [...args].flatMap(([name, value]): ElementEquality[] => {
+    if (CUTS.has(name)) return [];
+    const field = fieldsOf(model, element.type)?.get(name);
+    const compared =
+      field?.kind === 'extension' ? field.shape.value : field?.kind === 'element' ? field.element : undefined;
+    return [{ name, value, ...withCodes(compared, model) }];
+  });
   return { element, equals, fhirpath: args.get('fhirpath'), offset: args.get('_offset'), count: args.get('_count') };
 }
 

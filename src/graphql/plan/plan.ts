@@ -1,5 +1,6 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
+import type { CodeNames } from '../schema/code-names.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { HostFieldDefinition } from '../schema/host/host-schema.js';
 import type { Argument } from './arguments.js';
@@ -134,6 +135,8 @@ export interface PrimitiveField extends Keyed {
   /** FHIR type of the value. */
   readonly type: string;
   readonly array: boolean;
+  /** The names of the codes of an element with an enum; absent for other values. */
+  readonly codes?: CodeNames;
 }
 
 /** A complex element, or (`sibling`) the `id` and `extension` beside a primitive. */
@@ -176,10 +179,17 @@ export interface InlineResourceField extends Keyed {
 /** The arguments of a repeating element. See https://hl7.org/fhir/R4/graphql.html#filtering. */
 export interface ElementFilter {
   readonly element: ElementDefinition;
-  readonly equals: readonly { readonly name: string; readonly value: Argument }[];
+  readonly equals: readonly ElementEquality[];
   readonly fhirpath: Argument | undefined;
   readonly offset: Argument | undefined;
   readonly count: Argument | undefined;
+}
+
+export interface ElementEquality {
+  readonly name: string;
+  readonly value: Argument;
+  /** The codes of an element with an enum; absent for other values. */
+  readonly codes?: CodeNames;
 }
 
 /** A mutation field such as `PatientCreate(res:)`. */

@@ -1,6 +1,9 @@
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import { perModel } from '../../fhir/model/per-model.js';
+import type { CodeNames } from './code-names.js';
+import { namesOfCodes } from './enums.js';
 import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';
 import { scalarOf } from './scalars.js';
 
@@ -16,6 +19,8 @@ export interface InputField extends InputPlace {
   readonly name: string;
   readonly required: boolean;
   readonly description: string;
+  /** The codes of an element with an enum; absent for other values. */
+  readonly codes?: CodeNames;
 }
 
 /** Name of the scalar for any JSON value, used in patches. */
@@ -91,11 +96,13 @@ function describeInput(model: FhirModel, field: FieldDescriptor): InputField[] {
       return [{ name, type: 'String', array: false, required: false, description: 'May be left out: it is known' }];
     case 'element': {
       const { type, array, short } = field.element;
-      return [{ name, type: inputTypeName(model, type), array, required: false, description: short }];
+      const place = { name, type: inputTypeName(model, type), array, required: false, description: short };
+      return [withCodes(place, field.element, model)];
     }
     case 'extension': {
-      const { type, array, short } = field.shape;
-      return [{ name, type: inputTypeName(model, type), array, required: false, description: short }];
+      const { type, array, short, value } = field.shape;
+      const place = { name, type: inputTypeName(model, type), array, required: false, description: short };
+      return [withCodes(place, value, model)];
     }
     case 'sibling': {
       const { array } = field.element;
@@ -105,6 +112,11 @@ function describeInput(model: FhirModel, field: FieldDescriptor): InputField[] {
     default:
       return [];
   }
+}
+
+function withCodes(field: InputField, element: ElementDefinition | undefined, model: FhirModel): InputField {
+  const codes = element === undefined ? undefined : namesOfCodes(model, element);
+  return codes === undefined ? field : { ...field, codes };
 }
 
 const PATCH_FIELDS: readonly InputField[] = [

@@ -3,22 +3,27 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import {
   GraphQLEnumType,
+  GraphQLError,
   GraphQLList,
   GraphQLNonNull,
   GraphQLScalarType,
   isListType,
   isNonNullType,
+  Kind,
   type GraphQLInputType,
   type GraphQLOutputType,
   type GraphQLType,
 } from '../graphql-js.js';
+import { codeOf } from './code-names.js';
+import { enumNamed, enumOf, type EnumDefinition } from './enums.js';
+import { hasEnums } from './host/service-model.js';
 import { scalarOf } from './scalars.js';
 
-/** Which types the schema for tools has for primitive values. Queries and answers are the same with all of them. */
+/** Which types the schema for tools has for primitive values. */
 export interface LeafOptions {
   /** `fhir`: a scalar per primitive type of FHIR (`date`, `instant`, `decimal`), each with `@specifiedBy`. */
   readonly scalars?: 'standard' | 'fhir' | undefined;
-  /** Enums for codes of required bindings. */
+  /** Enums for codes of required bindings, as in answers of a service with this option. */
   readonly enums?: boolean | undefined;
 }
 
@@ -32,8 +37,8 @@ export function leafType(
   { scalars, enums }: LeafOptions,
 ): GraphQLEnumType | GraphQLScalarType | undefined {
   if (model.typeDefinition(element.type)?.kind !== 'primitive') return undefined;
-  const name = enums === true && element.type === 'code' ? ENUMS(model).names.get(element.codes) : undefined;
-  if (name !== undefined) return ENUMS(model).types.get(name);
+  const definition = enums === true ? enumOf(model, element) : undefined;
+  if (definition !== undefined) return enumType(definition);
   return scalars === 'fhir' ? FHIR_SCALARS(model).get(element.type) : undefined;
 }
 
@@ -52,7 +57,8 @@ export function withLeaf<Type extends GraphQLOutputType | GraphQLInputType>(
 export function variableLeaf(model: FhirModel, name: string): GraphQLScalarType | undefined {
   const scalar = FHIR_SCALARS(model).get(name);
   if (scalar !== undefined) return scalar;
-  return ENUMS(model).variables.get(name);
+  const definition = enumNamed(model, name);
+  return definition === undefined ? undefined : enumVariable(model, definition);
 }
 
 /** The type of a variable with the standard scalar for its own: `[date!]` is `[String!]`. */
@@ -98,39 +104,39 @@ function standIn(
   return scalar;
 }
 
-/**
- * The enums of a model: one per required binding whose codes all are names of GraphQL, called after the code system
- * (`http://hl7.org/fhir/administrative-gender` is `AdministrativeGender`) or, where codes have several systems, after
- * the first element. Codes such as `entered-in-error` are not names, so elements with such a code stay texts.
- */
-const ENUMS = perModel((model) => {
-  const names = new Map<readonly string[] | undefined, string>();
-  const types = new Map<string, GraphQLEnumType>();
-  for (const owner of [...model.typeNames].sort()) {
-    for (const { type, name, codes, codeSystem } of model.typeDefinition(owner)?.elements.values() ?? []) {
-      if (type !== 'code' || codes === undefined || names.has(codes) || !codes.every(isEnumValue)) continue;
-      const bySystem = codeSystem === undefined ? '' : pascalCase(codeSystem.split('/').at(-1)!);
-      const byElement = `${owner}${pascalCase(name)}`;
-      const free = [bySystem, byElement, `${byElement}Code`].find(
-        (one) => /^[A-Z]\w*$/.test(one) && !types.has(one) && model.typeDefinition(one) === undefined,
-      );
-      if (free === undefined) continue;
-      names.set(codes, free);
-      const description = codeSystem === undefined ? `Codes of ${owner}.${name}` : `Codes of ${codeSystem}`;
-      types.set(free, new GraphQLEnumType({ name: free, description, values: Object.fromEntries(codes.map((code) => [code, {}])) })); // prettier-ignore
-    }
-  }
-  const variables = new Map([...types.keys()].map((name) => [name, standIn(name, scalarOf('code'))]));
-  return { names, types, variables };
-});
+const ENUM_TYPES = new WeakMap<EnumDefinition, GraphQLEnumType>();
 
-function isEnumValue(code: string): boolean {
-  return /^(?!__)[_A-Za-z]\w*$/.test(code) && code !== 'true' && code !== 'false' && code !== 'null';
+function enumType(definition: EnumDefinition): GraphQLEnumType {
+  let type = ENUM_TYPES.get(definition);
+  if (type === undefined) {
+    const { name, description, values } = definition;
+    const configs = Object.entries(values.names).map(
+      ([code, value]) => [value, code === value ? {} : { description: `The code ${code}` }] as const,
+    );
+    type = new GraphQLEnumType({ name, description, values: Object.fromEntries(configs) });
+    ENUM_TYPES.set(definition, type);
+  }
+  return type;
 }
 
-function pascalCase(text: string): string {
-  return text
-    .split(/[^0-9A-Za-z]+/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
+/**
+ * An enum as the type of a variable: its values are the codes, so that they fit every place that takes a text. Services
+ * without enums take any code.
+ */
+function enumVariable(model: FhirModel, { name, values }: EnumDefinition): GraphQLScalarType {
+  const standard = scalarOf('code');
+  const read = (text: unknown): unknown => {
+    if (!hasEnums(model)) return text;
+    const code = typeof text === 'string' ? codeOf(values, text) : undefined;
+    if (code === undefined) throw new GraphQLError(`${name} cannot represent this value; expected one of its values.`);
+    return code;
+  };
+  const scalar = new GraphQLScalarType({
+    name,
+    parseValue: (value) => read(standard.parseValue(value)),
+    parseLiteral: (node, variables) =>
+      read(node.kind === Kind.ENUM ? node.value : standard.parseLiteral(node, variables)),
+  });
+  STANDARD.set(scalar, standard);
+  return scalar;
 }

@@ -22,6 +22,8 @@ export interface GraphqlValidationOptions {
   readonly fields?: HostFields | undefined;
   /** The types of these fields, in SDL. */
   readonly types?: string | undefined;
+  /** Whether the service has enums for codes. Default false. */
+  readonly enums?: boolean | undefined;
   /** The dialect of the service. Default `standard`. */
   readonly dialect?: Dialect | undefined;
   /** The limits of the service; those that a document exceeds by itself are errors. */

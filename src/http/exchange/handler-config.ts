@@ -20,13 +20,14 @@ export interface FhirHandlerConfig
       | 'resolveReference'
       | 'fields'
       | 'types'
+      | 'enums'
       | 'terminology'
     >,
     MailContext {
   /**
    * The service that answers GraphQL, made by `createFhirGraphql` over the same store. Its configuration takes the place
    * of `dialect`, `limits`, `documents`, `introspection`, `profiles`, `resolveIdentifiers`, `resolveReference`, `fields`,
-   * `types` and `terminology`, which are not given then. `audit`, `onError` and `baseUrl` are those of the handler.
+   * `types`, `enums` and `terminology`, which are not given then. `audit`, `onError` and `baseUrl` are those of the handler.
    */
   readonly graphql?: FhirGraphqlService | undefined;
   /**

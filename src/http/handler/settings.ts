@@ -64,6 +64,7 @@ const GRAPHQL_OPTIONS = [
   'resolveReference',
   'fields',
   'types',
+  'enums',
   'terminology',
 ] as const;
 
@@ -88,6 +89,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   resolveReference: checkedByGraphql,
   fields: checkedByGraphql,
   types: checkedByGraphql,
+  enums: checkedByGraphql,
   terminology: checkedByGraphql,
   graphql: checkedByGraphql,
   baseUrl(value) {

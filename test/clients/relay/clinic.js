@@ -82,3 +82,28 @@ graphql`
     }
   }
 `;
+
+graphql`
+  query clinicStatusQuery($id: ID!, $use: NameUse) @relay_test_operation {
+    Observation(id: $id) {
+      status
+      subject {
+        resource {
+          ... on Patient {
+            name(use: $use) {
+              text
+            }
+          }
+        }
+      }
+    }
+  }
+`;
+
+graphql`
+  mutation clinicStatusMutation($id: ID!, $status: ObservationStatus) {
+    ObservationUpdate(id: $id, res: { status: $status }) {
+      status
+    }
+  }
+`;

@@ -195,7 +195,7 @@ test('services with different fields over one store do not mix', async () => {
 });
 
 test('the model of a service has the definitions of its store in everything', () => {
-  const model = new ServiceModel(R4, { fields: new Map(), types: new Map() });
+  const model = new ServiceModel(R4, { fields: new Map(), types: new Map() }, false);
   const own = Object.getOwnPropertyNames(ServiceModel.prototype).sort();
   expect(own).toEqual(Object.getOwnPropertyNames(FhirModel.prototype).sort());
   expect(model.typeDefinition('Patient')).toBe(R4.typeDefinition('Patient'));

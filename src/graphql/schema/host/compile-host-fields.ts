@@ -2,6 +2,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { perModel } from '../../../fhir/model/per-model.js';
 import { didYouMean } from '../../../fhir/messages/did-you-mean.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE } from '../fields.js';
+import { enumNamed } from '../enums.js';
 import { inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT } from '../input-fields.js';
 import type { HostFields } from './host-fields.js';
 import type { HostFieldDefinition, HostInputField, HostSchema, HostTypeDefinition, ParentKind } from './host-schema.js';
@@ -15,24 +16,27 @@ export interface HostAdditions {
   readonly fields?: HostFields | undefined;
   /** The types that the fields use beside FHIR's, in SDL. */
   readonly types?: string | undefined;
+  /** Enums for codes of required bindings. Default false. */
+  readonly enums?: boolean | undefined;
 }
 
 /**
- * The definitions of a service with the fields of its host; the model itself without any. Compiled once per model and
+ * The definitions of a service with what its host adds; the model itself without additions. Compiled once per model and
  * object of fields.
  *
  * @throws FhirError `invalid` - names the field or type that does not fit
  */
-export function modelWithHost(model: FhirModel, { fields, types }: HostAdditions): FhirModel {
-  if (fields === undefined && types === undefined) return model;
+export function modelWithHost(model: FhirModel, { fields, types, enums }: HostAdditions): FhirModel {
+  if (fields === undefined && types === undefined && enums !== true) return model;
   if (fields !== undefined && (typeof fields !== 'object' || fields === null)) {
     throw invalid('fields', 'they are an object, with the fields by type');
   }
   if (types !== undefined && typeof types !== 'string') throw invalid('types', 'they are a text in SDL');
   const byText = within(MODELS(model), fields ?? NO_FIELDS);
   const text = types ?? '';
-  let known = byText.get(text);
-  if (known === undefined) byText.set(text, (known = new ServiceModel(model, compile(model, fields ?? {}, text))));
+  const key = enums === true ? `enums ${text}` : text;
+  let known = byText.get(key);
+  if (known === undefined) byText.set(key, (known = compile(model, fields ?? {}, text, enums === true)));
   return known;
 }
 
@@ -45,12 +49,14 @@ function within(models: WeakMap<object, Map<string, FhirModel>>, fields: object)
   return byText;
 }
 
-function compile(model: FhirModel, given: HostFields, text: string): HostSchema {
+function compile(model: FhirModel, given: HostFields, text: string, enums: boolean): FhirModel {
   const own =
     text.trim() === '' ? { types: new Map<string, never>(), fields: new Map<string, never>() } : readTypes(text);
+  const clash = enums ? [...own.types.keys()].find((name) => enumNamed(model, name) !== undefined) : undefined;
+  if (clash !== undefined) throw invalid(`types, ${clash}`, 'an enum of FHIR has this name');
   const compiler = new Compiler(model, own);
   for (const [parent, fields] of Object.entries(given)) if (fields !== undefined) compiler.add(parent, fields);
-  return compiler.finish();
+  return new ServiceModel(model, compiler.finish(), enums);
 }
 
 class Compiler {

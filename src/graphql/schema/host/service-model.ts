@@ -3,16 +3,18 @@ import type { SearchParameterDefinition, TypeDefinition } from '../../../fhir/mo
 import type { HostSchema } from './host-schema.js';
 
 /**
- * The definitions of a service whose host adds fields: those of its store, and the host's.
+ * The definitions of a service: those of its store, with what its host adds to the schema.
  *
  * It shares all definitions with the store's model, but caches per model are its own, so that schemas, documents and
- * plans of services with different fields never mix. Only schema, validation and planning use it; access, search and
+ * plans of services with different schemas never mix. Only schema, validation and planning use it; access, search and
  * FHIRPath work with the model of the store.
  */
 export class ServiceModel extends FhirModel {
   constructor(
     private readonly base: FhirModel,
     readonly host: HostSchema,
+    /** Whether codes of required bindings are values of enums, in answers and inputs. */
+    readonly enums: boolean,
   ) {
     super(base.texts);
   }
@@ -85,4 +87,9 @@ export class ServiceModel extends FhirModel {
 /** The host's part of a model; undefined for models without one. */
 export function hostOf(model: FhirModel): HostSchema | undefined {
   return model instanceof ServiceModel ? model.host : undefined;
+}
+
+/** Whether the service has enums for codes of required bindings. */
+export function hasEnums(model: FhirModel): boolean {
+  return model instanceof ServiceModel && model.enums;
 }
