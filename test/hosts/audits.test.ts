@@ -4,7 +4,7 @@ import { HOSTS, openHost, type OpenHost } from './open-host.js';
 import { readPage } from '../support/pages.js';
 
 /** ``| `22EB` | SHOULD accept … | ok |`` */
-const documented = [...readPage('graphql-over-http').matchAll(/^\| `(\w{4})` \| (.+?) +\| (\w+) +\|$/gm)].map(
+const documented = [...readPage('graphql-over-http-audits').matchAll(/^\| `(\w{4})` \| (.+?) +\| (\w+) +\|$/gm)].map(
   ([, id, name, result]) => ({ id, name, result }),
 );
 
@@ -24,7 +24,7 @@ const audits = serverAudits({
 });
 
 describe('the audits of graphql-http', () => {
-  test('are listed in graphql-over-http.md', () => {
+  test('are listed in graphql-over-http-audits.md', () => {
     expect(documented.map(({ id, name }) => [id, name])).toEqual(audits.map(({ id, name }) => [id, name]));
   });
 
