@@ -345,7 +345,7 @@ describe('MedplumClient in this process', () => {
       if (verdict === 'in the client') inClient.push(`\`${name}\``);
       else rows.push(`| \`${name}\` | ${verdict} | ${note} |`);
     }
-    const list = `These methods send no request here. They are ${inClient.join(', ')}.`;
+    const list = `These methods send no request: ${inClient.join(', ')}.`;
     const words = (text: string): string => text.replaceAll(/\s+/g, ' ');
     expect(words(documented)).toContain(words(list));
     const table = documented.split('\n').filter((line) => /^\| `\w+` +\| (works|differs|not offered) /.test(line));
