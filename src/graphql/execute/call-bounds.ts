@@ -5,7 +5,8 @@ import { evaluate } from '../plan/arguments.js';
 import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
 import type { ReadEdge, SearchEdge, StoreEdge } from '../plan/plan.js';
 import { readId } from './read-id.js';
-import type { Hole, HostReferenceHole, ReferenceHole, Run, SearchHole } from './run.js';
+import type { Hole, HostReferenceHole, ReferenceHole, SearchHole } from './holes.js';
+import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
 /** The bounds of the cost of a call, known before it is made. */

@@ -3,7 +3,7 @@ import { addDecimalText, hideDecimalTexts } from '../../fhir/json/decimal-texts.
 import { plainElement, textOfDecimals } from '../../fhir/json/written-decimal.js';
 import type { Dialect } from '../dialect.js';
 import { putUnderKey } from '../plan/collect-fields.js';
-import type { Output } from './run.js';
+import type { Output } from './holes.js';
 
 type Entry =
   /** The name is present, with or without a value. */

@@ -7,7 +7,8 @@ import type { ConnectionEdgeField, ConnectionShape, CursorPart } from '../plan/p
 import { encodeCursor } from './cursor.js';
 import { neighbourOf, type WindowedPage } from './page-window.js';
 import { projectResource } from './project.js';
-import type { Output, Run } from './run.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
 import type { SearchRequest } from './search-request.js';
 
 /** One page of a connection and its search. */

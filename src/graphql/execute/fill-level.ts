@@ -14,16 +14,9 @@ import { fillReads } from './fill-reads.js';
 import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
 import { questionOf } from './question-of.js';
-import {
-  tooManyCalls,
-  type Hole,
-  type HostHole,
-  type HostReferenceHole,
-  type ReadHole,
-  type ReferenceHole,
-  type Run,
-  type SearchHole,
-} from './run.js';
+import type { Hole, HostHole, HostReferenceHole, ReadHole, ReferenceHole, SearchHole } from './holes.js';
+import { tooManyCalls } from './limit-errors.js';
+import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
 /**

@@ -5,7 +5,8 @@ import { absence } from '../../interactions/missing.js';
 import { call } from './call.js';
 import { readId } from './read-id.js';
 import { projectResource } from './project.js';
-import type { ReadHole, Run } from './run.js';
+import type { ReadHole } from './holes.js';
+import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
 /** Fills reads of one type with one store call for the distinct ids. */

@@ -11,7 +11,8 @@ import { containedIn } from './contained.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
-import type { ReferenceHole, Run } from './run.js';
+import type { ReferenceHole } from './holes.js';
+import type { Run } from './run.js';
 import { shapeItems } from './shape-items.js';
 import type { Waiting } from './waiting.js';
 

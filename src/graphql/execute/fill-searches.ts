@@ -9,7 +9,8 @@ import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
-import type { Output, Run, SearchHole } from './run.js';
+import type { Output, SearchHole } from './holes.js';
+import type { Run } from './run.js';
 import { cursorOf, searchRequest, type SearchRequest } from './search-request.js';
 import type { Waiting } from './waiting.js';
 

@@ -8,7 +8,7 @@ import type { ElementFilter } from '../plan/plan.js';
 import { codeOf } from '../schema/code-names.js';
 import { fieldsOf } from '../schema/fields.js';
 import { extensionValues } from './extension-values.js';
-import { type ItemFilter } from './run.js';
+import type { ItemFilter } from './run.js';
 
 type Predicate = (item: unknown, resource: AnyResource) => boolean;
 

@@ -3,7 +3,8 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
 import { compileItemFilter } from './item-filter.js';
-import { type ItemFilter, type Output, type Run } from './run.js';
+import type { Output } from './holes.js';
+import type { ItemFilter, Run } from './run.js';
 import { shapeItems } from './shape-items.js';
 
 /** The items that pass the filter; null (and `out` is written) if there is no list. */

@@ -1,35 +1,28 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { FhirError } from '../../fhir/error.js';
 import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type {
   ChoiceField,
   ExtensionField,
-  HostEdge,
   HostPropertyField,
   InlineResourceField,
   ObjectField,
   PlannedField,
   PrimitiveField,
-  ReferenceEdge,
-  SearchEdge,
   Selection,
 } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
 import { placeElement } from '../../fhir/json/written-decimal.js';
+import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
 import { extensionValues } from './extension-values.js';
 import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
 import { itemsOf, keptItems, shapedItems } from './kept-items.js';
-import {
-  CANONICAL_TEXT,
-  resolvableCanonical,
-  resolvableReference,
-  type ResolvableReference,
-} from './resolvable-reference.js';
-import { type Output, type Run } from './run.js';
+import { CANONICAL_TEXT } from './resolvable-reference.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
 
 /**
  * Copies the selected fields of one object, leaving holes for store calls.
@@ -37,9 +30,6 @@ import { type Output, type Run } from './run.js';
  * `container` is the stored resource that the object belongs to, also for objects inside its contained resources.
  */
 export type Projector = (source: JsonObject, container: AnyResource, run: Run) => Output;
-
-/** Writes one field of the response. */
-type Writer = (source: JsonObject, out: Output, container: AnyResource, run: Run) => void;
 
 /** @returns the selection compiled to functions, cached */
 export function projectorOf(selection: Selection): Projector {
@@ -252,56 +242,6 @@ function compileInlineResource(field: InlineResourceField): Writer {
       failOther(field, RESOURCE, item, out, run, index);
       return null;
     });
-  };
-}
-
-function compileReference(edge: ReferenceEdge): Writer {
-  return (source, out, container, run) => {
-    const reference = edge.canonical ? resolvableCanonical(source) : resolvableReference(source, run.options.baseUrl);
-    if (reference === undefined) {
-      run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
-    } else if (reference === null) {
-      out[edge.key] = null;
-    } else {
-      run.defer(edge, { out, reference: fromOutside(reference, run.foreign.get(container)), container });
-    }
-  };
-}
-
-/** A relative reference inside an external resource is relative to that resource's server, never to ours. */
-function fromOutside(reference: ResolvableReference, url: string | undefined): ResolvableReference {
-  if (url === undefined || reference.kind !== 'local') return reference;
-  const base = url.replace(/\/[A-Za-z]+\/[^/]+(\/_history\/[^/]+)?$/, '');
-  return { kind: 'foreign', url: `${base}/${reference.type}/${reference.id}` };
-}
-
-function compileReverse(edge: SearchEdge): Writer {
-  return (source, out, container, run) => {
-    const { resourceType: type, id } = container;
-    run.defer(edge, { out, target: id !== undefined && isStored(source, container, run) ? { type, id } : undefined });
-  };
-}
-
-/** Contained and external resources have no identity here: nothing can reference them, whatever their id. */
-function isStored(source: JsonObject, container: AnyResource, run: Run): boolean {
-  return source === elementsOf(container) && container.id !== undefined && !run.foreign.has(container);
-}
-
-/**
- * A field of the host. Contained and external resources are not given to resolvers, which would take them for stored
- * ones of the same id; the field is null.
- */
-function compileHostField(edge: HostEdge): Writer {
-  const { on, type } = edge.field;
-  return (source, out, container, run) => {
-    if (on !== 'resource' || isStored(source, container, run)) {
-      run.defer(edge, { out, parent: source, container });
-    } else if (type.kind === 'required') {
-      run.require(out, edge.key);
-      run.fail(out, edge, new FhirError('unprocessable', 'Contained and external resources do not have this field'));
-    } else {
-      out[edge.key] = null;
-    }
   };
 }
 

@@ -1,6 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
-import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AccessTrace } from '../../access/access-trace.js';
 import type { GuardedStore } from '../../access/contract.js';
@@ -8,7 +8,6 @@ import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js'
 import { LimitError, tooCostly, type Limits } from '../limits.js';
 import type { Clock } from './clock.js';
 import { Deadline } from './deadline.js';
-import type { ResolvableReference } from './resolvable-reference.js';
 import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Dialect } from '../dialect.js';
@@ -24,49 +23,11 @@ import type {
   SearchEdge,
   Selection,
 } from '../plan/plan.js';
-import type { ReferenceTarget } from '../../store/store.js';
 import type { Observer } from '../../telemetry/observer.js';
 import { HostCalls } from './host/host-calls.js';
+import type { Hole, HostHole, HostReferenceHole, Output, ReadHole, ReferenceHole, SearchHole } from './holes.js';
+import { tooManyCalls, tooManyErrors, tooManyResolverCalls, tooManyRows, tooManyValues } from './limit-errors.js';
 import { RequiredPlaces } from './required-places.js';
-
-/** A response object under construction. */
-export type Output = { [key: string]: unknown };
-
-/** A position of the response that awaits a store call: `out[edge.key]`. */
-export type Hole = ReadHole | SearchHole | ReferenceHole | HostHole | HostReferenceHole;
-
-export interface ReadHole {
-  readonly out: Output;
-}
-export interface SearchHole {
-  readonly out: Output;
-  /** The parent of a reverse list; undefined at the root and inside contained resources, which cannot be referenced. */
-  readonly target: { readonly type: string; readonly id: string } | undefined;
-}
-export interface ReferenceHole {
-  readonly out: Output;
-  readonly reference: ResolvableReference;
-  /** The resource with the reference, in which `#id` is resolved. */
-  readonly container: AnyResource;
-}
-
-export interface HostHole {
-  readonly out: Output;
-  /** The object that the field belongs to, as the caller sees it; undefined at the root. */
-  readonly parent: JsonObject | undefined;
-  /** The resource of the parent. */
-  readonly container: AnyResource;
-}
-export interface HostReferenceHole {
-  /** The object or list that awaits the resource. */
-  readonly out: Output;
-  /** Its key; undefined for a list, which is appended to. */
-  readonly key: string | undefined;
-  /** The resource; undefined for none, or the reason why the value names none. */
-  readonly link: ReferenceTarget | FhirError | undefined;
-  /** Whether missing and hidden resources are null, instead of being left out. */
-  readonly keepsAbsent: boolean;
-}
 
 /** A failed field and its parent object; the path is computed only when errors are reported. */
 export interface FieldFault {
@@ -327,41 +288,4 @@ export class Run implements StepMeter {
     if (this.rows > limits.rows) throw tooManyRows(limits, this.rows);
     this.assertAffordable(0);
   }
-}
-
-function tooManyRows({ rows }: Limits, value: number): LimitError {
-  const message = `The answer needs more than ${rows} resources; narrow the searches or page with _count`;
-  return new LimitError('rows', rows, message, value);
-}
-
-export function tooManyValues({ values }: Limits): LimitError {
-  return new LimitError(
-    'values',
-    values,
-    `The answer holds more than ${values} values; select fewer fields, or page with _count`,
-  );
-}
-
-export function tooManyErrors({ errors }: Limits): LimitError {
-  return new LimitError(
-    'errors',
-    errors,
-    `More than ${errors} fields failed; ask for fewer, or leave out broken references with optional: true`,
-  );
-}
-
-function tooManyResolverCalls({ resolverCalls }: Limits): LimitError {
-  return new LimitError(
-    'resolverCalls',
-    resolverCalls,
-    `The query needs more than ${resolverCalls} calls of the service's own fields; select them with fewer different arguments`,
-  );
-}
-
-export function tooManyCalls({ storeCalls }: Limits): LimitError {
-  return new LimitError(
-    'storeCalls',
-    storeCalls,
-    `The query needs more than ${storeCalls} calls to the store; ask for fewer lists and references`,
-  );
 }

@@ -3,7 +3,8 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { evaluate } from '../plan/arguments.js';
 import type { PlannedField } from '../plan/plan.js';
-import type { Output, Run } from './run.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
 
 /**
  * Applies `@first` and `@slice` to the items of a field while their source is available: `@first` keeps one, `@slice`

@@ -4,7 +4,8 @@ import { namedTypeOf } from '../schema/host/type-reference.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { PlannedField, Selection } from '../plan/plan.js';
 import { CollectedFields, type FieldSource } from './collected-fields.js';
-import type { Output, Run } from './run.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
 
 /**
  * Gives the answer its final shape: applies `@flatten`, `@singleton` and `@slice` and, in dialect `hl7`, removes absent

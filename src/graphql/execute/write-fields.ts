@@ -13,7 +13,8 @@ import { completeHostValue, NO_CONTAINER } from './host/complete-host-value.js';
 import { callRoot } from './host/fill-host-fields.js';
 import { answerHostWrites, hostWrites, type HostWrites } from './host/host-writes.js';
 import { projectContained, projectResource } from './project.js';
-import type { Output, Run } from './run.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
 import { writeRequest } from './write-requests.js';
 
 /**

@@ -2,7 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import { coerceRequestVariables } from '../coerce-variables.js';
 import { documentError } from '../execute/response-errors.js';
-import { tooManyCalls } from '../execute/run.js';
+import { tooManyCalls } from '../execute/limit-errors.js';
 import { assertFewWrites } from '../execute/write-fields.js';
 import { Kind, visit, type OperationDefinitionNode } from '../graphql-js.js';
 import { tooCostly, wholeCost, type Limits } from '../limits.js';

@@ -4,7 +4,8 @@ import type { ReadResult, ReferenceTarget } from '../../../store/store.js';
 import type { Edge, HostReferenceEdge } from '../../plan/plan.js';
 import { call } from '../call.js';
 import { projectResource } from '../project.js';
-import type { HostReferenceHole, Output, Run } from '../run.js';
+import type { HostReferenceHole, Output } from '../holes.js';
+import type { Run } from '../run.js';
 import type { Waiting } from '../waiting.js';
 
 /**

@@ -6,7 +6,8 @@ import type { HostWrite, HostWriteContext, HostWriteOutcome } from '../../schema
 import { fieldName } from '../../schema/host/host-schema.js';
 import { isList, namedTypeOf } from '../../schema/host/type-reference.js';
 import { projectContained, projectResource } from '../project.js';
-import type { Output, Run } from '../run.js';
+import type { Output } from '../holes.js';
+import type { Run } from '../run.js';
 import { callResolver } from './call-resolver.js';
 import { coerceHostArguments } from './coerce-host-input.js';
 import { completeHostValue, NO_CONTAINER } from './complete-host-value.js';
