@@ -9,6 +9,7 @@ import {
 } from '../../search/criteria/concept-tests.js';
 import type { Criteria, ExpansionRequest } from '../../search/criteria/criteria.js';
 import { tooCostly } from '../../search/parse/parse-context.js';
+import { assertNotAborted, callAborted, callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/store.js';
 import type { Terminology, TerminologyContext } from '../../store/terminology.js';
 
@@ -50,7 +51,6 @@ export async function expandAll(
   context: Omit<TerminologyContext, 'signal'>,
   options: CallOptions | undefined,
 ): Promise<Expansions> {
-  if (requests.size === 0) return new Map();
   if (terminology === undefined) throw needsTerminology();
   if (requests.size > MAX_EXPANSIONS)
     throw tooCostly('value sets and hierarchies of codes', MAX_EXPANSIONS, requests.size, 'ask in several requests');
@@ -72,22 +72,23 @@ async function withinTime<Result>(
   options: CallOptions | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const control = new AbortController();
+  assertNotAborted(options);
   const { signal, deadline = Infinity } = options ?? {};
-  const left = Math.min(MAX_WAIT_MS, deadline - performance.now());
-  let end: (error: FhirError) => void = () => undefined;
-  const ended = new Promise<never>((_, reject) => (end = reject));
-  const onAbort = (): void => end(new FhirError('aborted', 'The request ended while its value sets were expanded'));
-  const timer = setTimeout(() => end(unavailable('takes too long')), Math.max(0, left));
-  signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted === true) onAbort();
+  const left = deadline - performance.now();
+  if (left <= 0) throw callTimedOut();
+  const control = new AbortController();
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const end = (): void => reject(left < MAX_WAIT_MS ? callTimedOut() : unavailable('takes too long'));
+  const timer = setTimeout(end, Math.min(left, MAX_WAIT_MS));
+  const abort = (): void => reject(callAborted(signal));
+  signal?.addEventListener('abort', abort);
   try {
     return await Promise.race([ended, work(control.signal)]);
   } catch (error) {
     throw error instanceof FhirError ? error : unavailable('failed', error);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', abort);
     control.abort();
   }
 }
