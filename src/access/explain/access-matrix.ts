@@ -4,7 +4,8 @@ import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import type { StoreContext } from '../../store/store-context.js';
 import { everyMatch } from '../../store/every-page.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import { withCallOptions } from '../../store/with-call-options.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { hiddenByAll } from '../fields/mask-resource.js';
@@ -64,14 +65,15 @@ export async function* accessMatrix(
   project: ResourceRef,
   context: AccessMatrixContext,
 ): AsyncGenerator<MemberAccess, void, undefined> {
-  const { store, signal, types = store.model.resourceTypes } = context;
+  const { signal, types = context.store.model.resourceTypes } = context;
+  const store = withCallOptions(context.store, () => ({ signal }));
   const id = idOf(project, 'Project');
   if (id === undefined) throw new FhirError('invalid', 'accessMatrix needs the id of a project');
   const unknown = types.find((type) => !store.model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', 'accessMatrix needs names of resource types');
   const query = { project: id, type: 'ProjectMembership', criteria: ALL };
-  for await (const { resource } of everyMatch(PAGE, (page) => store.search({ ...query, ...page }, { signal }))) {
-    yield await accessOf(store, resource, types, { signal });
+  for await (const { resource } of everyMatch(PAGE, (page) => store.search({ ...query, ...page }))) {
+    yield await accessOf(store, resource, types);
   }
 }
 
@@ -81,7 +83,6 @@ async function accessOf(
   store: ResourceStore,
   membership: AnyResource,
   types: readonly string[],
-  { signal }: CallOptions,
 ): Promise<MemberAccess> {
   const { profile, admin } = elementsOf(membership);
   const member = {
@@ -90,10 +91,10 @@ async function accessOf(
     admin: admin === true,
   };
   try {
-    const caller = await signIn(store, { membership: membership.id! }, { signal });
+    const caller = await signIn(store, { membership: membership.id! });
     const access = accessByType(caller, types);
     const emergency = await inEmergency(store, caller, types, access);
-    return { ...member, bound: caller.bound, access, ...(emergency === undefined ? {} : { emergency }) };
+    return { ...member, bound: caller.bound, access, emergency };
   } catch (error) {
     if (!(error instanceof FhirError) || error.status >= 500) throw error;
     return { ...member, bound: true, access: {}, problem: error.code };
@@ -135,5 +136,5 @@ function typeAccess(caller: MemberCaller, type: string): TypeAccess {
       interactions[interaction] = rules.some(({ criteria }) => criteria.kind === 'all') ? 'all' : 'some';
   }
   const reading = decide(caller, type, 'read') ?? decide(caller, type, 'search') ?? [];
-  return { interactions, hidden: reading.length === 0 ? [] : hiddenByAll(reading) };
+  return { interactions, hidden: hiddenByAll(reading) };
 }
