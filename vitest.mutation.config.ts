@@ -12,8 +12,9 @@ export default defineConfig({
       // What a store makes of its commands is not what is tried here, and the memory store is the quickest.
       FHIRGRAPH_STORES: 'memory',
     },
-    // Property tests among the others, and tests of what only other stores do.
-    testNamePattern: /^(?!.*(?:any policies:|by every path|PostgreSQL))/,
+    // Property tests and long ones among the others, and tests of what only other stores do.
+    testNamePattern:
+      /^(?!.*(?:any policies:|by every path|its own history shows|ten thousand codes|PostgreSQL|over SQLite))/,
     runner: './test/mutation/runner.ts',
     isolate: false,
     pool: 'forks',

@@ -89,9 +89,12 @@ export class AccessTrace {
   }
 }
 
-function named({ resourceType: type, id, meta }: AnyResource): { type: string; id: string; versionId?: string } {
-  const versionId = meta?.versionId;
-  return versionId === undefined ? { type, id: id! } : { type, id: id!, versionId };
+function named({ resourceType: type, id, meta }: AnyResource): {
+  type: string;
+  id: string;
+  versionId: string | undefined;
+} {
+  return { type, id: id!, versionId: meta?.versionId };
 }
 
 function toCount([type, count]: readonly [string, number]): AuditedCount {

@@ -4,9 +4,11 @@ import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/
 import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { whoAmI } from '../../src/access/who-am-i.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 
@@ -260,15 +262,54 @@ overStores('a member', (open) => {
 
 describe('who am I', () => {
   test('is answered to members only', async () => {
-    const { MemoryStore } = await import('../../src/stores/memory/store.js');
     const store = new MemoryStore();
-    expect(await codeOf(whoAmI(systemCaller('clinic'), { store }))).toBe('invalid');
+    const fault = await faultOf(whoAmI(systemCaller('clinic'), { store }));
+    expect([fault.code, fault.message]).toEqual(['invalid', 'Only members are somebody; pass a caller of signIn']);
     expect(await codeOf(whoAmI(serverCaller(), { store }))).toBe('invalid');
     expect(await codeOf(whoAmI(undefined as never, { store }))).toBe('unauthenticated');
   });
 
+  test('is one read with the signal of the call, and is recorded with what it showed', async () => {
+    const store = new MemoryStore();
+    const caller = await annAt(store);
+    const given: unknown[] = [];
+    const seen = storeWith(store, {
+      read(keys, options) {
+        given.push(options?.signal);
+        return store.read(keys, options);
+      },
+    });
+    const { signal } = new AbortController();
+    const records: AuditRecord[] = [];
+    await whoAmI(caller, { store: seen, signal, audit: (record: AuditRecord) => void records.push(record) });
+    expect(given).toEqual([signal]);
+    // The policy shows no Practitioner.
+    expect(records).toMatchObject([
+      {
+        interaction: 'who-am-i',
+        returned: { total: 3, resources: [{ id: 'clinic-ann' }, { id: 'clinic' }, { id: 'ann' }] },
+      },
+    ]);
+  });
+
+  test('names what is gone', async () => {
+    const store = new MemoryStore();
+    const caller = await annAt(store);
+    const remove = (project: string, type: string, id: string): Promise<unknown> =>
+      store.commit([{ kind: 'delete', key: { project, type, id } }]);
+    const messageOf = async (): Promise<string> => {
+      const { code, message } = await faultOf(whoAmI(caller, { store }));
+      return `${code}: ${message}`;
+    };
+    await remove(SERVER_SCOPE, 'User', 'ann');
+    expect((await whoAmI(caller, { store })).user).toBeUndefined();
+    await remove(SERVER_SCOPE, 'Project', 'clinic');
+    expect(await messageOf()).toBe('project-missing: Project/clinic does not exist');
+    await remove('clinic', 'ProjectMembership', 'clinic-ann');
+    expect(await messageOf()).toBe('membership-missing: ProjectMembership/clinic-ann was not found');
+  });
+
   test('has no User for a client', async () => {
-    const { MemoryStore } = await import('../../src/stores/memory/store.js');
     const store = new MemoryStore();
     await system(store);
     const trusted = repositoryOf(store, serverCaller('clinic'));

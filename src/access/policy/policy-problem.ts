@@ -16,8 +16,12 @@ export interface PolicyProblem {
  *
  * @param reference `AccessPolicy/1`
  */
-export function policyError(reference: string, problems: readonly PolicyProblem[], cause?: unknown): FhirError {
-  const [first] = problems as readonly [PolicyProblem, ...PolicyProblem[]];
+export function policyError(
+  reference: string,
+  problems: readonly Pick<PolicyProblem, 'path' | 'message'>[],
+  cause?: unknown,
+): FhirError {
+  const [first] = problems as readonly [PolicyProblem];
   const rule = /^resource\[(\d+)\]/.exec(first.path)?.[1];
   return new FhirError('policy-invalid', `${reference}, ${first.path}: ${first.message}${andMore(problems)}`, {
     details: { policy: reference, ...(rule === undefined ? {} : { rule: Number(rule) + 1 }) },

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { idOf, nameToId, referenceText, referenceTo } from '../../fhir/reference.js';
+import { nameToId, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type StoredResource } from '../../store/store.js';
@@ -72,7 +72,7 @@ async function membershipInOneProject(
 async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
   const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
   if (entry?.status === 'found') {
-    const project = idOf(referenceText(elementsOf(entry.resource)['project']) ?? '', 'Project');
+    const project = nameToId(elementsOf(entry.resource)['project'], 'Project');
     if (project !== undefined) {
       const [found] = await store.read([{ project, type: 'ProjectMembership', id }]);
       if (found?.status === 'found') return { project, membership: found.resource };

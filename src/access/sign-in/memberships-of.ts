@@ -1,4 +1,4 @@
-import { idOf, referenceText } from '../../fhir/reference.js';
+import { nameToId } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL, refersTo, type Criteria } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
@@ -30,10 +30,9 @@ export async function membershipsOf(
   if (!(await isComplete(store, opened))) return searchEachProject(store, criteria);
   const { matches } = await store.search({ project: SERVER_SCOPE, type: 'ProjectMembership', criteria });
   const keys = matches.flatMap(({ resource }) => {
-    const project = idOf(referenceText(elementsOf(resource)['project']) ?? '', 'Project');
+    const project = nameToId(elementsOf(resource)['project'], 'Project');
     return project === undefined ? [] : [{ project, type: 'ProjectMembership', id: resource.id! }];
   });
-  if (keys.length === 0) return [];
   const found = await store.read(keys);
   return found.flatMap((one, index) =>
     one.status === 'found' ? [{ project: keys[index]!.project, membership: one.resource }] : [],

@@ -14,8 +14,7 @@ const NAMED = [
 export function namedBy(identity: unknown): readonly AuditTarget[] {
   if (!isJsonObject(identity)) return [];
   return NAMED.flatMap(([name, type]) => {
-    const value = identity[name];
-    const id = typeof value === 'string' || isJsonObject(value) ? nameToId(value, type) : undefined;
+    const id = nameToId(identity[name], type);
     return id === undefined ? [] : [{ type, id }];
   });
 }
@@ -23,5 +22,5 @@ export function namedBy(identity: unknown): readonly AuditTarget[] {
 /** Nobody yet, with the project that the identity names. */
 export function strangerOf(targets: readonly AuditTarget[]): AuditedCaller {
   const project = targets.find(({ type }) => type === 'Project')?.id;
-  return { kind: 'unknown', ...(project === undefined ? {} : { project }) };
+  return { kind: 'unknown', project };
 }

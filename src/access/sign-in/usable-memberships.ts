@@ -8,7 +8,6 @@ export async function usableMemberships<Found extends FoundMembership>(
   found: readonly Found[],
 ): Promise<readonly Found[]> {
   const active = found.filter(({ membership }) => !isInactive(membership));
-  if (active.length === 0) return [];
   const projects = await store.read(active.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })));
   return active.filter((_, index) => {
     const project = projects[index]!;

@@ -22,7 +22,7 @@ export async function withPolicyExpansions(
   grant: PolicyGrant,
 ): Promise<PolicyGrant> {
   const requests = expansionsIn(
-    ...ruleElements(grant.policy).flatMap((rule) => conceptCriteria(store.model, grant, rule)),
+    ...ruleElements(grant.policy).flatMap((rule) => [...conceptCriteria(store.model, grant, rule)]),
   );
   if (requests.size === 0) return grant;
   try {
@@ -30,7 +30,7 @@ export async function withPolicyExpansions(
     return { ...grant, expansions: await expandAll(requests, store.terminology, context, undefined) };
   } catch (error) {
     if (!(error instanceof FhirError) || !REFUSED.has(error.code)) throw error;
-    throw policyError(grant.reference, [{ path: 'resource', message: error.message, severity: 'error' }]);
+    throw policyError(grant.reference, [{ path: 'resource', message: error.message }]);
   }
 }
 
@@ -40,23 +40,22 @@ const REFUSED: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'too-cos
 /** PERF: without a mention nothing is parsed here. */
 const MENTION = /:(?:not-)?in=|:above=|:below=|_filter=/;
 
-function conceptCriteria(
+function* conceptCriteria(
   model: FhirModel,
   { parameters }: PolicyGrant,
   rule: { readonly [name: string]: unknown },
-): readonly Criteria[] {
+): Generator<Criteria> {
   const { criteria, resourceType } = rule;
-  if (typeof criteria !== 'string' || !MENTION.test(decodedName(criteria))) return [];
+  if (typeof criteria !== 'string' || !MENTION.test(decodedName(criteria))) return;
   // A rule for all types is compiled for each at its first use, when nobody can be asked any more.
   const types = resourceType === '*' ? model.resourceTypes : [String(resourceType)];
-  return types.flatMap((type) => {
+  for (const type of types) {
     try {
-      return criteriaConditions(model, type, criteria, parameters).map((condition) => condition.criteria);
+      for (const condition of criteriaConditions(model, type, criteria, parameters)) yield condition.criteria;
     } catch {
       // Compiling the rule reports it.
-      return [];
     }
-  });
+  }
 }
 
 /** Names of parameters may be escaped: `code%3Ain=`. */

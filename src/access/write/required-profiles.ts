@@ -31,7 +31,6 @@ export function requiredProfiles(project: JsonObject, asked: ProfileChoice | und
   );
   const listed = settings.flatMap(({ valueString }) => (typeof valueString === 'string' ? [valueString] : []));
   const claimed = asked === true || settings.some(({ valueBoolean }) => valueBoolean === true);
-  if (!claimed && listed.length === 0 && asked === undefined) return NO_PROFILES;
   return { claimed, listed: [...new Set([...listed, ...(asked === undefined || asked === true ? [] : asked)])] };
 }
 
@@ -47,12 +46,11 @@ export function assertProfiles(
 ): void {
   if (!claimed && listed.length === 0) return;
   const maxIssues = except === undefined ? 100 : 10_000;
-  const optional = claimed ? claimedProfiles(resource) : [];
   const found = [
     ...validateProfiles(model, resource, profilesFor(model, resource, listed), { maxIssues }).issues,
-    ...(optional.length === 0
-      ? []
-      : validateProfiles(model, resource, optional, { maxIssues, isOptional: true }).issues),
+    ...(claimed
+      ? validateProfiles(model, resource, claimedProfiles(resource), { maxIssues, isOptional: true }).issues
+      : []),
   ];
   const issues = [...new Map(found.map((issue) => [JSON.stringify(issue), issue])).values()].filter(
     (issue) => except?.(issue) !== true,
@@ -60,10 +58,11 @@ export function assertProfiles(
   const errors = issues.filter(({ severity }) => severity === undefined);
   const [first] = errors;
   if (first === undefined) return;
-  const place = first.expression === undefined ? '' : ` at ${first.expression[0]}`;
+  // Profiles are checked from the root of the resource on, so each finding has a place.
+  const [place] = first.expression!;
   throw new FhirError(
     'unprocessable',
-    `The resource does not conform to its profiles: ${first.diagnostics}${place}${andMore(errors)}`,
+    `The resource does not conform to its profiles: ${first.diagnostics} at ${place}${andMore(errors)}`,
     { issues },
   );
 }

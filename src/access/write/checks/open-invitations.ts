@@ -1,4 +1,4 @@
-import { referenceTo } from '../../../fhir/reference.js';
+import { nameToId, referenceTo } from '../../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import type { DeleteWrite, Expectation, PutWrite, ResourceKey } from '../../../store/store.js';
 
@@ -38,18 +38,18 @@ export function putInvitation(membership: string, invitation: OpenInvitation, ex
     expiresAt: expires,
     failures,
   };
-  return { kind: 'put', key, resource, ...(expect === undefined ? {} : { expect }) };
+  return { kind: 'put', key, resource, expect };
 }
 
 /** Ends the invitation of a membership; nothing where there is none. */
 export function endInvitation(membership: string, expect?: Expectation): DeleteWrite {
-  return { kind: 'delete', key: invitationKey(membership), ...(expect === undefined ? {} : { expect }) };
+  return { kind: 'delete', key: invitationKey(membership), expect };
 }
 
 /** @returns undefined for a record that no version of this library wrote */
 export function invitationIn(record: AnyResource): OpenInvitation | undefined {
-  const { project, secret: hash, expiresAt: expires, failures } = elementsOf(record);
-  const { reference } = (project ?? {}) as { readonly reference?: unknown };
-  if (typeof reference !== 'string' || typeof hash !== 'string' || typeof expires !== 'string') return undefined;
-  return { project: reference.slice('Project/'.length), hash, expires, failures: Number(failures) };
+  const { project: home, secret: hash, expiresAt: expires, failures } = elementsOf(record);
+  const project = nameToId(home, 'Project');
+  if (project === undefined || typeof hash !== 'string' || typeof expires !== 'string') return undefined;
+  return { project, hash, expires, failures: Number(failures) };
 }

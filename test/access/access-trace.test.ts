@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { AccessTrace, tracedBy } from '../../src/access/access-trace.js';
+import type { AuditFacts } from '../../src/audit/audit.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { R4 } from '../../src/fhir/r4.js';
+
+const BASE = 'https://clinic.example/fhir';
+
+function version(type: string, id: string, versionId: string, elements: object = {}): AnyResource {
+  return { resourceType: type, id, meta: { versionId }, ...elements };
+}
+
+const ofAnn = { subject: { reference: 'Patient/ann' } };
+const ofBob = { subject: { reference: `${BASE}/Patient/bob` } };
+
+const open = (): AccessTrace => new AccessTrace(R4, BASE);
+
+describe('the trace of an interaction', () => {
+  test('has no facts where nothing was shown', () => {
+    expect(open().facts()).toEqual({});
+  });
+
+  test('names each version once, in the order shown, with the patients behind them', () => {
+    const trace = open();
+    const one = version('Observation', 'o', '1', ofAnn);
+    for (const resource of [
+      one,
+      version('Observation', 'o', '2', ofBob),
+      one,
+      version('Observation', 'o', '1', { subject: { reference: 'Patient/nobody' } }),
+      version('Condition', 'o', '1'),
+      version('Observation', 'p', '1'),
+      { resourceType: 'Basic', id: 'b' } as AnyResource,
+    ]) {
+      trace.show(resource);
+    }
+    expect(trace.facts()).toEqual({
+      returned: {
+        total: 5,
+        resources: [
+          { type: 'Observation', id: 'o', versionId: '1' },
+          { type: 'Observation', id: 'o', versionId: '2' },
+          { type: 'Condition', id: 'o', versionId: '1' },
+          { type: 'Observation', id: 'p', versionId: '1' },
+          { type: 'Basic', id: 'b' },
+        ],
+      },
+      patients: { total: 2, ids: ['ann', 'bob'] },
+    });
+  });
+
+  test('knows the patients of what was written, and no version of it', () => {
+    const trace = open();
+    trace.touch(version('Observation', 'o', '1', ofAnn));
+    expect(trace.facts()).toEqual({ patients: { total: 1, ids: ['ann'] } });
+  });
+
+  test('looks behind masked resources and their copies', () => {
+    const trace = open();
+    const stored = version('Observation', 'o', '7', ofAnn);
+    const masked = version('Observation', 'o', '7');
+    trace.origins.set(masked, stored);
+    const copy = { resourceType: 'Observation', id: 'o' } as AnyResource;
+    trace.copied(copy, masked);
+    trace.show(copy);
+    expect(trace.facts()).toEqual({
+      returned: { total: 1, resources: [{ type: 'Observation', id: 'o', versionId: '7' }] },
+      patients: { total: 1, ids: ['ann'] },
+    });
+    const other = open();
+    const plain = version('Observation', 'o', '8', ofBob);
+    other.copied(copy, plain);
+    other.touch(copy);
+    expect(other.facts()).toEqual({ patients: { total: 1, ids: ['bob'] } });
+  });
+
+  test('adds up the counts of each type', () => {
+    const trace = open();
+    trace.count('Patient', 2);
+    trace.count('Observation', 0);
+    trace.count('Patient', 3);
+    expect(trace.facts()).toEqual({
+      counts: [
+        { type: 'Patient', count: 5 },
+        { type: 'Observation', count: 0 },
+      ],
+    });
+  });
+
+  test('names the first 1000 resources and patients, and how many there are', () => {
+    const trace = open();
+    for (let index = 0; index < 1001; index += 1) trace.show(version('Patient', `p${index}`, '1'));
+    const { returned, patients } = trace.facts();
+    expect([returned?.total, returned?.resources.length, returned?.resources.at(-1)?.id]).toEqual([1001, 1000, 'p999']);
+    expect([patients?.total, patients?.ids.length, patients?.ids.at(-1)]).toEqual([1001, 1000, 'p999']);
+  });
+});
+
+describe('the facts for a record', () => {
+  const store = { model: R4 };
+
+  test('are not collected where nothing is audited', () => {
+    const facts: AuditFacts = {};
+    expect(tracedBy({ store }, facts, undefined)).toBeUndefined();
+    expect(facts).toEqual({});
+  });
+
+  test('of an answer that is not released name what was written only', () => {
+    const facts: AuditFacts = {};
+    const trace = tracedBy({ store, audit: () => undefined }, facts, BASE)!;
+    trace.show(version('Patient', 'p', '1'));
+    trace.count('Patient', 1);
+    trace.touch(version('Observation', 'o', '1', ofBob));
+    expect(facts.shown!(true)).toEqual({
+      returned: { total: 1, resources: [{ type: 'Patient', id: 'p', versionId: '1' }] },
+      patients: { total: 2, ids: ['bob', 'p'] },
+      counts: [{ type: 'Patient', count: 1 }],
+    });
+    const other = tracedBy({ store, audit: () => undefined }, facts, undefined)!;
+    other.show(version('Patient', 'p', '1'));
+    other.count('Patient', 1);
+    other.touch(version('Observation', 'o', '1', ofAnn));
+    other.touch(version('Observation', 'o', '1', ofBob));
+    expect(facts.shown!(false)).toEqual({ patients: { total: 1, ids: ['ann'] } });
+  });
+});
