@@ -1,3 +1,4 @@
+import { eitherSignal } from '../platform/timers.js';
 import type { CallOptions, ResourceStore, StoreRemoval } from './store.js';
 
 /**
@@ -46,11 +47,10 @@ function removalWith(
 
 function merge(given: CallOptions | undefined, added: CallOptions | undefined): CallOptions | undefined {
   if (given === undefined || added === undefined) return given ?? added;
-  const signals = [given.signal, added.signal].filter((signal) => signal !== undefined);
   const deadline = Math.min(given.deadline ?? Infinity, added.deadline ?? Infinity);
   return {
     ...given,
-    signal: signals.length > 1 && signals[0] !== signals[1] ? AbortSignal.any(signals) : signals[0],
+    signal: eitherSignal(given.signal, added.signal),
     deadline: deadline === Infinity ? undefined : deadline,
   };
 }

@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { eitherSignal } from '../platform/timers.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { concatBytes } from '../platform/concat-bytes.js';
 
@@ -49,7 +50,7 @@ export function remoteClient(options: RemoteClientOptions): (request: RemoteRequ
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         redirect: 'manual',
-        signal: signal === undefined ? timer : AbortSignal.any([timer, signal]),
+        signal: eitherSignal(timer, signal),
       });
       if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
         await response.body?.cancel();

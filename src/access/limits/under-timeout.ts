@@ -1,4 +1,5 @@
 import { ERROR_CODES, FhirError } from '../../fhir/error.js';
+import { MAX_DELAY_MS } from '../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
@@ -50,9 +51,6 @@ export async function underTimeout<Context extends TimedContext, Result>(
     throw isTimedOut(error, signal) ? tooLong(timeout, error) : error;
   }
 }
-
-/** The longest delay of a timer; longer ones fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 function isTimedOut(error: unknown, signal: AbortSignal): error is FhirError {
   if (!(error instanceof FhirError) || error.code !== 'aborted') return false;

@@ -1,4 +1,5 @@
 import { createAsyncContext } from '../../platform/async-context.js';
+import { MAX_DELAY_MS } from '../../platform/timers.js';
 import { nextTurn } from '../../platform/timers.js';
 import { callAborted } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -59,9 +60,6 @@ async function inLine({ turn, leave }: Place, { signal, timeout = Infinity }: Tu
     signal?.removeEventListener('abort', abort);
   }
 }
-
-/** The longest delay of a timer; longer ones fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The turn of the request that code runs in. */
 const current = createAsyncContext<Turn>();

@@ -1,3 +1,5 @@
+import { MAX_DELAY_MS } from '../../platform/timers.js';
+
 /** Measures how long a request runs, and ends it in time. Tests use their own. */
 export interface Clock {
   /** Milliseconds from any start; never goes back. */
@@ -9,9 +11,6 @@ export interface Clock {
    */
   after(milliseconds: number, call: () => void): () => void;
 }
-
-/** The maximum delay of timers; longer ones fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),

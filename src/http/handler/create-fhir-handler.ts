@@ -1,4 +1,5 @@
 import { FhirError, maskError } from '../../fhir/error.js';
+import { eitherSignal } from '../../platform/timers.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { toHttpResponse } from '../to-http-response.js';
 import type { Answer } from '../exchange/answer.js';
@@ -80,7 +81,7 @@ async function answerRequest(
   if (!sent.isGraphql) {
     sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
   }
-  const signal = options.signal === undefined ? request.signal : AbortSignal.any([request.signal, options.signal]);
+  const signal = eitherSignal(request.signal, options.signal);
   const exchange: Exchange = { settings, request, url, path: matched.path, signal, report };
   const caller = route.isAnonymous === true ? undefined : await callerOf(exchange, options, route);
   if (caller !== undefined) return route.answer({ ...exchange, caller });

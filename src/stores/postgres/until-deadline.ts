@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { eitherSignal, MAX_DELAY_MS } from '../../platform/timers.js';
 import { callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/store.js';
 
@@ -17,9 +18,8 @@ export async function untilDeadline<Result>(
   const { signal } = options;
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(callTimedOut()), Math.min(left, MAX_DELAY_MS));
-  const either = signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal]);
   try {
-    return await work({ ...options, signal: either });
+    return await work({ ...options, signal: eitherSignal(controller.signal, signal) });
   } catch (error) {
     const isOurs = controller.signal.aborted && signal?.aborted !== true;
     throw isOurs && error instanceof FhirError && error.code === 'aborted'
@@ -29,6 +29,3 @@ export async function untilDeadline<Result>(
     clearTimeout(timer);
   }
 }
-
-/** The longest delay of a Node timer; longer ones fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;

@@ -1,4 +1,5 @@
 import type { FhirError } from '../../../fhir/error.js';
+import { MAX_DELAY_MS } from '../../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/store.js';
 import type { CallKind, TextWrite, ThreadCall } from './protocol.js';
@@ -85,6 +86,3 @@ export class Task {
 }
 
 const WRITING: ReadonlySet<CallKind> = new Set(['commit', 'reindex', 'purge-history', 'remove-project', 'scrub']);
-
-/** The longest delay of a Node timer; longer ones fire immediately. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
