@@ -1,29 +1,41 @@
-// Runs the packed package behind GraphQL servers that take graphql 16 alone and so are not development dependency here:
-// installs each with it into an empty project and asks the example host of this repository. Run `npm run build` first. What
-// cannot be installed is told and left out.
+// Runs the packed package with GraphQL servers and schema tools that are not development dependencies here, because they
+// require graphql 16 or many packages: installs each into an empty project and runs its script. Run `npm run build` first.
+// A package that cannot be installed is reported and left out.
 import './assert-node.mjs';
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProject, install, pack, ROOT, run, temporaryFolder, tryInstall } from './package/temporary-project.mjs';
+
+/** Later versions of the last two depend on a version of `batch-execute` that not every registry has. */
+const STITCHING = ['@graphql-tools/stitch@10', '@graphql-tools/delegate@12.2.0', '@graphql-tools/wrap@11.2.0'];
 
 const SERVERS = [
   { name: 'apollo-server', packages: ['@apollo/server@5'] },
   { name: 'mercurius', packages: ['mercurius@16', 'fastify@5'] },
   { name: 'apollo-schema', packages: ['@apollo/server@5'], script: 'apollo-schema.mjs' },
   { name: 'federation', packages: ['@apollo/composition@2'], script: 'compose.mjs' },
+  { name: 'gateway', packages: ['@apollo/gateway@2'], script: 'gateway.mjs' },
+  { name: 'stitching', packages: STITCHING, script: 'stitch.mjs' },
+  {
+    name: 'pothos',
+    packages: ['@pothos/core@4', '@graphql-tools/schema@10'],
+    script: 'pothos.mjs',
+    graphql: 'graphql@17',
+  },
+  { name: 'nexus', packages: ['nexus@1'], script: 'nexus.mjs' },
 ];
 const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
 
 const temporary = temporaryFolder();
 const { tarball } = pack(temporary);
-for (const { name, packages, script = 'exercise.mjs' } of SERVERS) {
+for (const { name, packages, script = 'exercise.mjs', graphql = 'graphql@16' } of SERVERS) {
   const project = join(temporary, name);
   mkdirSync(project);
   createProject(project);
   for (const folder of SOURCES) {
     for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(project, file));
   }
-  install(project, [tarball, 'graphql@16']);
+  install(project, [tarball, graphql]);
   if (!tryInstall(project, packages)) {
     console.log(`${packages.join(' and ')} cannot be installed here: left out`);
     continue;
