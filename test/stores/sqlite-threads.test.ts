@@ -16,6 +16,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { stopClock } from '../support/stop-clock.js';
 import { modelWith } from './models.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -75,6 +76,14 @@ function patients(count: number): AnyResource[] {
 function deafen(): () => void {
   const spy = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(() => undefined);
   return () => spy.mockRestore();
+}
+
+/** Settles when a thread has been sent a call, from now on. */
+async function nextCall(): Promise<void> {
+  const { mock } = vi.spyOn(Worker.prototype, 'postMessage');
+  const before = mock.calls.length;
+  const isCall = ([request]: readonly unknown[]): boolean => typeof request === 'object' && 'call' in request!;
+  while (!mock.calls.slice(before).some(isCall)) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function onceReady(worker: Worker, action: () => void): void {
@@ -213,8 +222,10 @@ describe('what leaves the event loop', () => {
     await store.commit([put(patient(0))]);
     const other = new Database(databaseOf(store));
     other.exec('BEGIN IMMEDIATE');
+    const clock = stopClock();
     const commit = store.commit([put(patient(1))]);
     const timed = errorOf(store.commit([put(patient(2))], { deadline: performance.now() + 150 }));
+    await clock.pass(150);
     expect(await timed).toMatchObject({ code: 'aborted', details: { deadline: true } });
     other.exec('ROLLBACK');
     other.close();
@@ -273,9 +284,13 @@ describe('calls end', () => {
   test('at their deadline, although the thread does not hear', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
+    const clock = stopClock();
     const hear = deafen();
-    const error = await errorOf(store.search(PATIENTS, { deadline: performance.now() + 20 }));
-    expect(error).toMatchObject({ code: 'aborted', details: { deadline: true } });
+    const sent = nextCall();
+    const error = errorOf(store.search(PATIENTS, { deadline: performance.now() + 1_000 }));
+    await sent;
+    await clock.pass(1_000 + THREAD_TUNING.graceMs);
+    expect(await error).toMatchObject({ code: 'aborted', details: { deadline: true } });
     hear();
     // The thread was given up: another one serves the next.
     expect((await store.search(PATIENTS)).total).toBe(1);
@@ -288,7 +303,10 @@ describe('calls end', () => {
     const first = errorOf(store.search(PATIENTS));
     const controller = new AbortController();
     const second = errorOf(store.search(PATIENTS, { signal: controller.signal }));
+    const clock = stopClock();
     const third = errorOf(store.search(PATIENTS, { deadline: performance.now() + 10 }));
+    await clock.pass(10);
+    clock.start();
     expect(await third).toMatchObject({ code: 'aborted', details: { deadline: true } });
     controller.abort();
     expect(await second).toMatchObject({ code: 'aborted' });
@@ -301,12 +319,41 @@ describe('calls end', () => {
     const store = threadedStore();
     await store.commit(patients(30).map((resource) => put(resource)));
     const controller = new AbortController();
+    const sent = nextCall();
     const search = errorOf(store.search(PATIENTS, { signal: controller.signal }));
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    controller.abort();
-    const error = await Promise.race([search, new Promise((resolve) => setTimeout(resolve, 60_000).unref())]);
-    expect(error).toMatchObject({ code: 'aborted' });
+    await sent;
+    // The thread ends it by itself.
+    THREAD_TUNING.graceMs = 600_000;
+    const reason = new Error('The user has left');
+    controller.abort(reason);
+    expect(await search).toMatchObject({ code: 'aborted', cause: reason });
     expect((await store.search(PATIENTS)).total).toBe(30);
+  });
+
+  test('at their deadline, which the thread hears of before its own clock reaches it', async () => {
+    const store = storeInLoop({ busyTimeout: 600_000 });
+    await store.commit([put(patient(1))]);
+    const other = new Database(databaseOf(store));
+    other.exec('BEGIN IMMEDIATE');
+    const clock = stopClock();
+    const sent = nextCall();
+    const error = errorOf(store.commit([put(patient(2))], { deadline: performance.now() + 600_000 }));
+    await sent;
+    await clock.pass(600_000);
+    expect(await error).toMatchObject({ code: 'aborted', details: { deadline: true } });
+    other.close();
+    expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('when the store closes, also those that a thread is at', async () => {
+    const store = threadedStore();
+    await store.commit(patients(30).map((resource) => put(resource)));
+    const sent = nextCall();
+    const search = errorOf(store.search(PATIENTS));
+    await sent;
+    THREAD_TUNING.graceMs = 600_000;
+    await store.close();
+    expect(await search).toMatchObject({ code: 'unavailable' });
   });
 
   test('when the store closes: commits are finished, searches rejected', async () => {

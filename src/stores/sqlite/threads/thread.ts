@@ -97,9 +97,15 @@ export class Thread {
     }
     const task = this.#release();
     if (task === undefined) return;
-    if ('error' in answer) task.reject(receiveError(answer.error));
-    else task.resolve(answer.result);
+    if ('result' in answer) task.resolve(answer.result);
+    // A thread knows that its call was cancelled, but not why.
+    else if (this.#isCancelled && answer.error.code === 'aborted') task.reject(task.ending());
+    else task.reject(receiveError(answer.error));
     this.#owner.onIdle(this);
+  }
+
+  get #isCancelled(): boolean {
+    return Atomics.load(this.#cancelled, 0) === this.#call;
   }
 
   #release(): Task | undefined {
