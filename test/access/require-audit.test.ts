@@ -7,6 +7,7 @@ import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { system } from '../repository/harness.js';
+import { until } from '../support/until.js';
 
 const caller = systemCaller('clinic');
 
@@ -75,15 +76,16 @@ test('a record that is not required never fails the request', async () => {
 
 test('an answer waits until its required record is taken', async () => {
   const store = await clinic();
-  let take = (): void => undefined;
-  const audit = (): Promise<void> => new Promise((resolve) => (take = resolve));
+  const taken = Promise.withResolvers<unknown>();
+  const audit = vi.fn(async () => void (await taken.promise));
   let answered = false;
   const answer = createRepository({ store, caller, audit, requireAudit: true })
     .read('Patient', 'ann')
     .then(() => (answered = true));
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => audit.mock.calls.length > 0);
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   expect(answered).toBe(false);
-  take();
+  taken.resolve(undefined);
   expect(await answer).toBe(true);
 });
 

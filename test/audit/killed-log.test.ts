@@ -42,4 +42,4 @@ test('a killed process leaves a chain that verifies, with all that it was told, 
   } finally {
     await store.close();
   }
-}, 30_000);
+});

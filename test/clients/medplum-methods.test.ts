@@ -350,7 +350,7 @@ describe('MedplumClient in this process', () => {
     expect(words(documented)).toContain(words(list));
     const table = documented.split('\n').filter((line) => /^\| `\w+` +\| (works|differs|not offered) /.test(line));
     expect(table.map(words)).toEqual(rows.map(words));
-  }, 120_000);
+  });
 });
 
 test('a search page of Medplum: columns, includes, the total and the next page', async () => {

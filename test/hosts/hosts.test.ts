@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { until } from '../support/until.js';
 import { HOSTS, openHost, type OpenHost } from './open-host.js';
 
-/** For a busy machine. */
-/** For what comes in its time, which on a busy machine is long. */
-const PATIENCE = { timeout: 240_000 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe.each(HOSTS)('%s', (_, start) => {
@@ -222,9 +220,9 @@ describe.each(HOSTS)('%s', (_, start) => {
       signal: client.signal,
     });
     gone.catch(() => undefined);
-    await vi.waitFor(() => expect(signal).toBeDefined(), PATIENCE);
+    await until(() => signal !== undefined);
     client.abort();
-    await vi.waitFor(() => expect(signal?.aborted).toBe(true), PATIENCE);
+    await until(() => signal!.aborted);
     spy.mockRestore();
   });
 });

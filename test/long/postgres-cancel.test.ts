@@ -85,9 +85,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
 
   test('the server itself ends a statement past its deadline that nobody cancels', async () => {
     const connections = new Connections(pool, { connectionWait: 60_000, cancelWait: 0 });
-    const asleep = connections.snapshot((run) => run(sql`SELECT pg_sleep(3600)`), {
-      deadline: performance.now() + 100,
-    });
+    const asleep = connections.snapshot((run) => run(sql`SELECT pg_sleep(3600)`), { deadline: 0 });
     await expect(asleep).rejects.toMatchObject({ code: '57014' });
     await until(async () => (await running()) === 0);
     const { rows } = await pool.query<{ statement_timeout: string }>('SHOW statement_timeout');

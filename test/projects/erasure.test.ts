@@ -182,7 +182,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
     const audit: AuditRecord[] = [];
     const context = { store, caller, audit: (record: AuditRecord) => void audit.push(record) };
     expect(await purgeHistory({ olderThan: '2000-01-01' }, context)).toEqual({ versions: 0 });
-    const olderThan = new Date(Date.now() + 60_000);
+    const olderThan = new Date(Date.now() + 86_400_000);
     expect(await purgeHistory({ olderThan, keep: 2, type: 'Basic' }, context)).toEqual({ versions: 1 });
     expect(await purgeHistory({ olderThan }, context)).toEqual({ versions: 2 });
     expect(audit.map(({ interaction, results }) => [interaction, results])).toEqual([
@@ -206,7 +206,7 @@ test('no byte of an erased patient is left in the files of the store', async () 
     ['', '-wal', '-shm'].map((end) => (existsSync(file + end) ? readFileSync(file + end, 'latin1') : '')).join('');
   expect(bytes()).toMatch(/zyzzyva|Wnl6enl2YQ/i);
   await purgeHistory(
-    { olderThan: new Date(Date.now() + 60_000), type: 'Observation' },
+    { olderThan: new Date(Date.now() + 86_400_000), type: 'Observation' },
     { store, caller: systemCaller('ward') },
   );
   for (const id of ['others', 'moved']) {

@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { SEED } from '../support/chance.js';
 import { countTogether } from '../support/crash/count-together.js';
 import { readBesideWriter } from '../support/crash/read-beside.js';
+import { until } from '../support/until.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
@@ -47,6 +48,6 @@ test('a file with index rows to be made opens while another process writes, and 
   writer.exec('ROLLBACK');
   writer.close();
   expect(pending).toBeGreaterThan(0);
-  await vi.waitFor(async () => expect(await second.pendingParameters(PROJECT)).toEqual([]));
+  await until(async () => (await second.pendingParameters(PROJECT)).length === 0);
   await second.close();
 });

@@ -6,6 +6,7 @@ import type { ParameterFingerprints } from '../../src/search/index/parameter-fin
 import type { ReindexProgress } from '../../src/stores/sql/reindex.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { until } from '../support/until.js';
 import { modelWith } from './models.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -51,6 +52,10 @@ async function filled(name: string, count = 30): Promise<string> {
   }
   await store.close();
   return file;
+}
+
+function untilIndexed(store: SqliteStore, project: string): Promise<void> {
+  return until(async () => (await store.pendingParameters(project)).length === 0);
 }
 
 function patient(n: number): ReturnType<typeof resourceOf> {
@@ -195,9 +200,9 @@ describe('a file whose rows were made with another definition of a parameter', (
     await early.close();
     const store = new SqliteStore(file);
     await putAll(store, { ...patient(5), gender: 'female' } as never, patient(2000));
-    await vi.waitFor(async () => expect(await store.pendingParameters('clinic')).toEqual([]), { timeout: 20_000 });
+    await untilIndexed(store, 'clinic');
     expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(1001);
-    await vi.waitFor(async () => expect(await store.pendingParameters('other')).toEqual([]), { timeout: 20_000 });
+    await untilIndexed(store, 'other');
     expect((await store.verify()).problems).toEqual([]);
     await store.close();
   });
@@ -375,7 +380,7 @@ describe('work that cannot be done', () => {
     database.close();
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = new SqliteStore(file);
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 20_000 });
+    await until(() => warn.mock.calls.length > 0);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('The index is not made again'), {
       code: 'FHIRGRAPH_INDEX',
     });
@@ -394,7 +399,7 @@ describe('work that cannot be done', () => {
     await new Promise((resolve) => setTimeout(resolve, 120));
     await expect(store.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
     other.close();
-    await vi.waitFor(async () => expect(await store.pendingParameters('clinic')).toEqual([]), { timeout: 20_000 });
+    await untilIndexed(store, 'clinic');
     expect(warn).not.toHaveBeenCalled();
     await store.close();
     warn.mockRestore();

@@ -14,6 +14,7 @@ import { createRepository } from '../../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { stopClock } from '../../support/stop-clock.js';
 import { storeWith } from '../../support/store-with.js';
 
 /** A store whose searches and reads wait until they are released, with the order in which they came. */
@@ -234,11 +235,16 @@ describe('requests with limits of concurrency', () => {
     const concurrency = { total: 1 };
     const first = executeFhirGraphql(LIST, { store, caller, limits: { concurrency } });
     await settled();
-    const refused = await executeFhirGraphql(LIST, { store, caller, limits: { concurrency, timeout: 5 } });
-    expect(refused.errors![0]!.extensions).toMatchObject({ code: 'throttled', details: { max: 5 } });
-    await expect(
-      createRepository({ store, caller, limits: { concurrency, timeout: 5 } }).search('Patient'),
-    ).rejects.toMatchObject({ code: 'throttled' });
+    const clock = stopClock();
+    const limits = { concurrency, timeout: 5 };
+    const query = executeFhirGraphql(LIST, { store, caller, limits });
+    const search = expect(createRepository({ store, caller, limits }).search('Patient')).rejects.toMatchObject({
+      code: 'throttled',
+    });
+    await settled();
+    await clock.pass(5);
+    expect((await query).errors![0]!.extensions).toMatchObject({ code: 'throttled', details: { max: 5 } });
+    await search;
     expect(came).toHaveLength(1);
     await releaseAll();
     await first;

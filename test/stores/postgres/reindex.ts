@@ -7,6 +7,7 @@ import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import type { ReindexProgress } from '../../../src/stores/sql/reindex.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { until } from '../../support/until.js';
 import { modelWith } from '../models.js';
 import { bareDatabase } from '../postgres-pool.js';
 
@@ -146,13 +147,13 @@ describe('a database whose rows were made with another definition of a parameter
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = new PostgresStore(pglitePool(database));
     await expect(store.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 10_000 });
+    await until(() => warn.mock.calls.length > 0);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('not JSON'), { code: 'FHIRGRAPH_INDEX' });
     warn.mockRestore();
     await database.exec(
       `UPDATE resource SET content = '{"resourceType":"Patient","id":"p1","gender":"male","meta":{"versionId":"1","lastUpdated":"2020-01-01T00:00:00.000Z"}}' WHERE id = 'p1'`,
     );
-    await vi.waitFor(async () => expect(await store.pendingParameters('other')).toEqual([]), { timeout: 10_000 });
+    await until(async () => (await store.pendingParameters('other')).length === 0);
     expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['p0', 'p1']);
     await store.close();
   });

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { STATISTICS } from '../../../src/stores/postgres/statistics.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { putAll, resourceOf } from '../../../src/testing/conformance-case.js';
+import { until } from '../../support/until.js';
 import { bareDatabase } from '../postgres-pool.js';
 
 test('statistics are gathered during a bulk load, each time that it has doubled', async () => {
@@ -23,12 +24,12 @@ test('statistics are gathered during a bulk load, each time that it has doubled'
   await write(9);
   expect(await known('resource')).toBe(-1);
   await write(1);
-  await vi.waitFor(async () => expect(await known('display')).toBe(0), { timeout: 60_000 });
+  await until(async () => (await known('display')) === 0);
   expect(await known('resource')).toBe(10);
   expect(await known('token')).toBeGreaterThanOrEqual(10);
   await write(9);
   await write(1);
-  await vi.waitFor(async () => expect(await known('resource')).toBe(20), { timeout: 60_000 });
+  await until(async () => (await known('resource')) === 20);
   STATISTICS.first = first;
   await store.close();
 });

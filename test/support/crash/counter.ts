@@ -19,11 +19,10 @@ export interface CounterReport {
 
 const [file, name, times, seed, processes] = process.argv.slice(2) as [string, string, string, string, string];
 const random = createRandom(Number(seed));
-const store = new SqliteStore(file, { busyTimeout: 50, synchronous: 'normal' });
+const store = await openStore();
 const done: [string, string][] = [];
 let [overtaken, locked] = [0, 0];
 
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 // Read before the others are there, so that of their first additions, all to this one, all but one come too late.
 let [stale] = await store.read([keyOf('Basic', 'c0')]);
 for (let written = false; !written;) {
@@ -55,3 +54,19 @@ while (done.length < Number(times)) {
 }
 await store.close();
 console.log(JSON.stringify({ done, overtaken, locked } satisfies CounterReport));
+
+/** Opens the file as soon as no other process holds its lock longer than the busy timeout, as one does that makes its tables. */
+async function openStore(): Promise<SqliteStore> {
+  for (;;) {
+    try {
+      return new SqliteStore(file, { busyTimeout: 50, synchronous: 'normal' });
+    } catch (error) {
+      if (!(error instanceof FhirError) || error.code !== 'unavailable') throw error;
+      await pause();
+    }
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
