@@ -51,7 +51,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('whoever follows the guide line by line has a guarded endpoint', async () => {
+test('following the guide line by line gives a guarded endpoint', async () => {
   const [, project, user] = /PROJECT=(\S+)\nADA=(\S+)/.exec(await run('setup.js'))!;
   const port = await freePort();
   const server = spawn(process.execPath, ['--import', 'tsx', 'server.js'], {
