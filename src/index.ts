@@ -4,6 +4,7 @@ export { searchAuditLog } from './repository/search-audit-log.js';
 export { toAuditEvent } from './audit/audit-event.js';
 export type { AuditHook, AuditOptions } from './audit/audit.js';
 export { AUDIT_LOG_PROJECT } from './audit/log/audit-project.js';
+export type { AuditJournal } from './audit/log/audit-journal.js';
 export type { AuditHead } from './audit/log/chain.js';
 export { createAuditLog, type AuditLog, type AuditLogConfig } from './audit/log/create-audit-log.js';
 export {

@@ -1,3 +1,4 @@
+export { SqliteAuditJournal, type SqliteAuditJournalOptions } from './stores/sqlite/audit-journal.js';
 export type { SqliteStoreOptions } from './stores/sqlite/config.js';
 export type { SqliteDatabase, SqliteStatement } from './stores/sqlite/driver.js';
 export type { NodeSqliteDatabase, NodeSqliteStatement } from './stores/sqlite/node-sqlite.js';

@@ -14,7 +14,7 @@ import type { AuditedResources, AuditInteraction, AuditRecord, AuditTarget } fro
  * | purpose, reason, emergency access | `purposeOfEvent` |
  * | patients | an `entity` each, so that `AuditEvent?patient=` finds the events of a patient |
  * | targets | an `entity` each, with type, id and version |
- * | returned | one `entity` named `returned`, with a `detail` per type: ids with versions, parted by spaces |
+ * | returned | one `entity` with the description `returned`, with a `detail` per type: ids with versions, parted by spaces |
  * | document, parameters, counts, requestId and numbers | `detail` of an `entity` for the query |
  */
 export function toAuditEvent(record: AuditRecord): AuditEvent {
@@ -139,7 +139,6 @@ function toAgent({ who }: AuditRecord): AuditEventAgent {
 
 const ENTITY_TYPES = 'http://terminology.hl7.org/CodeSystem/audit-entity-type';
 const OBJECT_ROLES = 'http://terminology.hl7.org/CodeSystem/object-role';
-const SYSTEM_OBJECT: Coding = { system: ENTITY_TYPES, code: '2', display: 'System Object' };
 
 function patientEntity(id: string): AuditEventEntity {
   return {
@@ -153,12 +152,11 @@ function toEntity({ type, id, versionId, interaction }: AuditTarget): AuditEvent
   const version = versionId === undefined ? '' : `/_history/${versionId}`;
   return {
     ...(id === undefined ? { name: type } : { what: { reference: `${type}/${id}${version}` } }),
-    type: SYSTEM_OBJECT,
     ...(interaction === undefined ? {} : { description: interaction }),
   };
 }
 
-/** One entity for all: an index of every id would cost more than the request. */
+/** One entity for all, without what searches index: an index of every id would cost more than the request. */
 function returnedEntity(returned: AuditedResources | undefined): AuditEventEntity[] {
   if (returned === undefined) return [];
   const byType = Map.groupBy(returned.resources, ({ type }) => type);
@@ -166,7 +164,7 @@ function returnedEntity(returned: AuditedResources | undefined): AuditEventEntit
     type,
     valueString: resources.map(({ id, versionId }) => (versionId === undefined ? id : `${id}/${versionId}`)).join(' '),
   }));
-  return [{ name: 'returned', type: SYSTEM_OBJECT, detail: [...detail, fact('total', String(returned.total))] }];
+  return [{ description: 'returned', detail: [...detail, fact('total', String(returned.total))] }];
 }
 
 function queryEntity(record: AuditRecord): AuditEventEntity[] {

@@ -6,21 +6,32 @@ import { expect, test } from 'vitest';
 import type { AuditHead } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
+import { readOf } from './audit-record.js';
+import { eventsIn } from './events-in.js';
 
 const fileIn = temporaryFolder();
 const PROGRAM = fileURLToPath(new URL('endless-log.ts', import.meta.url));
 
-test('a killed process leaves a chain that verifies, with all that it was told, and others go on', async () => {
-  const file = fileIn('audit.db');
-  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const heads: AuditHead[] = [];
+/** Kills the program when it has printed some lines. @returns all lines that it printed */
+async function linesOfKilled(count: number, ...files: string[]): Promise<unknown[]> {
+  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: unknown[] = [];
   for await (const line of createInterface(child.stdout)) {
-    heads.push(JSON.parse(line) as AuditHead);
-    if (heads.length === 20) child.kill('SIGKILL');
+    lines.push(JSON.parse(line));
+    if (lines.length === count) child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return lines;
+}
+
+test('a killed process leaves a chain that verifies, with all that it was told, and others go on', async () => {
+  const file = fileIn('audit.db');
+  const heads = (await linesOfKilled(20, file)) as AuditHead[];
   const store = new SqliteStore(file);
   try {
     const killed = await verifyAuditLog({ store, heads });
@@ -29,17 +40,34 @@ test('a killed process leaves a chain that verifies, with all that it was told, 
     // The commit that was told last, and no more than one after it.
     expect(killed.segments[0]!.head.sequence - heads.at(-1)!.sequence).toBeLessThanOrEqual(1);
     const next = createAuditLog({ store, gather: 0 });
-    await next.audit({
-      interaction: 'read',
-      who: { kind: 'unknown' },
-      targets: [],
-      outcome: { success: true },
-      started: new Date().toISOString(),
-      duration: 1,
-    });
+    await next.audit(readOf('last'));
     await next.close();
     expect(await verifyAuditLog({ store, heads })).toMatchObject({ intact: true, segments: [{}, { closed: true }] });
   } finally {
+    await store.close();
+  }
+});
+
+test('every record that a journal took before the process was killed reaches the log when the next one starts', async () => {
+  const files = [fileIn('journaled.db'), fileIn('journal.db')] as const;
+  const taken = (await linesOfKilled(500, ...files)) as string[];
+  const store = new SqliteStore(files[0]);
+  const journal = new SqliteAuditJournal(files[1]);
+  try {
+    const log = createAuditLog({ store, journal });
+    await log.audit(readOf('last'));
+    await log.close();
+    const patients = (await eventsIn(store)).flatMap(({ entity = [] }) => entity[0]?.what?.reference ?? []);
+    // At most one was in the journal and not yet told.
+    const untold = `Patient/p${taken.length}`;
+    expect(patients.filter((one) => one !== untold)).toEqual([...taken, 'Patient/last']);
+    expect(await verifyAuditLog({ store })).toMatchObject({
+      intact: true,
+      segments: [{ closed: false }, { closed: true }],
+    });
+    expect(journal.oldest(1)).toEqual([]);
+  } finally {
+    journal.close();
     await store.close();
   }
 });

@@ -17,10 +17,14 @@ export class RecordQueue {
   lost = 0;
 
   /** @param limit in entries: a record counts 1 and 1 for each resource, target and patient that it names */
-  constructor(private readonly limit: number) {}
+  constructor(readonly limit: number) {}
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
   }
 
   /** @throws FhirError `unavailable` - the queue is full */

@@ -1,0 +1,131 @@
+import { FhirError } from '../../fhir/error.js';
+import { assertWholeNumber } from '../../fhir/whole-number.js';
+import { assertDatabaseFile, isFile, withPath } from './database-file.js';
+import { openDatabase, type SqliteDatabase, type SqliteStatement } from './driver.js';
+import { storeError } from './errors.js';
+
+/** How a `SqliteAuditJournal` behaves. */
+export interface SqliteAuditJournalOptions {
+  /**
+   * What an append waits for (`PRAGMA synchronous`). Default `full`: events that were appended survive a power cut.
+   * `normal`: they survive the end of the process, but a power cut may take back the last ones.
+   */
+  readonly synchronous?: 'full' | 'normal' | undefined;
+  /** The most events that may wait for the store; further ones are refused. Default 1,000,000, about 2 GB. */
+  readonly maxEntries?: number | undefined;
+}
+
+/**
+ * A journal for `createAuditLog`, in a SQLite file of its own. One process has it open at a time: give each process of a
+ * host its own file, and the same one when it starts again, so that it delivers what the process before it left behind.
+ *
+ * @example
+ * const journal = new SqliteAuditJournal('audit-journal.db', { synchronous: 'normal' });
+ * const log = createAuditLog({ store, journal });
+ */
+export class SqliteAuditJournal {
+  readonly #database: SqliteDatabase;
+  readonly #insert: SqliteStatement;
+  readonly #select: SqliteStatement;
+  readonly #delete: SqliteStatement;
+  readonly #maxEntries: number;
+  #count: number;
+
+  /**
+   * @param file its name; the file is made if need be
+   * @throws FhirError `invalid` - an option, or the name of a database in memory
+   * @throws FhirError `conflict` - the file is a database of something else
+   * @throws FhirError `unavailable` - another process has the journal open, or the file cannot be opened
+   */
+  constructor(file: string, { synchronous = 'full', maxEntries = 1_000_000 }: SqliteAuditJournalOptions = {}) {
+    assertWholeNumber('maxEntries', maxEntries, 1);
+    if (synchronous !== 'full' && synchronous !== 'normal') {
+      throw new FhirError('invalid', `synchronous must be full or normal, not ${String(synchronous)}`);
+    }
+    if (!isFile(file)) throw new FhirError('invalid', 'The journal of the audit log needs a file');
+    assertDatabaseFile(file);
+    let database: SqliteDatabase | undefined;
+    try {
+      database = openDatabase(file, { timeout: LOCK_MS });
+      prepare(database, synchronous);
+      this.#insert = database.prepare('INSERT INTO entry (text) VALUES (?)');
+      this.#select = database.prepare('SELECT text FROM entry ORDER BY key LIMIT ?').pluck();
+      this.#delete = database.prepare('DELETE FROM entry WHERE key IN (SELECT key FROM entry ORDER BY key LIMIT ?)');
+      this.#count = database.prepare('SELECT count(*) FROM entry').pluck().get() as number;
+    } catch (error) {
+      database?.close();
+      throw withPath(storeError(error), file);
+    }
+    this.#database = database;
+    this.#maxEntries = maxEntries;
+  }
+
+  /**
+   * Appends texts, all or none.
+   *
+   * @throws FhirError `unavailable` - the journal or its disk is full, or it is closed
+   */
+  append(texts: readonly string[]): void {
+    if (this.#count + texts.length > this.#maxEntries) {
+      throw new FhirError('unavailable', 'The journal of the audit log is full');
+    }
+    this.#answer(() => {
+      // PERF: a statement outside a transaction is one of its own.
+      if (texts.length === 1) return this.#insert.run(texts[0]!);
+      this.#database.exec('BEGIN IMMEDIATE');
+      try {
+        for (const text of texts) this.#insert.run(text);
+        this.#database.exec('COMMIT');
+      } catch (error) {
+        if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
+    this.#count += texts.length;
+  }
+
+  /** The oldest texts, in the order in which they were appended. */
+  oldest(limit: number): readonly string[] {
+    return this.#answer(() => this.#select.all(limit) as string[]);
+  }
+
+  /** Removes the oldest texts. */
+  drop(count: number): void {
+    this.#count -= this.#answer(() => this.#delete.run(count)).changes;
+  }
+
+  /** Closes the file. What it holds stays. Closing twice is allowed. */
+  close(): void {
+    this.#database.close();
+  }
+
+  #answer<Result>(work: () => Result): Result {
+    if (!this.#database.open) throw new FhirError('unavailable', 'The journal of the audit log is closed');
+    try {
+      return work();
+    } catch (error) {
+      throw storeError(error);
+    }
+  }
+}
+
+/** How long the lock of a process that is just ending is waited for, in milliseconds. */
+const LOCK_MS = 100;
+/** Marks the file, so that no other database is taken for a journal: "FGAJ". */
+const APPLICATION = 0x4647414a;
+
+function prepare(database: SqliteDatabase, synchronous: 'full' | 'normal'): void {
+  database.pragma('locking_mode = EXCLUSIVE');
+  const application = database.pragma('application_id', { simple: true });
+  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
+  if (application !== APPLICATION && (application !== 0 || tables > 0)) {
+    throw new FhirError('conflict', 'The file is a database of something else, not the journal of an audit log');
+  }
+  database.pragma('journal_mode = WAL');
+  database.pragma(`synchronous = ${synchronous}`);
+  // The lock is taken with the first write, and kept.
+  database.exec('BEGIN IMMEDIATE');
+  database.exec('CREATE TABLE IF NOT EXISTS entry (key INTEGER PRIMARY KEY, text TEXT NOT NULL)');
+  database.pragma(`application_id = ${APPLICATION}`);
+  database.exec('COMMIT');
+}

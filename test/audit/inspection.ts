@@ -1,0 +1,136 @@
+import type { AuditEvent } from '@medplum/fhirtypes';
+import { expect } from 'vitest';
+import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { breakGlass } from '../../src/access/sign-in/break-glass.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import type { AuditHead } from '../../src/audit/log/chain.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { acceptInvitation } from '../../src/projects/accept/accept-invitation.js';
+import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
+import { invite } from '../../src/projects/invite/invite.js';
+import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
+import { deleteProject } from '../../src/projects/project/delete-project.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import { searchAuditLog } from '../../src/repository/search-audit-log.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
+import { keepingMailer, openClinic, person, rejection } from '../projects/harness.js';
+
+/** A word of the content that is erased. */
+export const MARK = 'Zyzzyvason';
+
+/** What an event says, as an inspector reads it. */
+function lineOf({ subtype, agent, purposeOfEvent, entity = [], outcome }: AuditEvent): string {
+  const what = subtype?.[0]?.display ?? subtype?.[0]?.code;
+  const who = agent[0]?.who?.reference?.split('/')[0] ?? agent[0]?.altId;
+  const patients = entity.flatMap(({ what: target, role }) => (role?.code === '1' ? target?.reference : []));
+  const why = purposeOfEvent?.map(({ text, coding }) => text ?? coding?.[0]?.code).join(', ');
+  return [what, who, outcome, ...patients, ...(why === undefined ? [] : [`because ${why}`])].join(' ');
+}
+
+/** How the story is told. */
+export interface InspectionOptions {
+  /** The file of a journal; without one, records are taken by the store. */
+  readonly journal?: string;
+  /** Asserts that no byte of the erased content remains. */
+  assertGone(): void | Promise<void>;
+}
+
+/**
+ * The story of an inspection: invite, accept, read by GraphQL, break the glass, revoke, erase, delete. Then the audit alone
+ * tells who saw which patient when and why, and an altered or missing record is found.
+ */
+export async function inspect(store: ResourceStore, options: InspectionOptions): Promise<void> {
+  const heads: AuditHead[] = [];
+  const journal =
+    options.journal === undefined ? undefined : new SqliteAuditJournal(options.journal, { synchronous: 'normal' });
+  const log = createAuditLog({ store, gather: 0, journal, onHead: (head) => void heads.push(head) });
+  const { audit } = log;
+  const trail = { audit, requireAudit: true } as const;
+  const { project, admin, superAdmin } = await openClinic(store);
+  const trusted = createRepository({ store, caller: systemCaller(project) });
+  const ann = await trusted.create({ resourceType: 'Patient', name: [{ family: MARK }] });
+  const bob = await trusted.create({ resourceType: 'Patient', name: [{ family: 'Hill' }] });
+  const subject = { reference: `Patient/${ann.id}` };
+  await trusted.create({ resourceType: 'Observation', status: 'final', code: { text: MARK }, subject });
+  const own = [
+    { resourceType: 'Patient', criteria: `Patient?_id=${bob.id}`, readonly: true },
+    { resourceType: 'AuditEvent', readonly: true },
+  ];
+  const usual = await trusted.create({ resourceType: 'AccessPolicy', name: 'Own patients', resource: own });
+  const emergency = await trusted.create({
+    ...{ resourceType: 'AccessPolicy', name: 'Emergency', resource: [{ resourceType: 'Patient', readonly: true }] },
+    extension: [{ url: OWN_EXTENSIONS.emergencyAccess, valueBoolean: true }],
+  } as never);
+
+  // Invite and accept.
+  const mailer = keepingMailer();
+  const access = [usual, emergency].map(({ id }) => ({ policy: { reference: `AccessPolicy/${id}` } }));
+  const { membership } = await invite(project, person('Practitioner', 'Ben', { membership: { access } }), {
+    store,
+    caller: admin,
+    mailer,
+    acceptance: { url: 'https://app.example/accept?token={token}' },
+    ...trail,
+  });
+  const token = new URL(mailer.sent[0]!.acceptance!.url).searchParams.get('token')!;
+  const identity = { externalId: 'idp|ben', email: 'ben@example.org', emailVerified: true };
+  await acceptInvitation(token, identity, { store, ...trail });
+
+  // Read by GraphQL, break the glass.
+  const ben = await signIn(store, { project, externalId: 'idp|ben' }, { ...trail, purpose: 'TREAT' });
+  const query = '{ PatientList { id ObservationList(_reference: subject) { id } } }';
+  await executeFhirGraphql(query, { store, caller: ben, ...trail });
+  const until = new Date(Date.now() + 86_400_000);
+  const broken = await breakGlass(ben, { store, reason: 'Unconscious', until, audit });
+  await executeFhirGraphql(query, { store, caller: broken, ...trail });
+  await rejection(signIn(store, { project, externalId: 'idp|eve' }, trail));
+
+  // Revoke, erase.
+  await revokeSessions({ membership: `ProjectMembership/${membership.id}` }, { store, caller: admin, ...trail });
+  await erasePatient(ann.id, { store, caller: systemCaller(project), reason: 'patient-request', ...trail });
+  await options.assertGone();
+  await log.flush();
+
+  // Who saw Ann, when and why: found before and after the project is deleted.
+  const { entry: found = [] } = await searchAuditLog(`patient=Patient/${ann.id}&_sort=date`, {
+    store,
+    caller: systemCaller(project),
+  });
+  const seen = [
+    `graphql Practitioner 0 ${[ann, bob]
+      .map(({ id }) => `Patient/${id}`)
+      .sort()
+      .join(' ')} because TREAT, Unconscious`,
+    'erase-patient system 0 because patient-request',
+  ];
+  const sorted = (line: string): string => line.split(' ').sort().join(' ');
+  expect(found.map(({ resource }) => sorted(lineOf(resource!)))).toEqual(seen.map(sorted));
+  await deleteProject(project, { name: 'Clinic' }, { store, caller: superAdmin, ...trail });
+  await log.close();
+  journal?.close();
+
+  const inspector = createRepository({ store, caller: serverCaller(AUDIT_LOG_PROJECT) });
+  const { entry = [] } = await inspector.search('AuditEvent', '_sort=_id&_count=100');
+  const events = entry.map(({ resource }) => resource as AuditEvent);
+  expect(events.map(({ subtype }) => subtype?.[0]?.display ?? subtype?.[0]?.code)).toEqual([
+    'segment-opened',
+    ...['invite', 'accept-invitation', 'Login', 'graphql', 'Emergency Override Started', 'graphql', 'Login'],
+    ...['revoke-sessions', 'erase-patient', 'delete-project', 'segment-closed'],
+  ]);
+  expect(lineOf(events[4]!)).toBe(`graphql Practitioner 0 Patient/${bob.id} because TREAT`);
+  expect(lineOf(events[5]!)).toBe('Emergency Override Started Practitioner 0 because TREAT, Unconscious');
+  expect(events[7]!.outcome).toBe('4');
+
+  // The log is whole, and an altered or missing record is found.
+  expect(await verifyAuditLog({ store, heads })).toMatchObject({ intact: true, events: 12 });
+  const key = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: events[6]!.id! };
+  await store.commit([{ kind: 'put', key, resource: { ...events[6], entity: [] } as never }]);
+  expect((await verifyAuditLog({ store })).problems).toMatchObject([{ kind: 'changed', event: key.id }]);
+  await store.commit([{ kind: 'delete', key }]);
+  expect((await verifyAuditLog({ store })).problems).toMatchObject([{ kind: 'gap', event: events[7]!.id }]);
+}

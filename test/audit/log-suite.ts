@@ -1,0 +1,138 @@
+import type { AuditEvent } from '@medplum/fhirtypes';
+import { expect, test } from 'vitest';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import type { AuditHead } from '../../src/audit/log/chain.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { validateResource } from '../../src/fhir/validate-resource.js';
+import type { ResourceStore, Write } from '../../src/store/store.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { storeWith } from '../support/store-with.js';
+import { readOf } from './audit-record.js';
+import { eventsIn } from './events-in.js';
+
+const journalNamed = temporaryFolder();
+let journals = 0;
+
+/** A closed log of five records, with its heads. */
+export async function filled(store: ResourceStore): Promise<AuditHead[]> {
+  const heads: AuditHead[] = [];
+  const log = createAuditLog({ store, gather: 0, onHead: (head) => void heads.push(head) });
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await log.audit(readOf(id));
+  await log.close();
+  return heads;
+}
+
+/** Writes past the library, as somebody with the database does. */
+export async function tamper(
+  store: ResourceStore,
+  index: number,
+  change?: (event: AuditEvent) => AuditEvent,
+): Promise<string> {
+  const event = (await eventsIn(store))[index]!;
+  const key = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: event.id! };
+  const write: Write =
+    change === undefined
+      ? { kind: 'delete', key }
+      : { kind: 'put', key, resource: change(event) as unknown as AnyResource };
+  await store.commit([write]);
+  return event.id!;
+}
+
+/** What holds for the log over any store. */
+export function testLog(open: () => ResourceStore | Promise<ResourceStore>): void {
+  test('keeps records as valid AuditEvents of a project of its own, chained and verified', async () => {
+    const store = await open();
+    const heads = await filled(store);
+    const events = await eventsIn(store);
+    expect(events.map(({ subtype }) => subtype?.[0]?.display ?? subtype?.[0]?.code)).toEqual([
+      'segment-opened',
+      ...['read', 'read', 'read', 'read', 'read'],
+      'segment-closed',
+    ]);
+    for (const event of events) expect(validateResource(R4, event)).toEqual([]);
+    const report = await verifyAuditLog({ store, heads });
+    expect(report).toEqual({
+      intact: true,
+      events: 7,
+      problems: [],
+      segments: [{ segment: heads[0]!.segment, events: 7, head: heads.at(-1), closed: true }],
+    });
+  });
+
+  test.each([
+    ['an event that was removed', 3, undefined, 'gap'],
+    ['an event that was changed', 3, (event: AuditEvent) => ({ ...event, outcome: '8' as const }), 'changed'],
+    [
+      'a patient that was taken out',
+      3,
+      ({ entity, ...event }: AuditEvent) => ({ ...event, entity: entity!.slice(1) }),
+      'changed',
+    ],
+    ['a chain that was taken off', 3, ({ extension: _, ...event }: AuditEvent) => event, 'foreign'],
+  ] as const)('verification finds %s', async (_, index, change, kind) => {
+    const store = await open();
+    await filled(store);
+    await tamper(store, index, change);
+    const { intact, problems } = await verifyAuditLog({ store });
+    expect(intact).toBe(false);
+    expect(problems[0]?.kind).toBe(kind);
+  });
+
+  test('the heads that the host kept show an end that was cut off, and a chain that was computed anew', async () => {
+    const store = await open();
+    const heads = await filled(store);
+    const last = await tamper(store, 6);
+    expect((await verifyAuditLog({ store })).intact).toBe(true);
+    expect((await verifyAuditLog({ store, heads })).problems).toEqual([{ kind: 'cut', event: last }]);
+    const forged = { ...heads[2]!, hash: 'f'.repeat(64) };
+    expect((await verifyAuditLog({ store, heads: [forged] })).problems).toMatchObject([{ kind: 'changed' }]);
+  });
+
+  test('a segment that vanishes is missed by the one that followed it', async () => {
+    const store = await open();
+    const clock = (): Date => new Date('2026-01-01T00:00:00Z');
+    const first = createAuditLog({ store, gather: 0, clock });
+    await first.audit(readOf('a'));
+    await first.close();
+    const gone = await eventsIn(store);
+    const second = createAuditLog({ store, gather: 0 });
+    await second.audit(readOf('b'));
+    await second.close();
+    expect((await verifyAuditLog({ store })).segments.map(({ events, closed }) => [events, closed])).toEqual([
+      [3, true],
+      [3, true],
+    ]);
+    const keys = gone.map(({ id }) => ({ project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: id! }));
+    await store.commit(keys.map((key) => ({ kind: 'delete', key })));
+    expect((await verifyAuditLog({ store })).problems).toEqual([{ kind: 'cut', event: gone.at(-1)!.id }]);
+  });
+
+  test('with a journal: every record once, in order, though the commit of some was in doubt', async () => {
+    const store = await open();
+    const journal = new SqliteAuditJournal(journalNamed(`${(journals += 1)}.db`), { synchronous: 'normal' });
+    let isLost = false;
+    const commit: ResourceStore['commit'] = async (...args) => {
+      const results = await store.commit(...args);
+      if (isLost) throw new FhirError('unavailable', 'lost', { details: { unknown: true } });
+      return results;
+    };
+    const log = createAuditLog({ store: storeWith(store, { commit }), journal });
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const [index, id] of ids.entries()) {
+      await log.audit(readOf(id));
+      isLost = index % 2 === 1;
+      await log.flush();
+    }
+    isLost = false;
+    await log.close();
+    journal.close();
+    const patients = (await eventsIn(store)).flatMap(({ entity = [] }) => entity[0]?.what?.reference ?? []);
+    expect(patients).toEqual(ids.map((id) => `Patient/${id}`));
+    expect(await verifyAuditLog({ store })).toMatchObject({ intact: true, segments: [{ closed: true }] });
+  });
+}
