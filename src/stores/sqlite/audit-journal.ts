@@ -109,7 +109,7 @@ export class SqliteAuditJournal {
   }
 }
 
-/** How long the lock of a process that is just ending is waited for, in milliseconds. */
+/** How long opening waits for a process that is closing the file, in milliseconds. */
 const LOCK_MS = 100;
 /** Marks the file, so that no other database is taken for a journal: "FGAJ". */
 const APPLICATION = 0x4647414a;
