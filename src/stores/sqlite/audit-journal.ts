@@ -111,7 +111,7 @@ export class SqliteAuditJournal {
 
 /** How long opening waits for a process that is closing the file, in milliseconds. */
 const LOCK_MS = 100;
-/** Marks the file, so that no other database is taken for a journal: "FGAJ". */
+/** Marks the file, so that no other database is taken for a journal. */
 const APPLICATION = 0x4647414a;
 
 function prepare(database: SqliteDatabase, synchronous: 'full' | 'normal'): void {
