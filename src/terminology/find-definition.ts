@@ -18,16 +18,15 @@ export type FindDefinition = (
  * Of several versions the active ones come first, then those with the highest version.
  */
 export function definitionFinder(resources: readonly AnyResource[]): FindDefinition {
-  const given = resources.map(elementsOf);
+  const given = Map.groupBy(resources.map(elementsOf), ({ url }) => url);
   return async (type, canonical, context) => {
     const [url, version] = splitCanonical(canonical);
     const found = await context.search(type, criteriaFor(type, url, version));
     const stored = best(found.map(elementsOf));
     if (stored !== undefined) return stored;
     return best(
-      given.filter(
-        (one) =>
-          one['resourceType'] === type && one['url'] === url && (version === undefined || one['version'] === version),
+      (given.get(url) ?? []).filter(
+        (one) => one['resourceType'] === type && (version === undefined || one['version'] === version),
       ),
     );
   };

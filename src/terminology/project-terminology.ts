@@ -4,8 +4,9 @@ import type { AnyResource, JsonObject } from '../fhir/resource.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
 import type { Subsumption, Terminology, TerminologyContext } from '../store/terminology.js';
 import { CodeSystemIndex, type CodeSystemConcept } from './code-system.js';
-import { expandValueSet, type ExpansionSources } from './expand-value-set.js';
-import { definitionFinder, type DefinitionType } from './find-definition.js';
+import { expandValueSet } from './expand-value-set.js';
+import { definitionFinder, type DefinitionType, type FindDefinition } from './find-definition.js';
+import { KeptExpansions } from './kept-expansions.js';
 
 export interface ProjectTerminologyOptions {
   /** CodeSystem and ValueSet resources for all projects, such as those of a package. Those of a project come first. */
@@ -17,8 +18,9 @@ export interface ProjectTerminologyOptions {
 /**
  * A terminology over the CodeSystem and ValueSet resources of each project, and those that the host gives.
  *
- * Value sets are read for each search, with the rights of its caller, so that it knows their current versions; what is
- * made of a version is kept as long as the store keeps that version in memory.
+ * Definitions are found for each search, with the rights of its caller, so that it knows their current versions.
+ * Expansions are kept by these versions, 200,000 codes in all, and indexes of code systems as long as the store keeps
+ * the version in memory.
  *
  * @example
  * const { codeSystems, valueSets } = await readFhirPackage('packages/hl7.fhir.us.core');
@@ -27,21 +29,26 @@ export interface ProjectTerminologyOptions {
 export function projectTerminology(options: ProjectTerminologyOptions = {}): Terminology {
   const { resources = [], maxConcepts = 10_000 } = options;
   const find = definitionFinder(resources);
+  const kept = new KeptExpansions(find);
 
   const required = async (
     type: DefinitionType,
     canonical: string,
     context: TerminologyContext,
+    finder: FindDefinition = find,
   ): Promise<JsonObject> => {
-    const found = await find(type, canonical, context);
+    const found = await finder(type, canonical, context);
     if (found !== undefined) return found;
     throw new FhirError(
       'invalid',
       `Unknown ${type === 'ValueSet' ? 'value set' : 'code system'} ${quote(canonical, 120)}`,
     );
   };
-  const indexOf = async (system: string, context: TerminologyContext): Promise<CodeSystemIndex> =>
-    indexed(await required('CodeSystem', system, context));
+  const indexOf = async (
+    system: string,
+    context: TerminologyContext,
+    finder?: FindDefinition,
+  ): Promise<CodeSystemIndex> => indexed(await required('CodeSystem', system, context, finder));
 
   return {
     async expand(request, context): Promise<readonly Concept[]> {
@@ -50,12 +57,14 @@ export function projectTerminology(options: ProjectTerminologyOptions = {}): Ter
         const index = await indexOf(system, context);
         return (kind === 'above' ? index.above(code) : index.below(code)).map((concept) => conceptOf(system, concept));
       }
-      const sources: ExpansionSources = {
-        valueSet: (canonical) => required('ValueSet', canonical, context),
-        codeSystem: (canonical) => indexOf(canonical, context),
-        maxConcepts,
-      };
-      return expandValueSet(await sources.valueSet(request.url), sources);
+      const valueSet = await required('ValueSet', request.url, context);
+      return kept.expand(valueSet, context, (finder) =>
+        expandValueSet(valueSet, {
+          valueSet: (canonical) => required('ValueSet', canonical, context, finder),
+          codeSystem: (canonical) => indexOf(canonical, context, finder),
+          maxConcepts,
+        }),
+      );
     },
     async subsumes({ system, codeA, codeB }, context): Promise<Subsumption> {
       const index = await indexOf(system, context);

@@ -1,4 +1,3 @@
-import type { Resource } from '@medplum/fhirtypes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createRepository,
@@ -10,39 +9,9 @@ import {
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { projectTerminology, withTerminology, type Concept, type Terminology } from '../../src/terminology.js';
-import { codeOf, faultOf, member, signedIn, system } from '../repository/harness.js';
-import { ANIMALS, filter, SETS, SYSTEM, valueSet } from './resources.js';
-
-const RESOURCES: readonly object[] = [
-  ANIMALS,
-  valueSet('mammals', filter('concept', 'is-a', 'mammal')),
-  valueSet('empty', { include: [] }),
-  ...['cat', 'poodle', 'bird'].map((code) => ({
-    ...{ resourceType: 'Observation', id: code, status: 'final', subject: { reference: `Patient/${code}` } },
-    code: {
-      coding: [
-        { system: SYSTEM, code },
-        { system: 'urn:other', code: 'x' },
-      ],
-    },
-  })),
-  {
-    resourceType: 'Observation',
-    id: 'alien',
-    status: 'final',
-    code: { coding: [{ system: 'urn:other', code: 'cat' }] },
-  },
-  { resourceType: 'Observation', id: 'text', status: 'final', code: { text: 'A cat' } },
-  ...['cat', 'poodle', 'bird'].map((id) => ({ resourceType: 'Patient', id })),
-];
-
-async function fill(store: ResourceStore): Promise<void> {
-  const trusted = await system(store);
-  for (const resource of RESOURCES) await trusted.update(resource as Resource);
-}
-
-const MAMMALS = `${SETS}mammals`;
-const EMPTY = `${SETS}empty`;
+import { codeOf, faultOf, member, signedIn } from '../repository/harness.js';
+import { addLargeSet, CONCEPT_SEARCHES, EMPTY, fill, idsOf, MAMMALS } from './concept-cases.js';
+import { SETS, SYSTEM } from './resources.js';
 
 describe.each<[string, () => ResourceStore]>([
   ['memory', () => new MemoryStore()],
@@ -55,28 +24,9 @@ describe.each<[string, () => ResourceStore]>([
   });
   afterAll(() => store.close());
 
-  async function found(type: 'Observation' | 'Patient', query: string): Promise<unknown[]> {
-    const { entry = [] } = await createRepository({ store, caller: serverCaller('clinic') }).search(type, query);
-    return entry.map(({ resource }) => resource!.id);
-  }
+  const found = (type: 'Observation' | 'Patient', query: string): Promise<unknown[]> => idsOf(store, type, query);
 
-  test.each([
-    ['Observation', `code:in=${MAMMALS}`, ['cat', 'poodle']],
-    ['Observation', 'code:in=ValueSet/mammals', ['cat', 'poodle']],
-    ['Observation', `code:not-in=${MAMMALS}`, ['alien', 'bird', 'text']],
-    ['Observation', `code:in=${EMPTY}`, []],
-    ['Observation', `code:in=${EMPTY},${MAMMALS}`, ['cat', 'poodle']],
-    ['Observation', `code:not-in=${EMPTY}`, ['alien', 'bird', 'cat', 'poodle', 'text']],
-    ['Observation', `code:below=${SYSTEM}|dog`, ['poodle']],
-    ['Observation', `code:above=${SYSTEM}|poodle`, ['poodle']],
-    ['Observation', `code:below=${SYSTEM}|mammal&code:not-in=${EMPTY}&status=final`, ['cat', 'poodle']],
-    ['Observation', `_filter=code in ${MAMMALS}`, ['cat', 'poodle']],
-    ['Observation', `_filter=code ni ${MAMMALS}`, ['alien', 'bird', 'text']],
-    ['Observation', `_filter=code sb ${SYSTEM}|flyer`, ['bird']],
-    ['Observation', `_filter=code ss ${SYSTEM}|bird or status eq draft`, ['bird']],
-    ['Patient', `_has:Observation:subject:code:in=${MAMMALS}`, ['cat', 'poodle']],
-    ['Patient', `_filter=not (_has:Observation:subject:code in ${MAMMALS})`, ['bird']],
-  ] as const)('%s?%s', async (type, query, expected) => {
+  test.each(CONCEPT_SEARCHES)('%s?%s', async (type, query, expected) => {
     expect(await found(type, query)).toEqual(expected);
   });
 
@@ -119,9 +69,7 @@ describe.each<[string, () => ResourceStore]>([
   });
 
   test('ten thousand codes are one list', async () => {
-    const concept = Array.from({ length: 9_999 }, (_, n) => ({ code: `c${n}` }));
-    const large = valueSet('large', { include: [{ system: SYSTEM, concept: [...concept, { code: 'bird' }] }] });
-    await createRepository({ store, caller: serverCaller('clinic') }).update(large as unknown as Resource);
+    await addLargeSet(store);
     expect(await found('Observation', `code:in=${SETS}large`)).toEqual(['bird']);
     expect(await found('Observation', `code:not-in=${SETS}large&subject:missing=false`)).toEqual(['cat', 'poodle']);
   });

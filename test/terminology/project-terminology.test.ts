@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
@@ -6,8 +6,11 @@ import { projectTerminology, type TerminologyContext } from '../../src/terminolo
 import { ANIMALS, FLAT, filter, SETS, SYSTEM, valueSet } from './resources.js';
 
 /** The context of a project with these resources. */
-async function contextWith(...resources: readonly AnyResource[]): Promise<TerminologyContext> {
-  const store = new MemoryStore();
+function contextWith(...resources: readonly AnyResource[]): Promise<TerminologyContext> {
+  return contextOver(new MemoryStore(), ...resources);
+}
+
+async function contextOver(store: MemoryStore, ...resources: readonly AnyResource[]): Promise<TerminologyContext> {
   const repository = createRepository({ store, caller: systemCaller('clinic') });
   for (const resource of resources) await repository.update(resource as never);
   return {
@@ -206,4 +209,98 @@ test('the active and highest version is taken, a named one exactly; the project 
   expect(await expand(`${SETS}own`, await contextWith())).toEqual(['host']);
   expect(await expand(`${SETS}own|8`, await contextWith())).toEqual(['former']);
   expect(await expand(`${SETS}own`, await contextWith(...resources))).toEqual(['new']);
+});
+
+describe('expansions are kept by the versions of their definitions', () => {
+  const mammals = { kind: 'value-set', url: `${SETS}mammals` } as const;
+
+  test('the same versions give the same expansion, found again in one round', async () => {
+    const terminology = projectTerminology();
+    const inner = valueSet('inner', filter('concept', 'is-a', 'mammal'));
+    const outer = valueSet('mammals', { include: [{ valueSet: [`${SETS}inner`] }] });
+    const context = await contextWith(ANIMALS, inner, outer);
+    const rounds: string[][] = [];
+    let open = 0;
+    const counted: TerminologyContext = {
+      ...context,
+      async search(type, criteria) {
+        if (open === 0) rounds.push([]);
+        rounds.at(-1)!.push(type);
+        open += 1;
+        const found = await context.search(type, criteria);
+        open -= 1;
+        return found;
+      },
+    };
+    const first = await terminology.expand(mammals, counted);
+    expect(first.map(({ code }) => code).sort()).toEqual(['bat', 'cat', 'dog', 'mammal', 'poodle']);
+    expect(rounds.splice(0)).toEqual([['ValueSet'], ['ValueSet'], ['CodeSystem']]);
+    expect(await terminology.expand(mammals, counted)).toBe(first);
+    expect(rounds).toEqual([['ValueSet'], ['ValueSet', 'CodeSystem']]);
+  });
+
+  test.each<[string, object]>([
+    ['the value set', valueSet('mammals', filter('concept', 'is-a', 'dog'))],
+    ['a value set inside', valueSet('inner', filter('concept', 'is-a', 'dog'))],
+    ['its code system', { ...ANIMALS, concept: [{ code: 'mammal', concept: [{ code: 'dog' }] }] }],
+    ['a code system of higher version', { ...ANIMALS, id: 'next', version: '2', concept: [{ code: 'mammal' }] }],
+  ])('another version of %s gives another one', async (_, changed) => {
+    const terminology = projectTerminology();
+    const resources = [
+      ANIMALS,
+      valueSet('inner', filter('concept', 'is-a', 'mammal')),
+      valueSet('mammals', { include: [{ valueSet: [`${SETS}inner`] }] }),
+    ];
+    const store = new MemoryStore();
+    const context = await contextOver(store, ...resources);
+    const before = await terminology.expand(mammals, context);
+    await contextOver(store, changed as AnyResource);
+    const after = await terminology.expand(mammals, context);
+    expect(after.length).toBeLessThan(before.length);
+    expect(after).toEqual(await projectTerminology().expand(mammals, context));
+  });
+
+  test('one that fell back to its stored expansion is made anew when the code system comes', async () => {
+    const terminology = projectTerminology();
+    const store = new MemoryStore();
+    const stored = { contains: [{ system: SYSTEM, code: 'cat' }] };
+    const set = { ...valueSet('mammals', filter('concept', 'is-a', 'dog')), expansion: stored };
+    const context = await contextOver(store, set);
+    const codes = async () => (await terminology.expand(mammals, context)).map(({ code }) => code).sort();
+    expect(await codes()).toEqual(['cat']);
+    await contextOver(store, ANIMALS);
+    expect(await codes()).toEqual(['dog', 'poodle']);
+  });
+
+  test('a value set of the host has the code systems of each project', async () => {
+    const terminology = projectTerminology({ resources: [valueSet('mammals', filter('concept', 'is-a', 'dog'))] });
+    const one = await contextWith(ANIMALS);
+    const other = { ...(await contextWith({ ...ANIMALS, concept: [{ code: 'dog' }] } as AnyResource)), project: 'b' };
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await terminology.expand(mammals, one)).toHaveLength(2);
+      expect(await terminology.expand(mammals, other)).toHaveLength(1);
+    }
+  });
+
+  test('200,000 codes are kept in all; older expansions make room', async () => {
+    const terminology = projectTerminology();
+    const sets = Array.from({ length: 21 }, (_, number) =>
+      valueSet(`set${number}`, {
+        include: [{ system: 'urn:x', concept: Array.from({ length: 9_999 }, (_, n) => ({ code: `${number}-${n}` })) }],
+      }),
+    );
+    const context: TerminologyContext = {
+      project: 'clinic',
+      search: (_, criteria) =>
+        Promise.resolve(sets.filter(({ url }) => JSON.stringify(criteria).includes(`"${String(url)}"`))),
+    };
+    const expand = (number: number) => terminology.expand({ kind: 'value-set', url: `${SETS}set${number}` }, context);
+    const first = await expand(0);
+    expect(await expand(0)).toBe(first);
+    for (let number = 1; number <= 20; number += 1) await expand(number);
+    expect(await expand(20)).toBe(await expand(20));
+    const again = await expand(0);
+    expect(again).not.toBe(first);
+    expect(again).toEqual(first);
+  });
 });
