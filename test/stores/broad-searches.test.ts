@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -18,6 +18,7 @@ import { inStretch, stretchOf } from '../../src/stores/sqlite/pages/stretch.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { BLOCK } from '../../src/stores/sqlite/zones.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
@@ -27,6 +28,11 @@ import { cases } from '../support/chance.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+const BLOCK_SIZE = BLOCK.size;
+// Few resources are several blocks.
+beforeAll(() => void (BLOCK.size = 16));
+afterAll(() => void (BLOCK.size = BLOCK_SIZE));
 
 async function storeOf(resources: readonly AnyResource[], database = new Database(':memory:')): Promise<AnyResource[]> {
   const store = new SqliteStore(database);
@@ -50,6 +56,28 @@ describe('every way to a page gives the page', () => {
       indirectFrom: 0,
       minReduced: 0,
       moreCandidates: 0,
+    },
+    'searched block by block': {
+      looks: [1, Infinity],
+      firstChunk: 1,
+      maxChunk: 64,
+      walkedPerScanned: 1e-9,
+      blocksFrom: 0,
+      blocksPerScanned: 1e9,
+    },
+    'walked a little, then searched block by block': {
+      looks: [2, 40, Infinity],
+      firstChunk: 1,
+      maxChunk: 4,
+      blocksFrom: 2,
+      blocksPerScanned: 1e3,
+    },
+    'collected by scans of several conditions': {
+      looks: [1, 1e9, Infinity],
+      walkedPerScanned: 1e-9,
+      combinedFrom: 0,
+      indirectFrom: 0,
+      readPerScanned: 1e9,
     },
     'walked a little, then collected': { looks: [2, 20, Infinity], firstChunk: 1, maxChunk: 4, indirectFrom: 20 },
   };

@@ -60,8 +60,8 @@ export class Commits {
     this.#searches = searches;
     this.#status = status;
     this.#shapes = new Shapes(statements, dictionaries);
-    this.#versions = new Versions(statements, dictionaries, this.#shapes);
     this.#index = new IndexWriter(statements, dictionaries);
+    this.#versions = new Versions(statements, dictionaries, this.#shapes, this.#index.zones);
     this.#guard = guard;
     this.#clock = clock;
   }
@@ -179,6 +179,7 @@ export class Commits {
     noteRemoval(this.#database, this.#statements);
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
+    this.#index.zones.remake(left.owner);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
   }

@@ -3,6 +3,7 @@ import type { Condition } from '../sql/pages/condition.js';
 import { inTime, isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, negation, type Sql, sql, unionAll } from '../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
+import { presenceScan } from './pages/combined.js';
 import { isOfCode } from './pages/own-scans.js';
 import type { Probes } from './pages/probe.js';
 import { looksAtRow } from './pages/stretch.js';
@@ -33,7 +34,10 @@ export class ConjunctionCount {
       const short = countStatement(first.criteria, this.#scope, this.#repeats);
       if (short !== undefined) return short;
     }
-    const scans = conditions.filter(({ scan }) => scan !== undefined);
+    const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
+    const scans = [...conditions, ...(presence === undefined ? [] : [presence])].filter(
+      ({ scan }) => scan !== undefined,
+    );
     const opposites = others.length === 0 ? [] : conditions.map((one) => this.#opposite(one));
     const shortest =
       scans.length + opposites.length < 2 ? scans[0] : this.#shortest(scans, opposites.filter(isPresent));

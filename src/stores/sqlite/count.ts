@@ -1,9 +1,10 @@
-import type { Criteria, MatchCriteria, ValueTest } from '../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria, TokenTest, ValueTest } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
+import { isOfCode } from './pages/own-scans.js';
 import { countOfCollection, countOfShapes } from './shapes.js';
 
 /** Whether some resource has several values of a parameter. */
@@ -55,6 +56,11 @@ function countOfMatches(
     return undefined;
   // With a base, a resource may be found in either of two tables, or in both.
   if (scope.baseUrl !== undefined && matches.some(({ test }) => test.kind === 'reference')) return undefined;
+  const [match] = matches as readonly [MatchCriteria];
+  if (matches.length === 1 && isOtherCode(match.test)) return countOfOtherCodes(match.test, key as number, scope);
+  const several = repeats(parameter);
+  const codes = several ? codesOf(matches) : undefined;
+  if (codes !== undefined) return countOfCodes(codes, key as number, scope);
   const always = [ofParameter(X, key, scope), sql`x.grp = 0`, inTime(sql`x.resource`, scope)];
   const once: Sql[] = [];
   const repeated: Sql[] = [];
@@ -66,7 +72,6 @@ function countOfMatches(
         repeated.push(sql`SELECT x.resource ${rows(TRUE)}`);
         continue;
       }
-      const several = repeats(parameter);
       const one = table === 'token' ? FIRST : several ? ALONE : TRUE;
       once.push(sql`SELECT count(*) ${rows(one)}`);
       if (several) repeated.push(sql`SELECT x.resource ${rows(SOME)}`);
@@ -80,6 +85,50 @@ function countOfMatches(
   const [only] = repeated;
   if (only !== undefined) once.push(sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${unionAll(repeated)}))`);
   return once.length === 0 ? sql`SELECT 0` : sum(once);
+}
+
+/** Tests that some value is another code. */
+function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
+  if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
+  return test.system === undefined && test.noSystem !== true && test.below !== true && test.except === undefined;
+}
+
+/** Resources with values, less those that have no other one: of these one row is marked. */
+function countOfOtherCodes({ code, folded }: TokenTest & { readonly code: string }, key: number, scope: RowScope): Sql {
+  const only = codesWithFolded(code, folded).map(
+    (one) => sql`SELECT count(*) FROM (${rowsOfCode(one, key, scope)} AND ${FIRST})`,
+  );
+  return sql`SELECT (${countOfShapes(scope.collection as number, key, 'some')}) - (${sum(only)})`;
+}
+
+/** The codes of tests that ask for one of several codes, where they ask for nothing else; undefined for other tests. */
+function codesOf(matches: readonly MatchCriteria[]): readonly string[] | undefined {
+  if (!matches.every(isOfCode)) return undefined;
+  const codes = matches.flatMap(({ test }) => {
+    const { code, folded } = test as TokenTest & { readonly code: string };
+    return codesWithFolded(code, folded);
+  });
+  const distinct = [...new Set(codes)];
+  return distinct.length > 1 && distinct.length <= MAX_MERGED ? distinct : undefined;
+}
+
+/** Codes whose rows are merged: each is compared with the next of every other. */
+const MAX_MERGED = 8;
+
+function codesWithFolded(code: string, folded: string | undefined): readonly string[] {
+  return folded === undefined || folded === code ? [code] : [code, folded];
+}
+
+/** PERF: rows of one code are in the order of their resources, so a merge finds repetitions without a list of all. */
+function countOfCodes(codes: readonly string[], key: number, scope: RowScope): Sql {
+  const arms = codes.map((code) => rowsOfCode(code, key, scope));
+  const merged = arms.reduce((all, one) => sql`${all} UNION ${one}`);
+  return sql`SELECT count(*) FROM (${merged} ORDER BY 1)`;
+}
+
+function rowsOfCode(code: string, key: number, scope: RowScope): Sql {
+  return sql`SELECT x.resource FROM token x INDEXED BY token_by_value
+    WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND x.code = ${code} AND ${inTime(sql`x.resource`, scope)}`;
 }
 
 /** The tests compare codes only, and more than one code can match: a single one is already in the order of its index. */

@@ -4,6 +4,7 @@ import type { Dictionaries } from './dictionary.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner } from './index-rows.js';
 import { RowBuffer } from './row-buffer.js';
 import type { Statements } from './statements.js';
+import { Zones } from './zones.js';
 
 /**
  * Keeps the index tables consistent with the resources. Only inside a transaction, which must end with {@link flush} or
@@ -12,12 +13,15 @@ import type { Statements } from './statements.js';
 export class IndexWriter {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
+  /** Of the values that are added, and of what others add. */
+  readonly zones: Zones;
   readonly #rows: { readonly [Table in ValueTable]: RowBuffer };
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
     const buffer = (table: ValueTable): RowBuffer => new RowBuffer(statements, table, INDEX_COLUMNS[table]);
     this.#statements = statements;
     this.#dictionaries = dictionaries;
+    this.zones = new Zones(statements, dictionaries);
     this.#rows = {
       token: buffer('token'),
       string: buffer('string'),
@@ -31,18 +35,19 @@ export class IndexWriter {
   /** Adds a resource that is in no index. */
   add(owner: IndexOwner, marked: MarkedEntries): void {
     addIndexRows(owner, marked, this.#dictionaries, this.#rows);
+    this.zones.add(owner, marked);
   }
 
   /** Takes a resource out of every index. */
   remove(resource: number): void {
-    this.flush();
+    this.#flushRows();
     for (const table of INDEX_TABLES) this.#statements.write(REMOVE[table]).run(resource);
   }
 
   /** Takes the values of some parameters of a resource out of every index. */
   removeParameters(resource: number, parameters: readonly number[]): void {
     if (parameters.length === 0) return;
-    this.flush();
+    this.#flushRows();
     for (const table of INDEX_TABLES) {
       this.#statements.write(REMOVE_PARAMETERS[table]).run(resource, JSON.stringify(parameters));
     }
@@ -50,12 +55,19 @@ export class IndexWriter {
 
   /** Writes everything that was added: before anything is looked up in the index, and at the end. */
   flush(): void {
-    for (const buffer of Object.values(this.#rows)) buffer.flush();
+    this.#flushRows();
+    this.zones.flush();
   }
 
   /** Forgets what was added but not written, after a rollback. */
   clear(): void {
     for (const buffer of Object.values(this.#rows)) buffer.clear();
+    this.zones.clear();
+  }
+
+  /** PERF: zones are written once, at the end. */
+  #flushRows(): void {
+    for (const buffer of Object.values(this.#rows)) buffer.flush();
   }
 }
 

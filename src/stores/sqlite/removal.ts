@@ -93,6 +93,7 @@ export class Removal {
           if (rows.length < AT_ONCE) break;
         }
         this.#statements.write('DELETE FROM shape WHERE collection = ?').run(collection);
+        this.#statements.write(REMOVE_ZONES).run(collection, collection, collection);
         endWork(this.#statements, collection, type);
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
@@ -168,6 +169,8 @@ const RESOURCES = 500;
 const VERSIONS = 1_000;
 const AT_ONCE = 100;
 
+const REMOVE_ZONES = `DELETE FROM zone WHERE parameter IN (-2 * ?, -2 * ? - 1)
+  OR parameter IN (SELECT key FROM parameter WHERE collection = ?)`;
 const LIST_COLLECTIONS = 'SELECT key, type FROM collection WHERE project = ? AND key >= ? ORDER BY key';
 const NEXT_RESOURCES =
   'SELECT key, id, version, purged FROM resource WHERE collection = ? AND id > ? ORDER BY id LIMIT ?';

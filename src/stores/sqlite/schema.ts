@@ -24,6 +24,9 @@
  *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
+ * zone          (parameter, block)           the values of a date or number among a block of resource keys: the smallest and
+ *                                            largest low and the largest high. Negative: the ids, or the instants of
+ *                                            change, of a collection. Maybe wider, never narrower. See zones.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
  *               rank                         order of the work
@@ -93,6 +96,10 @@ CREATE TABLE uri (
   value TEXT NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
 CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;
+CREATE TABLE zone (
+  parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
+  PRIMARY KEY (parameter, block)) WITHOUT ROWID;
+CREATE INDEX zone_by_block ON zone (block);
 CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
   PRIMARY KEY (project, text)) WITHOUT ROWID;

@@ -10,6 +10,7 @@ import { removeVersions } from './remove-versions.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
+import type { Zones } from './zones.js';
 
 /** The state of a key in the tables `resource` and `version`. */
 export interface ResourceState {
@@ -54,15 +55,17 @@ export class Versions {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #shapes: Shapes;
+  readonly #zones: Zones;
   #now = 0;
   /** {@link #now} as an instant. */
   #instant = '';
   #nextKey = 0;
 
-  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
+  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes, zones: Zones) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
     this.#shapes = shapes;
+    this.#zones = zones;
   }
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
@@ -104,6 +107,7 @@ export class Versions {
     const owner = resources.makeIfNew(collection, key.id, state);
     if (owner === undefined) return undefined;
     this.#shapes.move(null, shape);
+    this.#zones.addResource(collection, owner, key.id, this.#now);
     // A text of another instant is not this version's.
     const text = resource.meta?.lastUpdated === this.#instant ? prepared : undefined;
     return this.#write(owner, collection, 1, this.#now, resource, text);
@@ -119,6 +123,7 @@ export class Versions {
     this.#shapes.move(state.shape, shape);
     const stored = { version, updated, content, shape };
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
+    if (resource !== null) this.#zones.addResource(collection, owner, key.id, updated);
     if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
     if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);

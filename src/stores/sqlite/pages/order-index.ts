@@ -4,6 +4,7 @@ import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { shapeScan } from '../shapes.js';
+import { zoneOf } from './blocks.js';
 
 /**
  * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
@@ -33,6 +34,8 @@ export interface OrderIndex {
   isValue(value: SqlValue): Sql;
   /** No two resources have the same value. */
   readonly unique: boolean;
+  /** The number of its values in the table `zone`; undefined where that has none. */
+  readonly zone?: number | undefined;
   /** Of resources without a value; undefined where all have one. */
   readonly missing?: { readonly scan: Sql; readonly test: Sql };
 }
@@ -50,6 +53,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.id`,
       isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
+      zone: zoneOf(parameter, scope),
     };
   }
   if (parameter === '_lastUpdated') {
@@ -62,6 +66,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.updated`,
       isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
+      zone: zoneOf(parameter, scope),
     };
   }
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
@@ -84,6 +89,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     isValue: (text) =>
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
+    zone: zoneOf(parameter, scope),
     missing: {
       scan:
         table === 'token'

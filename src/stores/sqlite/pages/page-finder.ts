@@ -8,26 +8,30 @@ import { collection } from './collection.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import { candidateScan } from './candidates.js';
-import { orderIndexOf } from './order-index.js';
+import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
 import { sortInTime } from './sort-in-time.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
-import { type Finding, Walker } from './walk.js';
+import type { Finding } from './finding.js';
+import { Walker } from './walk.js';
 import { boundsOf } from './walk-bounds.js';
 
 /**
  * Finds one page of a search.
  *
- * There are two ways, and which one is short depends on the data:
+ * There are three ways, and which one is short depends on the data:
  *
  * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of its rows.
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
  *   number of rows up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
  *
- * Both are tried in turn, each a little further than the other before, until one ends. So a page costs at most a few times
+ * - **blocks**: search the blocks of resources that can have matches, in the order of the smallest (or largest) sort value of
+ *   each. The cost is the number of blocks up to the page. It helps where matches lie together, far from the order's start.
+ *
+ * They are tried in turn, each a little further than the other before, until one ends. So a page costs at most a few times
  * as much as the shorter way alone. Every statement reads a few thousand rows at most, except those that count and collect.
  */
 export class PageFinder {
@@ -109,22 +113,33 @@ export class PageFinder {
   /** From one key of the sort on, among what meets the conditions. */
   *#find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
-    const walk = this.#walk(level, conditions, need, place);
-    const scans = conditions.filter(({ scan }) => scan !== undefined);
+    const walk = this.#walk(level, conditions, need, place, false);
+    const ownScans = conditions.filter(({ scan }) => scan !== undefined);
     let walked = 0;
+    let blocks: Finding | undefined;
+    let searched = 0;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
+      const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
         if (shortest?.rows === 0) return [];
-        this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
-        return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
+        this.#guard.expect(shortest?.rows ?? (ownScans.length === 0 ? 0 : MANY));
+        return this.#collect(level, conditions, shortest?.condition ?? ownScans[0], need, place);
       }
       while (walk !== undefined && walked < look * TUNING.walkedPerScanned) {
         const step = walk.next();
         if (step.done === true) return step.value;
         walked += step.value;
+        yield step.value;
+      }
+      if (look < TUNING.blocksFrom) continue;
+      blocks ??= this.#walk(level, conditions, need, place, true);
+      while (blocks !== undefined && searched < look * TUNING.blocksPerScanned) {
+        const step = blocks.next();
+        if (step.done === true) return step.value;
+        searched += step.value;
         yield step.value;
       }
     }
@@ -187,17 +202,24 @@ export class PageFinder {
     return isShort ? sql`r0.key IN (${scan})` : condition.test;
   }
 
-  /** Undefined where no index has the order. */
+  /** Undefined where no index has the order, or there are no zones of it. */
   #walk(
     level: number,
     conditions: readonly Condition[],
     need: number,
     place: PagePosition | undefined,
+    byBlocks: boolean,
   ): Finding | undefined {
     const key = this.#order.keys[level]!;
     const index = orderIndexOf(key, this.#order.scope);
-    return index && this.#walker.walk(level, index, conditions, need, place);
+    if (index === undefined || (byBlocks && !hasBlocks(index, conditions, need))) return undefined;
+    return this.#walker.walk(level, index, conditions, need, place, byBlocks);
   }
+}
+
+/** Without a condition every block has matches. */
+function hasBlocks({ zone }: OrderIndex, conditions: readonly Condition[], need: number): boolean {
+  return zone !== undefined && conditions.length > 0 && need <= TUNING.maxByBlocks;
 }
 
 /** Rows of a scan that are looked at to explain a search. */

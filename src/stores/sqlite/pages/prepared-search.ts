@@ -4,6 +4,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from '../choose-scan.js';
 import type { Statements } from '../statements.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { combinedScans } from './combined.js';
 import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 
@@ -15,6 +16,7 @@ export class PreparedSearch {
   readonly probes: Probes;
   readonly #statements: Statements;
   #conditions: readonly Condition[] | undefined;
+  #combined: readonly Condition[] | undefined;
 
   /** @throws FhirError `invalid` - a limit, offset or position of no page */
   constructor(query: SearchQuery, scope: RowScope, statements: Statements) {
@@ -28,6 +30,11 @@ export class PreparedSearch {
   /** PERF: a plain page by id never asks for them. */
   get conditions(): readonly Condition[] {
     return (this.#conditions ??= this.#makeConditions());
+  }
+
+  /** Further scans for what all conditions leave together. Only long searches ask for them. */
+  get combined(): readonly Condition[] {
+    return (this.#combined ??= combinedScans(this.conditions, this.scope, this.#statements));
   }
 
   #makeConditions(): readonly Condition[] {

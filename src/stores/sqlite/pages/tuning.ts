@@ -9,6 +9,16 @@ export const TUNING = {
   indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: testing one takes so much longer than sorting one. */
   walkedPerScanned: 0.5,
+  /** The number of rows from which conditions are looked at together. */
+  combinedFrom: 6_400,
+  /** The number of rows from which blocks of resources are searched too. */
+  blocksFrom: 6_400,
+  /** Rows' worth of blocks that may be searched for each row that a scan would give. */
+  blocksPerScanned: 1.5,
+  /** What a block costs, in rows. */
+  rowsPerBlock: 1_000,
+  /** The longest page that is found block by block. */
+  maxByBlocks: 1_000,
   /** Rows that an indirect scan may read for each row that it may give. */
   readPerScanned: 8,
   /** The shortest scan whose rows are reduced to those of the page before they are sorted. */

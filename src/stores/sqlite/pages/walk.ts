@@ -7,10 +7,9 @@ import type { OrderIndex } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
-import { type Bounds, boundsOf, isWithin } from './walk-bounds.js';
-
-/** Yields the number of rows read since the last step, and returns the matches. */
-export type Finding = Generator<number, readonly FoundRow[]>;
+import { BlockSearch } from './block-search.js';
+import type { Finding, WalkedRange } from './finding.js';
+import { boundsOf, isWithin } from './walk-bounds.js';
 
 /** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {
@@ -31,20 +30,27 @@ export class Walker {
   readonly #statements: Statements;
   readonly #order: PageOrder;
   readonly #ways: OtherWays;
+  readonly #blocks: BlockSearch;
 
   constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
     this.#statements = statements;
     this.#order = order;
     this.#ways = ways;
+    this.#blocks = new BlockSearch(statements, order);
   }
 
-  /** Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order. */
+  /**
+   * Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order.
+   *
+   * @param byBlocks the range is not walked, but searched in those blocks of resources that can have matches
+   */
   *walk(
     level: number,
     index: OrderIndex,
     conditions: readonly Condition[],
     need: number,
     place: PagePosition | undefined,
+    byBlocks: boolean,
   ): Finding {
     const key = this.#order.keys[level]!;
     const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
@@ -52,7 +58,10 @@ export class Walker {
     const parts: ((need: number) => Finding)[] = [];
     const { before, after } = bounds;
     if (before !== undefined) parts.push((left) => this.#outside(level, conditions, before, left, place));
-    if (bounds.empty !== true) parts.push((left) => this.#range(level, index, bounds, conditions, left, place));
+    const range = { level, index, bounds, conditions, place };
+    if (bounds.empty !== true) {
+      parts.push((left) => (byBlocks ? this.#blocks.find(range, left) : this.#range(range, left)));
+    }
     if (after !== undefined) parts.push((left) => this.#outside(level, conditions, after, left, place));
     if (missing !== undefined && !bounds.valued) {
       const condition = { ...missing, direct: true };
@@ -95,14 +104,7 @@ export class Walker {
     return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
   }
 
-  *#range(
-    level: number,
-    index: OrderIndex,
-    bounds: Bounds,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding {
+  *#range({ level, index, bounds, conditions, place }: WalkedRange, need: number): Finding {
     const key = this.#order.keys[level]!;
     const compare = compareRows(
       this.#order.keys.slice(level).map(({ descending }) => descending),

@@ -1,0 +1,112 @@
+import { INDEX_TABLES } from '../sql/index-tables.js';
+import { BLOCK } from './zones.js';
+
+/** What must not be in a file, and a statement that counts it. */
+export interface Contradiction {
+  readonly problem: string;
+  readonly count: string;
+}
+
+/** Rows that contradict each other, whatever the resources say. */
+export function contradictions(): readonly Contradiction[] {
+  return [...CONTRADICTIONS, ...outsideZones()];
+}
+
+const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    problem: 'resource: rows of no project and type',
+    count: 'SELECT count(*) FROM resource WHERE collection NOT IN (SELECT key FROM collection)',
+  },
+  {
+    problem: 'resource: rows that are not as their newest version says',
+    count: `SELECT count(*) FROM resource r LEFT JOIN version v ON v.resource = r.key AND v.version = r.version
+      WHERE CASE WHEN r.version = 0 THEN r.content IS NOT NULL ELSE v.key IS NULL OR v.updated IS NOT r.updated
+        OR r.content IS NOT CASE WHEN v.text IS NULL THEN NULL ELSE v.key END END`,
+  },
+  {
+    problem: 'version: resources whose versions are not all there',
+    count: `SELECT count(*) FROM resource r LEFT JOIN
+      (SELECT resource, count(*) number, max(version) newest FROM version GROUP BY resource) v ON v.resource = r.key
+      WHERE r.version - r.purged IS NOT coalesce(v.number, 0) OR r.version IS NOT coalesce(v.newest, 0)`,
+  },
+  {
+    problem: 'version: rows of resources that are not there',
+    count: 'SELECT count(*) FROM version WHERE resource NOT IN (SELECT key FROM resource)',
+  },
+  {
+    problem: 'past: rows that are not as the versions say',
+    count: `SELECT (SELECT count(*) FROM past p WHERE NOT EXISTS (
+        SELECT 1 FROM version v CROSS JOIN resource r ON r.key = v.resource
+        WHERE v.key = p.version AND v.updated = p.updated AND r.collection = p.collection AND v.key IS NOT r.content))
+      + (SELECT count(*) FROM version v CROSS JOIN resource r ON r.key = v.resource
+        WHERE v.key IS NOT r.content AND NOT EXISTS (SELECT 1 FROM past p
+          WHERE p.collection = r.collection AND p.updated = v.updated AND p.version = v.key))`,
+  },
+  {
+    problem: 'version: damaged rows',
+    count: 'SELECT count(*) FROM version WHERE sum IS NOT fhirgraph_sum(resource, version, updated, text)',
+  },
+  {
+    problem: 'resource: damaged names',
+    count: "SELECT count(*) FROM resource WHERE sum IS NOT fhirgraph_name_sum(collection, '', id)",
+  },
+  {
+    problem: 'collection: damaged rows',
+    count: 'SELECT count(*) FROM collection WHERE sum IS NOT fhirgraph_name_sum(0, project, type)',
+  },
+  {
+    problem: 'unique_key: damaged rows',
+    count: 'SELECT count(*) FROM unique_key WHERE sum IS NOT fhirgraph_name_sum(resource, project, text)',
+  },
+  {
+    problem: 'unique_key: rows of resources that are not there',
+    count: `SELECT count(*) FROM unique_key WHERE resource NOT IN (${CURRENT})`,
+  },
+  {
+    problem: 'resource: shapes of what is not there',
+    count: 'SELECT count(*) FROM resource WHERE (shape IS NULL) <> (content IS NULL)',
+  },
+  {
+    problem: 'resource: erased, but there',
+    count: 'SELECT count(*) FROM resource WHERE erased IS NOT NULL AND content IS NOT NULL',
+  },
+  {
+    problem: 'shape: wrong numbers of resources',
+    count: `SELECT count(*) FROM shape s
+      WHERE s.resources <> (SELECT count(*) FROM resource r INDEXED BY resource_by_shape WHERE r.shape = s.key)`,
+  },
+  {
+    problem: 'parameter: rows of no project and type',
+    count: 'SELECT count(*) FROM parameter WHERE collection NOT IN (SELECT key FROM collection)',
+  },
+  ...INDEX_TABLES.map((table) => ({
+    problem: `${table}: rows of resources that are not there`,
+    count: `SELECT count(*) FROM ${table} WHERE resource NOT IN (${CURRENT})`,
+  })),
+];
+
+/** Rows that are re-indexed have no zones before that. */
+function outsideZones(): readonly Contradiction[] {
+  const block = (key: string): string => `z.block = ${key} / ${BLOCK.size}`;
+  const values = (
+    table: string,
+  ): string => `(SELECT count(*) FROM ${table} d CROSS JOIN resource r ON r.key = d.resource
+    WHERE d.grp = 0 AND NOT EXISTS (
+    SELECT 1 FROM zone z WHERE z.parameter = d.parameter AND ${block('d.resource')}
+      AND d.low BETWEEN z.low AND z.last AND d.high <= z.high))`;
+  const resources = (parameter: string, value: string): string => `NOT EXISTS (
+    SELECT 1 FROM zone z WHERE z.parameter = ${parameter} AND ${block('r.key')} AND ${value} BETWEEN z.low AND z.last)`;
+  return [
+    {
+      problem: 'zone: values that lie in none',
+      count: `SELECT CASE WHEN EXISTS (SELECT 1 FROM index_work) THEN 0 ELSE ${values('date')} + ${values('quantity')} END`,
+    },
+    {
+      problem: 'zone: resources that lie in none',
+      count: `SELECT count(*) FROM resource r WHERE r.content IS NOT NULL
+        AND (${resources('-2 * r.collection', 'r.id')} OR ${resources('-2 * r.collection - 1', 'r.updated')})`,
+    },
+  ];
+}

@@ -1,0 +1,94 @@
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { presenceOf } from '../../sql/pages/presence.js';
+import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import { countOfCollection, scanOfShapes } from '../shapes.js';
+import type { Statements } from '../statements.js';
+import { isOfPoints } from './blocks.js';
+
+/**
+ * Scans for what several conditions leave together, where each alone finds many: resources with values of all their
+ * parameters, and those that two lists in the order of the keys have in common.
+ */
+export function combinedScans(
+  conditions: readonly Condition[],
+  scope: RowScope,
+  statements: Statements,
+): readonly Condition[] {
+  return [presenceScan(conditions, scope), commonScan(conditions, scope, statements)].filter(
+    (one) => one !== undefined,
+  );
+}
+
+/** Resources of the shapes that have all parameters in question: none where conditions exclude each other by that. */
+export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
+  const needed = new Map<SqlValue, boolean>();
+  for (const { criteria } of conditions) {
+    const presence = criteria && neededPresence(criteria);
+    if (presence === undefined) continue;
+    const key = parameterKey(scope, presence.parameter);
+    if (key !== undefined) needed.set(key, presence.present);
+  }
+  if (needed.size < 2) return undefined;
+  return {
+    scan: scanOfShapes(scope.collection as number, needed as ReadonlyMap<number, boolean>),
+    test: TRUE,
+    direct: true,
+  };
+}
+
+/** What all resources that meet the criteria have, or lack, a value of. */
+function neededPresence(criteria: Criteria): { readonly parameter: string; readonly present: boolean } | undefined {
+  if (criteria.kind === 'match') {
+    const { parameter, test } = criteria;
+    // A text may be found where no value is indexed.
+    return test.kind === 'text' || parameter.includes('$') ? undefined : { parameter, present: true };
+  }
+  if (criteria.kind === 'or') {
+    const [first, ...others] = criteria.of.map(neededPresence);
+    const isSame = (one: typeof first): boolean =>
+      one?.parameter === first?.parameter && one?.present === first?.present;
+    return others.every(isSame) ? first : undefined;
+  }
+  const missing = criteria.kind === 'not' ? criteria.of : criteria;
+  if (missing.kind !== 'missing' || missing.parameter.includes('$')) return undefined;
+  const { parameter } = missing;
+  const present = presenceOf(criteria, parameter);
+  return present === undefined ? undefined : { parameter, present };
+}
+
+/** PERF: a merge of two index ranges takes a fifth of the time of a test of each row of one. */
+function commonScan(
+  conditions: readonly Condition[],
+  { collection, baseUrl }: RowScope,
+  statements: Statements,
+): Condition | undefined {
+  // With a base, references are in two tables.
+  const [first, second] = baseUrl === undefined ? conditions.filter(isOfOnePoint) : [];
+  if (first === undefined || second === undefined) return undefined;
+  const scan = sql`SELECT * FROM (${first.scan!} INTERSECT ${second.scan!} ORDER BY 1)`;
+  const count = countOfCollection(collection as number);
+  return new CommonScan(scan, () => statements.get(count)![0] as number);
+}
+
+/** One range of an index, in the order of the keys. */
+function isOfOnePoint(condition: Condition): boolean {
+  const { criteria } = condition;
+  if (criteria?.kind !== 'match' || !isOfPoints(condition)) return false;
+  return criteria.test.kind !== 'token' || criteria.test.folded === undefined;
+}
+
+class CommonScan implements Condition {
+  readonly test = TRUE;
+  readonly direct = false;
+
+  constructor(
+    readonly scan: NonNullable<Condition['scan']>,
+    private readonly count: () => number,
+  ) {}
+
+  get reads(): number {
+    return this.count();
+  }
+}
