@@ -1,6 +1,7 @@
 import type { ResourceStore } from '../store/store.js';
 import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
 import { createRandom } from './random.js';
+import { accessEpochSuite } from './suites/access-epoch.js';
 import { conditionSuite } from './suites/conditions.js';
 import { criteriaSuite } from './suites/criteria.js';
 import { decimalSuite } from './suites/decimals.js';
@@ -77,6 +78,7 @@ const SUITES: readonly ConformanceSuite[] = [
   readingSuite,
   writingSuite,
   typeHistorySuite,
+  accessEpochSuite,
   conditionSuite,
   decimalSuite,
   valueSuite,

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { decidesAccess } from '../../src/store/access-epoch.js';
+import type { Change, ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { storeConformance } from '../../src/testing/store-conformance.js';
+import { storeWith } from '../support/store-with.js';
+
+/** The cases of the suite that a store fails. */
+async function failures(makeStore: () => ResourceStore): Promise<readonly string[]> {
+  const cases: (readonly [name: string, run: () => Promise<void>])[] = [];
+  storeConformance({ test: (name, run) => cases.push([name, run]) }, makeStore, { seed: 1 });
+  const failed: string[] = [];
+  for (const [name, run] of cases.filter(([one]) => one.startsWith('access epoch: '))) {
+    await run().catch(() => failed.push(name.slice('access epoch: '.length)));
+  }
+  return failed;
+}
+
+/** A store whose epoch counts the changes that somebody chose. */
+function counting(counts: (change: Change) => boolean, base = 0): ResourceStore {
+  const store = new MemoryStore();
+  let count = base;
+  store.subscribe((changes) => {
+    if (changes.some(counts)) count += 1;
+  });
+  return storeWith(store, { accessEpoch: () => Promise.resolve(String(count)), removal: store.removal });
+}
+
+const SAME = 'answers the same while nothing is written';
+const CHANGES = 'never answers what it answered before a write that may decide about access';
+const BESIDE = 'knows a write as soon as its commit has resolved, beside others';
+const ERASED = 'erasures count, where the store erases';
+
+test.each([
+  ['counts what decides about access', () => counting(decidesAccess), []],
+  ['counts every change', () => counting(() => true), []],
+  ['has none', () => storeWith(new MemoryStore(), {}), []],
+  ['never changes', () => counting(() => false), [CHANGES, BESIDE, ERASED]],
+  ['misses deletions', () => counting((change) => change.kind !== 'delete' && decidesAccess(change)), [CHANGES]],
+  ['misses erasures', () => counting((change) => change.kind !== 'erase' && decidesAccess(change)), [ERASED]],
+  ['misses policies', () => counting((one) => one.key.type !== 'AccessPolicy' && decidesAccess(one)), [CHANGES]],
+  [
+    'changes with every look',
+    () => {
+      let looks = 0;
+      return storeWith(new MemoryStore(), { accessEpoch: () => Promise.resolve(String((looks += 1))) });
+    },
+    [SAME],
+  ],
+])('the kit finds the faults of a store whose epoch %s', async (_, makeStore, expected) => {
+  expect(await failures(makeStore)).toEqual(expected);
+});
