@@ -261,6 +261,33 @@ test('an export reads a page when its line is asked for, and ends when its reade
   expect(audit).toMatchObject([{ interaction: 'export-project', outcome: { success: true } }]);
 });
 
+test('an export with history asks once per resource, and reads long histories page by page', async () => {
+  const { store, project } = await openClinic();
+  const repository = createRepository({ store, caller: systemCaller(project) });
+  for (let id = 0; id < 10; id++) await repository.update({ resourceType: 'Basic', id: `b${id}`, code: { text: 'x' } });
+  const written = Array.from({ length: 230 }, (_, index) => `text ${index}`);
+  for (const text of written) await repository.update({ resourceType: 'Basic', id: 'long', code: { text } });
+  const asked: string[] = [];
+  const counted = storeWith(store, {
+    history(key, page, options) {
+      if (key.type === 'Basic') asked.push(key.id);
+      return store.history(key, page, options);
+    },
+    typeHistory: (query, options) => store.typeHistory!(query, options),
+  });
+  const texts: unknown[] = [];
+  for await (const line of exportProject(project, { store: counted, caller: serverCaller(), history: true })) {
+    const { resourceType, id, code } = JSON.parse(line) as {
+      resourceType: string;
+      id: string;
+      code?: { text: string };
+    };
+    if (resourceType === 'Basic' && id === 'long') texts.push(code?.text);
+  }
+  expect(texts).toEqual(written);
+  expect(asked.filter((id) => id !== 'long').sort()).toEqual(Array.from({ length: 10 }, (_, id) => `b${id}`));
+});
+
 test('a store that cannot remove for good refuses before anything is changed', async () => {
   const { store, superAdmin, project } = await openClinic();
   const plain = storeWith(store, { removal: undefined });

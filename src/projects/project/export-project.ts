@@ -10,6 +10,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
+import type { HistoryPage } from '../../store/store.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 
@@ -137,16 +138,20 @@ class ProjectExport {
   /** All versions of a resource, oldest first. Those written during the export are left out. */
   async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
     const { options } = this.session;
-    const { total } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
+    const first = await this.#guard.history({ type, id }, { offset: 0, limit: PAGE }, options);
+    // PERF: nearly every history is one page.
+    if (first.total <= PAGE) yield* versionsOf(type, id, first);
+    else yield* this.#longHistoryOf(type, id, first.total);
+  }
+
+  async *#longHistoryOf(type: string, id: string, total: number): AsyncGenerator<object> {
+    const { options } = this.session;
     for (let left = total; left > 0; left -= PAGE) {
       const limit = Math.min(PAGE, left);
       // Newer versions move the others, so positions count from the oldest one.
       const { total: now } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
       const page = { offset: now - total + left - limit, limit };
-      const { entries } = await this.#guard.history({ type, id }, page, options);
-      for (const entry of entries.toReversed()) {
-        yield entry.kind === 'put' ? entry.resource : deletionLine(type, id, entry.lastUpdated);
-      }
+      yield* versionsOf(type, id, await this.#guard.history({ type, id }, page, options));
     }
   }
 
@@ -166,6 +171,13 @@ class ProjectExport {
         if (now?.status === 'gone' && now.versionId === versionId) yield* this.#versionsOf(type, id);
       }
     }
+  }
+}
+
+/** The versions of a page, oldest first. */
+function* versionsOf(type: string, id: string, { entries }: HistoryPage): Generator<object> {
+  for (const entry of entries.toReversed()) {
+    yield entry.kind === 'put' ? entry.resource : deletionLine(type, id, entry.lastUpdated);
   }
 }
 
