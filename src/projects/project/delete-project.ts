@@ -4,11 +4,13 @@ import { referenceTo } from '../../fhir/reference.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import { requireRemoval } from '../../store/erasure.js';
 import { type EraseWrite, SERVER_SCOPE, type Write } from '../../store/store.js';
+import { revokedUserKey } from '../../access/sign-in/revoked-users.js';
 import { FORMER_MEMBERSHIPS } from '../../access/write/checks/former-memberships.js';
 import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
 import { readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { projectOperation } from '../session/project-operation.js';
+import { memberTraces } from './member-traces.js';
 import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
 import { writeProject } from './update-project.js';
 
@@ -39,7 +41,7 @@ export interface DeletedProject extends DeletionProgress {
 
 /**
  * Deletes a project with everything in it: resources of all types with all their versions and index values, memberships,
- * policies, clients and Bots, and Users that belong to the project alone. Users above projects stay. Of the Project a
+ * policies, clients and Bots, invitations, and Users that belong to the project alone. Users above projects stay. Of the Project a
  * tombstone without content is left, so that its id is never used again.
  *
  * It begins by closing the project for good. If it is interrupted, the same call resumes it: until it has ended, the
@@ -111,6 +113,8 @@ class DeletionRun {
   async removeAll(): Promise<void> {
     const { session, id } = this;
     for (let attempt = 1; ; attempt++) {
+      // Before the memberships that name them.
+      for await (const keys of memberTraces(session.store, id, session.options)) await this.#erase(keys);
       await this.#removeResources();
       // What points to the project from above it, with the traces of removed memberships.
       await this.#eraseAll(SERVER_SCOPE, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
@@ -144,7 +148,9 @@ class DeletionRun {
     for (;;) {
       const { matches } = await store.search({ project, type, criteria, limit: AT_ONCE }, options);
       if (matches.length === 0) return;
-      await this.#erase(matches.map(({ resource }) => ({ project, type, id: resource.id! })));
+      const ids = matches.map(({ resource }) => resource.id!);
+      await this.#erase(ids.map((id) => ({ project, type, id })));
+      if (type === 'User') await this.#erase(ids.map(revokedUserKey));
     }
   }
 
@@ -152,9 +158,12 @@ class DeletionRun {
     const { store, options } = this.session;
     const writes = keys.map((key): Write => ({ kind: 'erase', key, reason: 'project-deleted' }));
     const results = await store.commit(writes, options);
+    const removed = results.flatMap((result) =>
+      result.kind === 'erase' && result.versions > 0 ? result.versions : [],
+    );
     this.#note(
-      results.length,
-      results.reduce((sum, result) => sum + (result.kind === 'erase' ? result.versions : 0), 0),
+      removed.length,
+      removed.reduce((sum, versions) => sum + versions, 0),
     );
   }
 
