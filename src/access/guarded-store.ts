@@ -33,7 +33,7 @@ import { maskFound } from './evaluate/granting-rules.js';
 /**
  * Wraps a store with a caller's rights.
  *
- * @param trace learns what is masked and what is written, for the audit record of one interaction
+ * @param trace receives what is masked and written, for the audit record of one interaction
  * @param baseUrl the service's own base: absolute references below it count as local, for rights too
  * @param profiles that written resources must conform to, in addition to those that the project requires
  * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
@@ -167,7 +167,7 @@ class Guard {
     );
   }
 
-  /** The terminology sees what the caller sees: it must not tell of others' value sets. */
+  /** The terminology sees what the caller sees, so it reveals no other value sets. */
   async #expand(query: GuardedQuery, options: CallOptions | undefined): Promise<GuardedQuery> {
     const context = {
       project: this.caller.project,

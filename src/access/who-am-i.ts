@@ -35,7 +35,7 @@ export interface WhoAmIContext extends LimitedStoreContext, AuditOptions {
  * The caller's own membership, project, User and profile, each as a read by this caller shows it.
  *
  * @throws FhirError `unauthenticated` - no caller
- * @throws FhirError `invalid` - trusted code is nobody
+ * @throws FhirError `invalid` - the caller is trusted code, which has no membership
  * @throws FhirError `membership-missing` - it was removed since sign-in
  *
  * @example

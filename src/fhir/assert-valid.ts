@@ -12,7 +12,7 @@ export interface AssertOptions extends ValidationOptions {
 
 /**
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
- * {@link validateResource} says what is looked at. Warnings do not refuse a resource.
+ * {@link validateResource} lists the checks. Warnings do not refuse a resource.
  *
  * @throws FhirError `too-costly` - it is larger than `maxBytes`.
  * @throws FhirError `invalid` - no project could store it; `issues` has every reason.

@@ -1,7 +1,7 @@
 import { isJsonObject } from './resource.js';
 import { parseReference } from './reference.js';
 
-/** The type and id of a reference's target, as far as the Reference gives them. */
+/** The type and id of a reference's target that the Reference states. */
 export interface ReferenceStub {
   readonly resourceType: string;
   readonly id?: string;

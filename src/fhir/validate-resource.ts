@@ -26,7 +26,7 @@ export const DEFAULT_RESOURCE_BYTES = 16 * 1024 * 1024;
  * carry, and the names `__proto__`, `constructor` and `prototype`. Also refused: more than 100 levels of nesting, more than `maxBytes`, a bad `id`, and a
  * `meta` or `contained` whose shape storage and search rely on.
  *
- * With `strict`, everything in it is held against the R4 definitions (and Medplum's, for its types): unknown
+ * With `strict`, everything in it is checked against the R4 definitions (and Medplum's, for its types): unknown
  * elements, JSON types, cardinality, choices, primitive formats and their siblings, required bindings whose codes can
  * be listed, reference targets, contained resources, narratives; resources in Bundles and Parameters likewise. Of the
  * invariants it knows ele-1, ext-1, ref-1, dom-2 to dom-5, txt-1, txt-2 and those of `invariants.ts`; it knows no others,

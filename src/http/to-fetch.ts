@@ -4,7 +4,7 @@ import type { FhirHandler, FhirHandlerOptions } from './exchange/handler-config.
  * A function with the shape of `fetch` that asks the handler in this process, without a socket: for tests, and for
  * clients such as MedplumClient beside the service.
  *
- * @param options a caller for all requests, whose `signIn` is not called then
+ * @param options a caller for all requests; `signIn` is then not called
  *
  * @example
  * const medplum = new MedplumClient({ baseUrl: 'https://clinic.example/', fetch: toFetch(handler) });

@@ -14,7 +14,7 @@ export interface ImportContext extends AuditOptions {
    * conform are `unprocessable`. Default: those of the project only.
    */
   readonly profiles?: true | readonly string[] | undefined;
-  /** Ends the import early with `aborted`; what was committed before stays. */
+  /** Ends the import early with `aborted`; earlier commits stay. */
   readonly signal?: AbortSignal | undefined;
   /** The limits of a Bundle, and of each batch of an NDJSON import. */
   readonly limits?: CallLimits | undefined;

@@ -18,7 +18,7 @@ interface ExtensionPlace {
 }
 
 /**
- * Checks every extension of a resource whose definition is known: its content, and whether it may stand where it does.
+ * Checks every extension with a known definition in a resource: its content, and its place.
  * Contained resources included; resources in Bundles are resources of their own.
  */
 export function checkExtensions(resource: JsonObject, walk: ProfileWalk): void {

@@ -77,7 +77,7 @@ export interface ProfileRules {
   /** The type that it is for: `Patient`, `Extension`. */
   readonly type: string;
   readonly root: ElementRules;
-  /** The rules of the profile that it derives from, where its own rules stand for differences only. */
+  /** The rules of its base profile, if its own rules are only differences. */
   readonly base: ProfileRules | undefined;
   readonly unchecked: readonly UncheckedRule[];
 }

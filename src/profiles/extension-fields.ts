@@ -27,7 +27,7 @@ export interface ExtensionFields {
 /**
  * The extension fields of a model.
  *
- * An extension is a field of the types that its `context` names, and of those whose profile has a slice for it. Its name
+ * An extension is a field of the types that its `context` names, and of those with a slice for it in a profile. Its name
  * is the one that the host gives (`extensionFields`), else that of the slice (`race`), else the end of its url in camel
  * case (`us-core-race`: `usCoreRace`). It must not be the name of another field.
  */
@@ -109,7 +109,7 @@ function contextTypes(model: FhirModel, definition: JsonObject): readonly string
 }
 
 /**
- * The type at a path: a resource type, a data type by itself, or a backbone element. A data type at a path
+ * The type at a path: a resource type, a data type anywhere, or a backbone element. A data type at a path
  * (`Patient.name`) is not one: its fields are those of the data type everywhere.
  */
 function typeAtPath(model: FhirModel, [head = '', ...names]: readonly string[]): string | undefined {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { objectsOf, textsOf } from './value-set-codes.js';
 
-/** One step of an element's id: its name, and the slice that it stands for. */
+/** One step of an element's id: its name, and its slice. */
 export interface IdStep {
   readonly name: string;
   readonly slice: string | undefined;
@@ -13,7 +13,7 @@ export interface ProfileElement {
   readonly steps: readonly IdStep[];
 }
 
-/** Most elements of one profile; the largest published ones have some 1,000. */
+/** Most elements of one profile; the largest published ones have about 1,000. */
 const MAX_ELEMENTS = 10_000;
 /** Deepest element. */
 const MAX_STEPS = 60;

@@ -5,7 +5,7 @@ import type { ElementRules, SlicedItem } from './element-rules.js';
 import { hasCodeOf, matchesPattern } from './match-value.js';
 import { sameJson } from '../fhir/json/same-json.js';
 
-/** What tells the slices of an element apart. See https://hl7.org/fhir/R4/profiling.html#discriminator. */
+/** What distinguishes the slices of an element. See https://hl7.org/fhir/R4/profiling.html#discriminator. */
 export interface Discriminator {
   readonly type: string;
   readonly path: string;

@@ -15,7 +15,7 @@ const MAX_CODES = 100_000;
 const MAX_DEPTH = 10;
 
 /**
- * The codes of a value set, as far as the definitions list them: its expansion, or its codes and complete code systems.
+ * The codes of a value set that the definitions list: its expansion, or its codes and complete code systems.
  *
  * @returns the reason where they cannot be listed
  */

@@ -14,7 +14,7 @@ export interface Page {
 
 /** Resources in a page that does not say. */
 const DEFAULT_COUNT = 20;
-/** Longest page: more would have to be held in memory at once. */
+/** Longest page, because a page is in memory at once. */
 export const MAX_COUNT = 1000;
 
 /**

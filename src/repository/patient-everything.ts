@@ -89,7 +89,7 @@ function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingR
       else throw new FhirError('invalid', `Unknown parameter ${quote(name)} of $everything`);
     }
   }
-  // What lies outside the compartment is found by what refers to it.
+  // Resources outside the compartment are found by the references to them.
   const isInside = asked !== undefined && [...asked].every((type) => compartment.includes(type));
   const types = isInside ? compartment.filter((type) => asked!.has(type)) : compartment;
   return { count, types, asked, since, after, given };
@@ -160,7 +160,7 @@ async function compartmentFrom(
 ): Promise<readonly AnyResource[]> {
   const resources: AnyResource[] = [];
   const { model } = session.store;
-  // The position may lie in a type that `_type` leaves out.
+  // The position may be in a type that `_type` leaves out.
   const begin = after === undefined ? undefined : compartmentTypes(model).indexOf(after.type);
   for (const type of types) {
     if (begin !== undefined && compartmentTypes(model).indexOf(type) < begin) continue;
@@ -184,7 +184,7 @@ function changedSince(since: string): Criteria {
   return { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low, high: low + 1 } };
 }
 
-/** It comes by itself, on this page or another. */
+/** A match of its own, on this page or another. */
 function isInCompartment(resource: AnyResource, patient: string, { store, baseUrl }: RepositorySession): boolean {
   const { resourceType, id } = resource;
   if (resourceType === 'Patient' && id === patient) return true;

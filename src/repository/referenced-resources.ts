@@ -104,7 +104,7 @@ function canonicalTargets(resource: AnyResource, { store: { model } }: Repositor
   });
 }
 
-/** Logical references of which only the type is known that they name. */
+/** Logical references with a known type only. */
 function typedLogical(resource: AnyResource): readonly LogicalTarget[] {
   return logicalReferences(resource).flatMap(({ system, value, type }) =>
     type === undefined ? [] : [{ system, value, types: [type] }],

@@ -1,6 +1,6 @@
 import type { Change } from './store.js';
 
-/** Types of which every write may end or change somebody's access. */
+/** Types with writes that can end or change access. */
 const DECIDING: ReadonlySet<string> = new Set([
   'AccessPolicy',
   'Bot',

@@ -22,7 +22,7 @@ export function expectationFailed(
   });
 }
 
-/** A unique key held by another resource. The text itself may be personal and stays out of the message. */
+/** A unique key that another resource has. The text itself may be personal and stays out of the message. */
 export function uniqueKeyTaken(
   index: number,
   { type, id }: Pick<ResourceKey, 'type' | 'id'>,

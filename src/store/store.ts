@@ -299,7 +299,7 @@ export interface DeleteWrite {
 
 /**
  * Removes the resource with all its versions, index values and unique texts. One version is left, a deletion with an
- * instant and a reason. Erasing what was never written, or what is erased already, changes nothing.
+ * instant and a reason. Erasing a resource that was never written, or is already erased, changes nothing.
  */
 export interface EraseWrite {
   readonly kind: 'erase';
@@ -354,7 +354,7 @@ export interface TypeHistoryQuery {
 }
 
 /**
- * The place of a version in the history of its type. If there is no such version, it lies somewhere among the versions of
+ * The place of a version in the history of its type. If there is no such version, the place is somewhere among the versions of
  * the same instant.
  */
 export interface VersionPosition {

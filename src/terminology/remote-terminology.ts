@@ -65,7 +65,7 @@ export function remoteTerminology(options: RemoteTerminologyOptions): Terminolog
   };
 
   return {
-    /** Those who ask the same at once share a request, which nobody's signal ends. */
+    /** Concurrent equal calls share a request, which no caller's signal ends. */
     expand(request): Promise<readonly Concept[]> {
       const key = expansionKey(request);
       const known = kept.get(key);

@@ -59,7 +59,7 @@ export async function grantsOf<Row extends StoredResource>(
 }
 
 /**
- * Joins rules that hide the same fields: they show the same of a resource, and the store is queried once. Not usable
+ * Joins rules that hide the same fields: they show the same elements, and the store is queried once. Not usable
  * for older versions, since a single rule must grant both them and the newest version.
  */
 export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRule[] {

@@ -34,7 +34,7 @@ export function assertGuarded(asked: AnyResource, shown: AnyResource | null, rul
   return kept;
 }
 
-/** True where a resource inside another is of a type of which something is guarded. */
+/** True if a resource inside another has a type with guarded elements. */
 function holdsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
   return resourcesInside(elementsOf(resource), head).some(
     (inner) => guardedElements(inner['resourceType'] as string, rules).size > 0,

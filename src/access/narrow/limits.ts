@@ -24,7 +24,7 @@ export interface Limits {
   limitsFor(type: string): readonly Limit[];
 }
 
-/** @param patient the id of the only Patient whose compartment is left */
+/** @param patient the id of the Patient; only its compartment stays visible */
 export function patientLimits(model: FhirModel, patient: string): Limits {
   const text = `the compartment of Patient/${patient}`;
   return {
@@ -52,17 +52,17 @@ export function clearanceLimits(text: string, criteria: Criteria): Limits {
   };
 }
 
-/** An app launch does not need more. */
+/** Maximum number of scopes; app launches need fewer. */
 const MAX_SCOPES = 500;
 
 /**
- * What clinical scopes leave. Scopes that are not understood, and those about other things, leave nothing.
+ * Returns the limits that clinical scopes set. Unknown scopes, and scopes about other things, allow nothing.
  *
- * `*` covers the types that it covers in an access policy: the administrative ones are named.
+ * `*` means the same types as in an access policy. Scopes name administrative types explicitly.
  *
  * @param scopes separated by spaces
  * @param patient the id of the Patient in context
- * @throws FhirError `invalid` - scopes for a patient, and there is none in context
+ * @throws FhirError `invalid` - scopes for a patient without a patient in context
  * @throws FhirError `too-costly` - more than 500 scopes
  */
 export function scopeLimits(model: FhirModel, scopes: string, patient: string | undefined): Limits {

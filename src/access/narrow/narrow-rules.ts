@@ -8,7 +8,7 @@ import type { Limit, Limits } from './limits.js';
 /**
  * The rules of a caller within limits: each grants less than before, and none is added.
  *
- * A rule of which nothing is left stays, without interactions: what any rule hides of a type is kept from writers, also
+ * A rule that allows nothing any more stays, without interactions: what any rule hides of a type is kept from writers, also
  * from one that was narrowed.
  *
  * @throws FhirError `too-costly` - from `rulesFor`: rule and limit together

@@ -2,13 +2,13 @@ import type { Interaction } from '../rule.js';
 
 /** A clinical scope of SMART App Launch, version 1 or 2. See https://hl7.org/fhir/smart-app-launch/scopes-and-launch-context.html. */
 export interface Scope {
-  /** As it was granted. */
+  /** The scope as the token has it. */
   readonly text: string;
   readonly context: 'patient' | 'user' | 'system';
   /** A resource type, or `*`. */
   readonly type: string;
   readonly interactions: ReadonlySet<Interaction>;
-  /** What comes after the question mark; empty if there is none. */
+  /** The text after the question mark; empty without one. */
   readonly query: string;
 }
 

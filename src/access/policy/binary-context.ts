@@ -7,7 +7,7 @@ import type { AccessRule, AccessRules, RuleCondition } from '../rule.js';
  * Restricts rules for Binary: a Binary with a `securityContext` is visible only to callers who may read the referenced
  * resource. See https://hl7.org/fhir/R4/binary.html#security-context.
  *
- * A context that does not exist, or lies outside of the project, grants nothing. A Binary is a context only while it
+ * A context that does not exist, or is outside of the project, grants nothing. A Binary is a context only while it
  * has none itself, so chains of contexts end.
  */
 export function withinContexts(rules: AccessRules): AccessRules {
@@ -49,7 +49,7 @@ function contexts(rules: AccessRules): Criteria[] {
 
 const TYPES_AT_ONCE = 10;
 
-/** The Binaries whose context is a resource of this type that may be read. */
+/** The Binaries with a context of this type that the caller can read. */
 function contextOf(type: string, rules: AccessRules): Criteria {
   if (isProtected(type) || isAboveProjects(type)) return NONE;
   const granted = or(

@@ -36,7 +36,7 @@ export function restrict(
   return restricted;
 }
 
-/** Rules that show a caller the same of a search. */
+/** Rules that show a caller the same elements in a search. */
 interface Group {
   /** The keys of {@link readings} that the rules hide. */
   readonly hidden: ReadonlySet<string>;

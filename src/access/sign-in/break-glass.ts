@@ -47,7 +47,7 @@ const MAX_HOURS = 24;
  * otherwise.
  *
  * The access ends at `until`, also in the middle of a request: the caller is `forbidden` from then on, and the member
- * goes on with a caller of `signIn`.
+ * continues with a caller of `signIn`.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - a caller that is not a member, no reason, no hook, or a time that is over or too far off

@@ -48,7 +48,7 @@ export async function findMembership(
 
 /**
  * The membership of a person who belongs to one project. Memberships that cannot be used count only if there is no other
- * one. The errors name no project: they tell nothing about the others.
+ * one. The errors name no project, so they reveal nothing about the others.
  */
 async function membershipInOneProject(
   store: ResourceStore,

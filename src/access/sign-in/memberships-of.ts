@@ -19,7 +19,7 @@ export type PersonIdentity = { readonly user: ResourceRef } | { readonly externa
  * Entries that older versions wrote do not name the person. While there are any, each project is searched.
  *
  * @param opened the store as the host opened it, for which a complete directory is remembered
- * @throws FhirError `unauthenticated`, `invalid` - the identity names nobody
+ * @throws FhirError `unauthenticated`, `invalid` - the identity is empty
  */
 export async function membershipsOf(
   store: ResourceStore,

@@ -49,11 +49,11 @@ interface Taken extends Turn {
  * ```text
  * clinic   ann ● ● ○ ○    ● running, ○ waiting
  *          bo  ○
- * ward     cy  ○          next: cy, whose project runs nothing; then bo; then ann
+ * ward     cy  ○          next: cy (its project runs nothing), then bo, then ann
  * ```
  *
  * Among equals the one comes first that has used less time since it began to wait or run: a project of long requests gets
- * its share of time, not of turns. Who was idle starts like the one served last, so that nobody saves up time.
+ * its share of time, not of turns. An idle project starts like the one served last, so no project saves up time.
  */
 export class Turns {
   #running = 0;
@@ -73,7 +73,7 @@ export class Turns {
     return this.#running + this.#projects.all().reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** Number of projects of which something is kept. */
+  /** Number of projects with state. */
   get projects(): number {
     return this.#projects.all().length;
   }

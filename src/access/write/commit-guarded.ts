@@ -78,7 +78,7 @@ export async function commitGuarded(
   });
 }
 
-/** The audit log is written by nobody but itself. @throws FhirError `forbidden` */
+/** Only the audit log writes to its project. @throws FhirError `forbidden` */
 function assertNotAuditLog(caller: Caller, writes: readonly GuardedWrite[]): void {
   for (const [index, write] of writes.entries()) {
     if (write.kind === 'assert-no-match') continue;

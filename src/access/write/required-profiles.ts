@@ -13,7 +13,7 @@ import { objectsOf } from '../../profiles/value-set-codes.js';
 
 /** The profiles that resources must conform to. */
 export interface RequiredProfiles {
-  /** Those that a resource names in `meta.profile`, as far as the definitions have them. */
+  /** The profiles in `meta.profile` that the definitions have. */
   readonly claimed: boolean;
   /** Canonical URLs; each holds for resources of its type. */
   readonly listed: readonly string[];

@@ -54,7 +54,7 @@ export interface AuditLog {
 
 /**
  * Keeps audit records as AuditEvents in a project of their own (`fhirgraph-audit-log`). Each process writes a segment of
- * its own, in groups, chained by hash; {@link verifyAuditLog} finds what was changed, removed or cut off. No caller can
+ * its own, in groups, chained by hash; {@link verifyAuditLog} finds changes, removals and cut ends. No caller can
  * write these events, trusted code and super administrators included.
  *
  * @throws FhirError `invalid` - an option

@@ -62,7 +62,7 @@ function isRead(edge: ReadEdge, run: Run): boolean {
   }
 }
 
-/** Other references need a call only sometimes: contained resources are at hand. */
+/** Other references do not always need a call: contained resources are already loaded. */
 function isLocal({ reference }: ReferenceHole): boolean {
   return reference.kind === 'local';
 }

@@ -49,7 +49,7 @@ function foldValue(model: FhirModel, type: string, value: unknown, path: string)
     : value;
 }
 
-/** The extensions that the value of a field stands for. */
+/** The extensions that the value of a field represents. */
 function extensionsOf(
   model: FhirModel,
   { url, value: element, type }: ExtensionShape,

@@ -101,7 +101,7 @@ const NEIGHBOURS: { readonly [Part in CursorPart]: Neighbour } = {
   },
 };
 
-/** True if there is no other page, as far as this page shows. */
+/** True if this page shows that there is no other. */
 function isEmpty({ window: { after, before, offset }, matches }: WindowedPage<never>): boolean {
   return matches.length === 0 && after === undefined && before === undefined && offset === 0;
 }

@@ -55,7 +55,7 @@ export async function writeFields(root: Selection, run: Run): Promise<Output> {
 
 type AnyWriteField = WriteField | HostWriteField;
 
-/** A field with the requests that it stands for. */
+/** A field with its requests. */
 interface PlannedWrites {
   readonly field: AnyWriteField;
   readonly requests: readonly WriteRequest[];

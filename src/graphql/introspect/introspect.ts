@@ -29,7 +29,7 @@ import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.
 export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model' | 'enums'>;
 
 /**
- * Maximum number of objects in the answers of one request: the introspection query of tools has some 500,000 for all
+ * Maximum number of objects in the answers of one request: the introspection query of tools has about 500,000 for all
  * details of all types, 120,000 in brief.
  */
 const MAX_OBJECTS = 1_000_000;
@@ -40,7 +40,7 @@ const MAX_MADE = 400_000;
 /** Maximum number of `__schema` and `__type` fields per request: tools send one or two. */
 const MAX_FIELDS = 20;
 
-/** Answers by schema and query. Tools repeat the same query; an answer takes some 100 MB, so it expires soon. */
+/** Answers by schema and query. Tools repeat the same query; an answer takes about 100 MB, so it expires soon. */
 const ANSWERS = perModel(
   () =>
     new LRUCache<string, Answer>({

@@ -36,7 +36,7 @@ const ASSUMED = {
  * resources = what the edges above it give x per parent:  _count, or 100 at the root and 10 in reverse lists;
  *             1 for a reference, read or write, x 3 for each repeating element on the way
  * weight    = 1 + fields of the resource / 20
- * fields of the host:  2 + parents x cost, and what is selected of their values, x 10 for lists
+ * fields of the host:  2 + parents x cost, and the selections of their values, x 10 for lists
  * ```
  *
  * Reads of one type at the root are one call. Below the root every edge counts as one call, although equal edges share

@@ -32,7 +32,7 @@ export interface PrintOptions extends SchemaOptions {
   readonly semanticNonNull?: boolean | undefined;
 }
 
-/** A schema of all types takes some 60 MB; hosts that select types repeat the same few selections. */
+/** A schema of all types takes about 60 MB; hosts that select types repeat the same few selections. */
 const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
 
 /**

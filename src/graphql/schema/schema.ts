@@ -46,7 +46,7 @@ import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
 import { fieldsInside, signatureOf } from './shared-fields.js';
 
-/** The targets of the types called `Reference` and `Resource`, of which there is one for each set of targets. */
+/** The targets of the types called `Reference` and `Resource`; there is one type per set of targets. */
 const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
 
 /** The resource types that a `Reference`, or the `Resource` behind it, may be; undefined for any. */
@@ -57,7 +57,7 @@ export function targetsOf(type: GraphQLNamedType): readonly string[] | undefined
 /**
  * The GraphQL schema of FHIR R4, completed type by type as queries touch it.
  *
- * graphql-js builds a schema by walking every reachable type. Here that would be some 1,500 types and 60,000 fields for
+ * graphql-js builds a schema by walking every reachable type. Here that would be about 1,500 types and 60,000 fields for
  * a query that needs five, so this class creates types, and each of their fields, from the definitions on first use. It
  * serves validation; execution never walks it.
  */

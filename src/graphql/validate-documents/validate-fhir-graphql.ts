@@ -26,7 +26,7 @@ export interface GraphqlValidationOptions {
   readonly enums?: boolean | undefined;
   /** The dialect of the service. Default `standard`. */
   readonly dialect?: Dialect | undefined;
-  /** The limits of the service; those that a document exceeds by itself are errors. */
+  /** The limits of the service; a document that exceeds one for any data is an error. */
   readonly limits?: LimitOptions | undefined;
   /** The resource type of instances that the documents are executed on (`focus`). Default: the whole service. */
   readonly focus?: string | undefined;

@@ -16,7 +16,7 @@ export function isRawBinary({ path, request }: Exchange): boolean {
 }
 
 /**
- * The Binary whose content is the body.
+ * The Binary with the body as its content.
  *
  * @throws HttpRequestError 400 - `X-Security-Context` is not a reference
  * @throws HttpRequestError 413 - the body is too long

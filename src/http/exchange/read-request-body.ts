@@ -33,7 +33,7 @@ export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
 }
 
 /**
- * The resource of the body, or the Binary whose content the body is.
+ * The resource in the body, or a Binary with the body as its content.
  *
  * @throws FhirError `invalid` - it is not of the type that the path names
  */

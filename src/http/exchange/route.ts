@@ -19,6 +19,6 @@ export interface Route {
   readonly answer: (exchange: CallerExchange) => Promise<Answer> | Answer;
   /** Answers requests without a caller too. Default: they are 401. */
   readonly answerPublic?: (exchange: Exchange) => Promise<Answer> | Answer;
-  /** `answerPublic` answers all requests; nobody is signed in. */
+  /** `answerPublic` answers all requests, without signing in. */
   readonly isAnonymous?: true;
 }

@@ -167,7 +167,7 @@ async function identifyUpdate(
     const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));
     const key = { type, id: chosen ?? randomId() };
     const generatedId = chosen === undefined ? true : undefined;
-    // An id held by a resource outside the condition must not be overwritten.
+    // A resource outside the condition with this id must not be overwritten.
     const expect = stated ?? { version: null };
     const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
     return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };

@@ -14,7 +14,7 @@ export interface NdjsonContext extends ImportContext {
   /** A batch that reaches this many bytes is committed. Default 4 MiB. */
   readonly batchBytes?: number | undefined;
   /**
-   * Maximum line length, in bytes; a longer one is a bad line and is never held in memory. Default, and at most: 128
+   * Maximum line length, in bytes; a longer one is a bad line and is never in memory. Default, and at most: 128
    * MiB, which is also the largest resource.
    */
   readonly maxLineBytes?: number | undefined;

@@ -76,7 +76,7 @@ function parseHash(stored: string): ParsedHash | undefined {
 function derive(secret: string, salt: Buffer, { ln, r, p }: ParsedHash['cost']): Promise<Buffer> {
   const options: NodeCrypto.ScryptOptions = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 128 * 2 };
   return new Promise((resolve, reject) => {
-    // Bun hands over undefined where Node.js hands over null.
+    // Bun passes undefined where Node.js passes null.
     serverCrypto().scrypt(secret.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     );

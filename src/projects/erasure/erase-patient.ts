@@ -24,7 +24,7 @@ export interface PatientErasureContext extends ErasureContext {
    * default, leaves them whole and lists them, so that a person decides; `erase` erases them for all.
    */
   readonly shared?: 'keep' | 'erase' | undefined;
-  /** Types of which nothing is erased. Default `['AuditEvent']`: who saw the record stays known. */
+  /** Types that are never erased. Default `['AuditEvent']`: who saw the record stays known. */
   readonly keepTypes?: readonly string[] | undefined;
   /** The service's own base URL: absolute references below it are local. Default: none are. */
   readonly baseUrl?: string | undefined;

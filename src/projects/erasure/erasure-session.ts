@@ -75,7 +75,7 @@ export async function openErasure(context: RemovalContext, what: string): Promis
   return { project, store: storeWhile(store, caller, may), options: { signal } };
 }
 
-/** The scope of a type. @throws FhirError `forbidden` - it lies out of the caller's reach */
+/** The scope of a type. @throws FhirError `forbidden` - it is out of the caller's reach */
 export function scopeOf(session: ErasureSession, caller: Caller, type: string): string {
   if (isAboveProjects(type)) {
     if (caller.kind !== 'system') return SERVER_SCOPE;

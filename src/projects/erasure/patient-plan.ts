@@ -72,7 +72,7 @@ export class PatientPlan {
     for (const type of [...compartmentTypes(store), 'Bundle']) await this.#addPastOf(type);
   }
 
-  /** Adds the Binaries that what is erased links. */
+  /** Adds the Binaries that erased resources link to. */
   async addBinaries(): Promise<void> {
     const { project, store, options } = this.session;
     const keys = [...this.#binaries].map((id) => ({ project, type: 'Binary', id }));

@@ -21,7 +21,7 @@ export interface HistoryPurge {
  * deleted resource, its deletion. Ids of versions go on as before.
  *
  * A version counts by the moment it was replaced, not by the one it was written: what was current until yesterday is one
- * day old, however long it had been current. It works in steps of some 10 ms; after an interruption it is called again.
+ * day old, however long it had been current. It works in steps of about 10 ms; call it again after an interruption.
  *
  * For trusted code (`systemCaller(project)`, `serverCaller(project)`) and super administrators without access policies.
  *

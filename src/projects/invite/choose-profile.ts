@@ -50,7 +50,7 @@ type Row = (question: Question) => Promise<ProfileChoice | undefined> | ProfileC
  * | the inviter sees profiles with the e-mail address | `conflict`, else new |
  *
  * An e-mail address inside a profile is not an identity: a caller who may write profiles may write anybody's address. So it
- * never decides whose a profile is.
+ * never decides who owns a profile.
  */
 const ROWS: readonly Row[] = [profileOfMembership, profileInBody, newProfile, profileOfUser];
 

@@ -94,7 +94,7 @@ async function carryOut(
   return asInviterSees(session, { ...done, email });
 }
 
-/** The invitation to be accepted; undefined if the host asks for none, or if nobody would receive its token. */
+/** The invitation to be accepted; undefined without `acceptance`, or if nobody would receive its token. */
 function invitationFor(
   { sendEmail, email }: InviteRequest,
   { acceptance, mailer, clock }: InviteContext,

@@ -1,7 +1,7 @@
 import type { InvitationFacts, InvitationMessage } from './invitation.js';
 import { nameForMessage } from './name-for-message.js';
 
-/** What the default message cannot know by itself. */
+/** Options that the default message needs from the host. */
 export interface MessageOptions {
   /**
    * Where to sign in or set up the account: an http or https URL. Default: no link. An invitation to be accepted shows the

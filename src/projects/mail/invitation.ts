@@ -26,7 +26,7 @@ export interface InvitationFacts {
   readonly isNewUser: boolean;
   /** Creation time: ISO 8601, UTC. */
   readonly date: string;
-  /** Where the person accepts, if that is asked for; the address holds the token, which nothing else tells. */
+  /** Where the person accepts, with `acceptance`. The address contains the token, which is nowhere else. */
   readonly acceptance?: { readonly url: string; /** ISO 8601, UTC. */ readonly expires: string } | undefined;
   /** Who invited, with the name as display where it is known; undefined for trusted code. */
   readonly invitedBy: Reference | undefined;

@@ -24,7 +24,7 @@ const BATCH = 500;
 
 /**
  * Memberships whose profile, or whose User, has a name that fits, as the search parameter `name` of people understands
- * it. Names of profiles count as far as the caller sees them.
+ * it. Names of profiles count only if the caller can see them.
  *
  * Users live above projects, beyond the reach of a membership search. So the Users of all members that match the rest
  * of the search are read here.

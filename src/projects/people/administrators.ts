@@ -37,7 +37,7 @@ export async function keepAnAdministrator(
   return [{ kind: 'put', key, resource: project, keepSecrets: true, expect: { version: versionId } }];
 }
 
-/** One whose access ends some day does not count: nobody would be there to end it. */
+/** An administrator with an end date does not count, because the project would lose its last one. */
 function isAdministrator(membership: ProjectMembership): boolean {
   const { admin, active } = membership;
   return admin === true && active !== false && accessEnd(membership) === Infinity;

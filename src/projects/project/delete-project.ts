@@ -167,7 +167,7 @@ class DeletionRun {
     );
   }
 
-  /** A type of which there is a resource. */
+  /** A type with at least one resource. */
   async #typeLeft(): Promise<string | undefined> {
     const { store, options } = this.session;
     for (const type of store.model.resourceTypes) {

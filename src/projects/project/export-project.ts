@@ -167,7 +167,7 @@ class ProjectExport {
       );
       for (const [index, { id, versionId }] of deletions.entries()) {
         const now = states[index];
-        // Of several deletions the last one stands for the resource.
+        // The last of several deletions represents the resource.
         if (now?.status === 'gone' && now.versionId === versionId) yield* this.#versionsOf(type, id);
       }
     }

@@ -77,7 +77,7 @@ export function listProjects(
 }
 
 /**
- * Only Projects and Users are searched: what is in projects lies elsewhere.
+ * Only Projects and Users are searched; resources inside projects are not.
  *
  * @throws FhirError `invalid`
  */

@@ -67,7 +67,7 @@ export async function openProject(
 }
 
 /**
- * Opens the project that a membership lies in. Administrators can only open their own project; other memberships do not
+ * Opens the project of a membership. Administrators can only open their own project; other memberships do not
  * exist for them.
  *
  * @throws FhirError `unauthenticated`, `forbidden`, `not-found`

@@ -8,7 +8,7 @@ import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/
  * Keeps super administrators who are bound by access policies away from those who have super-admin powers: a caller who could
  * make a member, client or Bot of a super-admin project, or change one, could act without any bounds.
  *
- * Searching stays possible: it hands out no rights.
+ * Searching stays possible, because it grants no rights.
  *
  * @throws FhirError `forbidden` - the project is a super-admin project, and the caller is bound by policies
  */

@@ -12,7 +12,7 @@ export interface Include {
   readonly parameter: string;
   /** The only type of targets; undefined for all that the parameter allows. */
   readonly target: string | undefined;
-  /** Also follows what was included. */
+  /** Also follows references of included resources. */
   readonly iterate: boolean;
 }
 

@@ -73,7 +73,7 @@ export function assertExpanded(criteria: Criteria): void {
   if (expansionsIn(criteria).size > 0) throw needsTerminology();
 }
 
-/** The error of a search by concepts where nobody can name them. */
+/** The error of a search by concepts without a terminology. */
 export function needsTerminology(): FhirError {
   return new FhirError(
     'unsupported',

@@ -20,7 +20,7 @@ export interface CompiledExpression {
   readonly reached?: readonly Position[];
 }
 
-/** Types that stand for every resource. */
+/** Types that mean every resource. */
 const EVERY_RESOURCE: ReadonlySet<string> = new Set(['Resource', 'DomainResource']);
 
 /**

@@ -113,7 +113,7 @@ const COMPONENT_TYPES: ReadonlySet<SearchParameterType> = new Set([
   ...(['string', 'token', 'date', 'number', 'quantity', 'reference', 'uri'] as const),
 ]);
 
-/** Of a component whose own definition is not at hand: by the type of its values, if all have one. */
+/** The definition of a component without one of its own: from the type of its values, if all have the same. */
 function inferredDefinition(
   expression: string,
   { reached = [] }: CompiledExpression,

@@ -5,7 +5,7 @@ import { elementsOf, isJsonObject, isResourceId, type AnyResource } from '../../
 import { compilePath, type Visitor } from './element-path.js';
 
 /**
- * Adds the ids of the patients in whose compartments a resource is: HL7's compartment
+ * Adds the ids of the patients with this resource in their compartments: HL7's compartment
  * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and what a Bundle holds.
  *
  * @param baseUrl the service's own base, without a slash at its end: absolute references below it are local

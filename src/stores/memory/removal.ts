@@ -19,7 +19,7 @@ function purgeable({ versions }: Holding, replacedBefore: number, keep: number):
   return Math.max(0, Math.min(replaced, versions.length - keep));
 }
 
-/** @returns what a removed project held, for listeners */
+/** @returns the content of a removed project, for listeners */
 export function removalOf(
   project: string,
   data: ProjectData,

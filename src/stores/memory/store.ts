@@ -32,7 +32,7 @@ import { searchReferring, searchSubjects } from './search.js';
 import { typeHistory } from './type-history.js';
 
 /**
- * A store that lives with the process: for tests, demonstrations and as the twin that other stores are compared with.
+ * A store that lives with the process: for tests and demonstrations, and as the reference for other stores.
  *
  * It keeps every promise of the contract but durability. Resources are handed out deeply frozen.
  *

@@ -115,7 +115,7 @@ export class IndexStatus {
     if (!isComplete(this.known)) await this.#assertSearchable(this.known, project, parameters, transaction);
   }
 
-  /** The parameters that are not searchable in a project, as far as this process knows. */
+  /** The parameters that are not searchable in a project, to the knowledge of this process. */
   async pendingIn(project: string): Promise<readonly TypeParameter[]> {
     const state = this.known;
     if (isComplete(state)) return [];

@@ -13,7 +13,7 @@ export function resourceKey(project: string, type: string, id: string): string {
   return resourceKeyIn(projectKey(project), type, id);
 }
 
-/** The same for a project of which only the shard is known. */
+/** The same for a project that is known only by its shard. */
 export function resourceKeyIn(shard: string, type: string, id: string): string {
   return digits(JSON.stringify([shard, type, id]));
 }

@@ -59,7 +59,7 @@ export async function history(
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
 }
 
-/** The current version and those before it, as far as their number fits. */
+/** The current version and earlier ones, up to the number asked for. */
 function oneVersion(shard: string, key: Sql, fits: Sql): Sql {
   return sql`SELECT c.version, c.updated, c.content, c.erased FROM resource c
       WHERE c.project = ${shard} AND c.key = ${key} AND c.version ${fits}

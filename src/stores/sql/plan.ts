@@ -37,7 +37,7 @@ export interface PlannedScan {
 /**
  * Plans a search that starts from an index where one helps, and tests everything else row by row.
  *
- * @param choose undefined if the database chooses by itself.
+ * @param choose undefined if the database chooses.
  */
 export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseScan): RowPlan {
   switch (criteria.kind) {

@@ -109,7 +109,7 @@ export class CallRunner {
     return this.inThread(options, (threads) => threads.write(call, options), inline);
   }
 
-  /** Rebuilds what is derived: in the event loop if the file is small and unlocked, else in the thread that writes. */
+  /** Rebuilds derived data: in the event loop if the file is small and unlocked, else in the writer thread. */
   async rebuild<Result>(
     options: CallOptions,
     inThread: (threads: Threads) => Promise<Result>,

@@ -74,7 +74,7 @@ export class Connection {
     scrub(this.database, this.statements, this.status);
   }
 
-  /** Clears what is remembered of the file, after a repair by another connection. */
+  /** Clears the caches of the file, after a repair by another connection. */
   forget(): void {
     forgetAll(this.dictionaries);
     this.contents.forget();

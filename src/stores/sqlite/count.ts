@@ -14,7 +14,7 @@ export type Repeats = (parameter: string) => boolean;
  * The statement that counts matches without reading resources: from the number of each shape, or from the index of one
  * parameter. Undefined if the criteria need more.
  *
- * PERF: a row of an index takes some 0.1 µs. A resource is counted once although several of its values match: rows that
+ * PERF: a row of an index takes about 0.1 µs. A resource is counted once although several of its values match: rows that
  * cover all values of their resource are added up, and only the others are deduplicated.
  */
 export function countStatement(criteria: Criteria, scope: RowScope, repeats: Repeats): Sql | undefined {

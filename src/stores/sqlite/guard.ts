@@ -83,7 +83,7 @@ export class TooLong extends Error {}
 /** Thrown by brief work that takes too long; it never leaves {@link Guard.briefly}. */
 export const TOO_LONG = new TooLong('The work takes too long for the event loop');
 
-/** Sorting as many takes some 10 ms. */
+/** Sorting this many takes about 10 ms. */
 const MAX_BRIEF_ROWS = 20_000;
 
 const guards = new WeakMap<SqliteDatabase, Guard>();

@@ -49,7 +49,7 @@ export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntrie
   const { project, collection, resource } = owner;
   let code: string | undefined;
   let parameter = 0;
-  // PERF: this makes some 15 rows per resource, so no arrays are made for their parts.
+  // PERF: this makes about 15 rows per resource, so no arrays are made for their parts.
   for (let ordinal = 0; ordinal < entries.length; ordinal++) {
     const { parameter: next, group, value } = entries[ordinal]!;
     if (next !== code) parameter = names.parameters.intern(collection, (code = next));

@@ -19,7 +19,7 @@ import { inTransaction } from './transaction.js';
 import { resourceZones } from './zones.js';
 import { type Verification, verifyDatabase } from './verify.js';
 
-/** Rebuilds and checks what is derived. */
+/** Rebuilds and checks derived data. */
 export class Maintenance {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;

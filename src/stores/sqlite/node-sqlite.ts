@@ -174,7 +174,7 @@ const NAMES: { readonly [code: number]: string } = {
   26: 'SQLITE_NOTADB',
 };
 
-/** Extended codes that the store tells from their primary ones. */
+/** Extended codes that the store distinguishes from their primary ones. */
 const EXTENDED_NAMES: { readonly [code: number]: string } = {
   517: 'SQLITE_BUSY_SNAPSHOT',
 };

@@ -62,7 +62,7 @@ function create(database: SqliteDatabase, statements: Statements, model: FhirMod
 
 /** The schema version of the file; 0 for an empty one. */
 function checkedVersion(database: SqliteDatabase): number {
-  // A host's database may be set to hand out big integers.
+  // A database of the host may return big integers.
   const version = Number(database.pragma('user_version', { simple: true }));
   const application = Number(database.pragma('application_id', { simple: true }));
   const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());

@@ -1,6 +1,6 @@
 import type { Write } from '../../store/store.js';
 
-/** A write, of which some work may have been done before the transaction. */
+/** A write that may be partly prepared before the transaction. */
 export type PreparedWrite =
   | Exclude<Write, { readonly kind: 'put' }>
   | (Extract<Write, { readonly kind: 'put' }> & {

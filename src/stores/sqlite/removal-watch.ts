@@ -7,7 +7,7 @@ export class RemovalWatch {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** @param look forgets what was removed; false: nothing is remembered any more */
+  /** @param look drops removed data from the caches; false: everything was dropped */
   constructor(look: () => boolean) {
     this.#look = look;
   }

@@ -164,7 +164,7 @@ const NOTHING: Purged = { removed: 0, isWhole: true };
 /** A row of `resource`; a mere target of references has version 0. */
 type PurgedRow = readonly [key: number, id: string, version: number, purged: number];
 
-/** Resources and versions of a step: some 10 ms. */
+/** Resources and versions of a step: about 10 ms. */
 const RESOURCES = 500;
 const VERSIONS = 1_000;
 const AT_ONCE = 100;

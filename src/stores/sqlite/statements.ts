@@ -19,7 +19,7 @@ export class Statements {
     this.#database = database;
   }
 
-  /** Number of statements held, at most {@link MAX_STATEMENTS}. */
+  /** Number of cached statements, at most {@link MAX_STATEMENTS}. */
   get size(): number {
     return this.#byText.size;
   }

@@ -27,7 +27,7 @@ export function inTransaction<Result>(
     return result;
   } catch (error) {
     settle(false);
-    // SQLite has ended it by itself where the disk failed.
+    // SQLite ends the transaction itself if the disk fails.
     if (database.inTransaction) database.exec('ROLLBACK');
     throw committing && isDiskFault(error) ? inDoubt(storeError(error)) : error;
   }

@@ -284,7 +284,7 @@ export const removalSuite: ConformanceSuite = {
   ],
 };
 
-/** The history of Patients where the store lists it, by id; else what is expected of it cannot be asked. */
+/** The history of Patients by id, if the store lists it; else the expected result. */
 async function timeline(store: ResourceStore): Promise<readonly unknown[]> {
   const entries = (await store.typeHistory?.({ project: PROJECT, type: 'Patient', limit: 99 })) ?? [];
   return entries

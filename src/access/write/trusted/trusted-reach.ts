@@ -8,7 +8,7 @@ import { withIndex } from '../../write-error.js';
 /**
  * Asserts the scope of trusted code, to which no policy applies: one project, or the resources above projects.
  *
- * @throws FhirError `forbidden` - the resource lies in no project of the caller's, or above projects and out of its
+ * @throws FhirError `forbidden` - the resource is in no project of the caller's, or above projects and out of its
  * reach
  */
 export function assertWithinReach(caller: SystemCaller | ServerCaller, write: GuardedWrite, from: number): void {

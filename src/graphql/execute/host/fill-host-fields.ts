@@ -64,7 +64,7 @@ export function callRoot(field: HostFieldDefinition, args: object, run: Run): Pr
   return callResolver(field, 1, run, (context) => resolve(args, context));
 }
 
-/** Waits for the values of a list, too, so that `parents.map(async …)` does what it seems to; each fails by itself. */
+/** Waits for the values of a list, too, so that `parents.map(async …)` works as expected; each one can fail alone. */
 async function settled(given: unknown): Promise<unknown> {
   const values: unknown = await given;
   if (!Array.isArray(values) || !values.some(isPromise)) return values;

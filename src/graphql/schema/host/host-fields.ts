@@ -16,7 +16,7 @@ export interface HostFieldContext {
 export interface HostFieldOptions<Type extends string = string, Args = ArgumentTexts> {
   /**
    * The type as SDL writes it: `Float`, `[RiskBand!]!`, `HumanName`, `[Observation]`. A field of a resource type takes
-   * references (`Observation/1`, a Reference, or a resource, of which type and id count), which are read as the caller
+   * references (`Observation/1`, a Reference, or a resource; only type and id count), which are read as the caller
    * sees them: missing and hidden resources are null, and left out of lists.
    */
   readonly type: Type;

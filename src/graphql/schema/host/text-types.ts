@@ -81,7 +81,7 @@ export type SdlOutputTypes = SdlScalars & { readonly [Name in Resource['resource
   readonly output?: never;
 };
 
-/** Names a resource: `Observation/1`, a Reference, or a resource of which type and id count. */
+/** Names a resource: `Observation/1`, a Reference, or a resource; only its type and id count. */
 export type ResourceLink =
   | string
   | { readonly reference?: string | undefined }

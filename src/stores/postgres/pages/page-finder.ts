@@ -30,7 +30,7 @@ export interface FoundText {
  *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
  *
- * Neither is guessed: both are tried in turn, each ten times as far as before, until one ends. Each try is one statement,
+ * The store does not guess: it tries both in turn, each ten times as far as before, until one ends. Each try is one statement,
  * which reads a bounded number of rows. See stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
  */
 export class PageFinder {
@@ -166,7 +166,7 @@ export class PageFinder {
     return collection(asked, starts, testsOf(tests), look);
   }
 
-  /** What lies before the range, the range, what lies after it, what has no value: in this order, or the other way round. */
+  /** Resources before the range, in it, after it, and without a value: in this order or reversed. */
   async *#walk(asked: Asked, index: OrderIndex, conditions: readonly Condition[], run: Run): Finding {
     const { order, level, need } = asked;
     const bounds = await boundsOf(order.keys[level]!, index, conditions, order.scope, run);

@@ -4,7 +4,7 @@ import { type ChooseScan, isDirect, planRows } from '../plan.js';
 import type { RowScope } from '../rows.js';
 import { type Sql, TRUE } from '../sql.js';
 
-/** One thing that must hold of a resource: how to test it, and how to find all of which it holds. */
+/** One condition on a resource: how to test it, and how to find all resources that meet it. */
 export interface Condition {
   /** On the row `r0`. */
   readonly test: Sql;

@@ -3,7 +3,7 @@ import type { SqlValue } from '../sql.js';
 import { compareTexts, prefixEnd } from '../texts.js';
 
 /**
- * Where in the order of a parameter the values lie by which a resource matches. Both ends belong to it.
+ * The range of matching values in the order of a parameter, both ends included.
  *
  * A long interval (a stay of weeks, a Range of numbers) may match although it begins before `low`: if it ends after
  * `intervalsAfter`. Undefined `intervalsAfter`: none does.
@@ -23,7 +23,7 @@ export function rangeOf(criteria: Criteria, parameter: string): ValueRange | und
   return ranges.every((range) => range !== undefined) ? ranges.reduce(hull) : undefined;
 }
 
-/** What lies in both. */
+/** The intersection of two ranges. */
 export function narrower(a: ValueRange, b: ValueRange): ValueRange {
   // Each end may come with its own intervals; the other end's condition still holds for them.
   const byLow = a.low === undefined || (b.low !== undefined && isBefore(a.low, b.low)) ? b : a;

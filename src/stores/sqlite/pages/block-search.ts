@@ -14,7 +14,7 @@ import type { Bounds } from './walk-bounds.js';
 /**
  * Searches a range of an order block by block.
  *
- * A block is a number of neighbouring resource keys, and its zones tell which values it has; see zones.ts. Blocks are taken in
+ * A block is a number of neighbouring resource keys, and its zones show which values it has; see zones.ts. Blocks are taken in
  * the order of their first sort value, those without matches are left out, and the search ends where no later block can
  * have a row of the page.
  */

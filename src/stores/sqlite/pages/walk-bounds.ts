@@ -68,7 +68,7 @@ export function boundsOf(
   return { low: below === undefined ? undefined : low, high, before: below?.condition, valued: true };
 }
 
-/** Whether a value lies in the range. */
+/** Whether a value is in the range. */
 export function isWithin(value: string | number, { low, high }: Bounds): boolean {
   return !(low !== undefined && isBefore(value, low)) && !(high !== undefined && isBefore(high, value));
 }

@@ -89,7 +89,7 @@ function answer(connection: Connection, call: ThreadCall): unknown {
     case 'nothing':
       return null;
     case 'checkpoint':
-      // Passive: it waits for nobody, and nobody waits for it.
+      // Passive: it waits for no other connection, and no connection waits for it.
       connection.database.pragma('wal_checkpoint(PASSIVE)');
       return null;
   }

@@ -105,7 +105,7 @@ export class ThreadPool implements ThreadOwner {
     }
     task.deaths += 1;
     task.onCancel = undefined;
-    // Reads can be made again; of a write nobody knows.
+    // Reads can be repeated; the outcome of a write is unknown.
     if (task.writes && task.isSent) task.reject(inDoubt(threadDied(cause)));
     else if (task.deaths > 1) task.reject(threadDied(cause));
     else this.#queue.unshift(task);

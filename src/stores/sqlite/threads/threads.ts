@@ -52,7 +52,7 @@ export class Threads {
     return committedOf(sent, rows);
   }
 
-  /** Rebuilds what is derived. @throws NoThreads */
+  /** Rebuilds derived data. @throws NoThreads */
   async reindex(options: CallOptions | undefined): Promise<ResultOf<{ readonly kind: 'reindex' }>> {
     const done = await this.#writer.run({ kind: 'reindex' }, options);
     // Numbers of names may have changed where their tables were damaged.

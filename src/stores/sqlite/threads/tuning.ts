@@ -8,7 +8,7 @@ export const THREAD_TUNING = {
   largeCommit: 24,
   /** Resources that are read and parsed, or writes that are sent, before the turn is looked at. */
   slice: 64,
-  /** Pages of a file that is verified and rebuilt in the event loop: some 200 resources. */
+  /** Pages of a file that is verified and rebuilt in the event loop: about 200 resources. */
   smallFile: 256,
   /** Pages written to the log, as estimated, after which a thread carries them to the database. */
   checkpointPages: 8_000,

@@ -13,7 +13,7 @@ export class Turn {
     this.#start = undefined;
   };
 
-  /** Whether calls have held the event loop long enough. */
+  /** Whether calls have used the event loop long enough. */
   get isSpent(): boolean {
     if (this.#start === undefined) {
       this.#start = performance.now();
