@@ -60,6 +60,11 @@ export default class MutationRunner extends TestRunner {
     switches.currentTestId = undefined;
     await new Trials(test, coverage.perTest[TEST], 5_000 + 20 * duration).run();
   }
+
+  override onAfterRunFiles(): void {
+    super.onAfterRunFiles();
+    if (ALONE === undefined) keep();
+  }
 }
 
 const file = process.env['FHIRGRAPH_MUTATION_STATE'] ?? '';
@@ -69,7 +74,6 @@ const state: State = existsSync(file)
 const wanted = new Set(
   ALONE === undefined ? (JSON.parse(readFileSync(process.env['FHIRGRAPH_MUTATION_WANTED']!, 'utf8')) as string[]) : [],
 );
-noteHanging();
 
 /** The process before this one was ended over a mutant that hung. */
 function noteHanging(): void {
@@ -77,7 +81,10 @@ function noteHanging(): void {
   const text = readFileSync(`${file}.now`, 'utf8');
   // Empty if the process was ended while it wrote: the mutant is tried again.
   const trial = text === '' ? null : (JSON.parse(text) as readonly [string, string] | null);
-  if (trial !== null) state.killed[trial[0]] = `hangs: ${trial[1]}`;
+  if (trial !== null) {
+    state.killed[trial[0]] = `hangs: ${trial[1]}`;
+    keep();
+  }
   writeFileSync(`${file}.now`, 'null');
 }
 
@@ -89,6 +96,11 @@ async function runAlone(test: Test, mutant: string): Promise<void> {
 }
 
 let kept = Date.now();
+/** The state grows to megabytes, so that writing it takes longer than most tests. */
+function keepAtTimes(): void {
+  if (Date.now() - kept > KEPT_EVERY) keep();
+}
+
 function keep(): void {
   state.atLoad = [...new Set([...state.atLoad, ...Object.keys(coverage.static)])];
   // The process may be ended at any time, and what it has learned must stay readable.
@@ -96,6 +108,7 @@ function keep(): void {
   renameSync(`${file}.new`, file);
   kept = Date.now();
 }
+noteHanging();
 
 /** One test over the mutants that it passes. */
 class Trials {
@@ -118,7 +131,7 @@ class Trials {
     const open = ids.filter((id) => state.killed[id] === undefined && state.passed[this.#key(id)] === undefined);
     // A test that cannot be repeated tells nothing.
     if (open.length > 0 && (await this.#passes(NONE))) for (const id of open) await this.#try(id);
-    keep();
+    keepAtTimes();
   }
 
   async #try(id: string): Promise<void> {
@@ -135,7 +148,7 @@ class Trials {
       process.exit(1);
     }
     if (state.suspect === id) state.suspect = undefined;
-    if (Date.now() - kept > KEPT_EVERY) keep();
+    keepAtTimes();
   }
 
   #key(id: string): string {
