@@ -1,14 +1,13 @@
 import { FhirError } from '../fhir/error.js';
-import { parseReference } from '../fhir/reference.js';
-import { referenceStub } from '../fhir/reference-stub.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { sameJson } from '../fhir/json/same-json.js';
 import { orList } from '../fhir/messages/quote.js';
-import type { ElementRules, ProfileRules, TypeRule } from './element-rules.js';
+import type { BoundsRule, ElementRules, ProfileRules, SlicedItem, TypeRule } from './element-rules.js';
 import { itemsOf, type ElementItem } from './element-items.js';
 import { hasCodeOf, matchesPattern } from './match-value.js';
 import { profileRules } from './compile-profile.js';
 import type { ProfileWalk } from './profile-walk.js';
+import { violatedBound } from './value-bounds.js';
 
 /** Checks a value against a profile and what it derives from. */
 export function checkProfile(profile: ProfileRules, item: ElementItem, walk: ProfileWalk): void {
@@ -31,6 +30,7 @@ function checkItem(rules: ElementRules, item: ElementItem, walk: ProfileWalk, is
     findings.error('value', `must have everything that the pattern of the profile has`);
   if (rules.maxLength !== undefined && typeof value === 'string' && value.length > rules.maxLength)
     findings.error('too-long', `must have at most ${rules.maxLength} characters`);
+  if (rules.bounds !== undefined) checkBounds(rules.bounds, value, walk);
   if (rules.codes !== undefined && value !== undefined && value !== null && !hasCodeOf(rules.codes.codes, value))
     findings.error('code-invalid', `must have a code of the value set ${rules.codes.valueSet}`);
   if (!isRoot) checkType(rules.types, item, walk);
@@ -45,18 +45,58 @@ function checkChild(rules: ElementRules, parent: ElementItem, walk: ProfileWalk)
   if (rules.slicing === undefined) return;
   const { slices, closed } = rules.slicing;
   const counts = slices.map(() => 0);
+  // Slices that may have items whose membership is not known.
+  const open = new Set<number>();
   for (const item of items) {
     if (walk.isSpent(slices.length)) return;
-    const index = slices.findIndex(({ holds }) => holds({ value: item.value, type: item.type }));
+    const sliced = slicedItem(item, walk);
+    const member = slices.map(({ holds }) => holds(sliced));
+    const index = member.indexOf(true);
     const slice = slices[index];
     if (slice !== undefined) {
       counts[index]! += 1;
       walk.at(item.steps, () => checkItem(slice.rules, item, walk));
-    } else if (closed) {
+      continue;
+    }
+    const unknown = slices.flatMap((_, at) => (member[at] === undefined ? [at] : []));
+    for (const at of unknown) open.add(at);
+    if (closed && unknown.length === 0) {
       walk.at(item.steps, () => walk.findings.error('structure', 'must belong to one of the slices of the profile'));
     }
   }
-  slices.forEach((slice, index) => checkCount(slice.rules, counts[index]!, walk, slice.name));
+  slices.forEach((slice, index) => {
+    const count = counts[index]!;
+    if (open.has(index)) walk.noteUnchecked([slice.elsewhere]);
+    if (!open.has(index) || count > slice.rules.max) checkCount(slice.rules, count, walk, slice.name);
+  });
+}
+
+function slicedItem({ value, type }: ElementItem, walk: ProfileWalk): SlicedItem {
+  return {
+    ...{ value, type, targets: walk.targets },
+    conforms: (one, of, profiles) => conformsToOne(one, of, profiles, walk),
+  };
+}
+
+/** Whether a value, or a resource inside, conforms to one of the profiles. Unknown profiles are listed elsewhere. */
+function conformsToOne(value: JsonObject, type: string, profiles: readonly string[], walk: ProfileWalk): boolean {
+  const item: ElementItem = { value, sibling: undefined, type, isChoice: false, steps: [] };
+  const resource = typeof value['resourceType'] === 'string' ? value : walk.resource;
+  return profiles.some((url) => {
+    const rules = profileRules(walk.model, url);
+    return rules === undefined || walk.tries((trial) => checkProfile(rules, item, trial), resource);
+  });
+}
+
+function checkBounds(bounds: BoundsRule, value: unknown, walk: ProfileWalk): void {
+  if (value === undefined || value === null) return;
+  const violated = violatedBound(value, bounds);
+  if (violated === 'unknown') walk.noteUnchecked([bounds.incomparable]);
+  else if (violated !== undefined)
+    walk.findings.error(
+      'value',
+      `must be ${violated === 'min' ? 'at least minValue' : 'at most maxValue'} of the profile`,
+    );
 }
 
 function checkCount({ name, min, max }: ElementRules, count: number, { findings }: ProfileWalk, slice?: string): void {
@@ -94,17 +134,23 @@ function isBackbone(type: string): boolean {
 
 function checkTargets(types: readonly TypeRule[], value: unknown, walk: ProfileWalk): void {
   if (!isJsonObject(value) || types.some(({ targets }) => targets === undefined)) return;
-  const found = targetType(value, walk);
-  if (found === undefined || types.some(({ targets }) => targets!.has(found))) return;
-  const allowed = [...new Set(types.flatMap(({ targets }) => [...targets!]))];
+  const found = walk.targets.type(value);
+  if (found === undefined) return;
+  const fitting = types.filter(({ targets }) => targets!.has(found));
+  if (fitting.length > 0) return checkTarget(fitting, found, value, walk);
+  const allowed = [...new Set(types.flatMap(({ targets }) => [...targets!.keys()]))];
   walk.findings.error('value', `must refer to ${orList(allowed)} by the profile`, 'reference');
 }
 
-function targetType(reference: JsonObject, { contained }: ProfileWalk): string | undefined {
-  const text = reference['reference'];
-  const parsed = typeof text === 'string' ? parseReference(text) : undefined;
-  if (parsed?.kind === 'contained') return contained.get(parsed.id);
-  return referenceStub(reference)?.resourceType;
+/** The target of a reference must conform to one of the profiles that are allowed for its type. */
+function checkTarget(types: readonly TypeRule[], type: string, reference: JsonObject, walk: ProfileWalk): void {
+  const demands = types.map(({ targets }) => targets!.get(type)!);
+  if (demands.some((profiles) => profiles.length === 0)) return;
+  const target = walk.targets.resource(reference);
+  if (target === undefined) return walk.noteUnchecked(types.map(({ elsewhere }) => elsewhere));
+  if (conformsToOne(target, type, demands.flat(), walk)) return;
+  // About another place of the resource, as invariants are.
+  walk.findings.error('invariant', 'must refer to a resource that conforms to the profile of the target', 'reference');
 }
 
 /** A value must conform to one of the profiles. The findings are those of the only one, or a summary. */

@@ -6,6 +6,7 @@ import type { JsonObject } from '../fhir/resource.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
 import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-url.js';
 import type {
+  BoundsRule,
   CodeRule,
   ElementRules,
   InvariantRule,
@@ -16,6 +17,7 @@ import type {
 } from './element-rules.js';
 import { choiceIn, readElements, typesIn, type ProfileElement } from './read-elements.js';
 import { compileSlice, type Discriminator } from './slices.js';
+import { areComparable, boundsIn } from './value-bounds.js';
 import { codesOfValueSet, objectsOf } from './value-set-codes.js';
 
 /** Longest chain of profiles, each derived from the next. */
@@ -124,10 +126,6 @@ class ProfileCompiler {
   #rules(draft: Draft, inherited: ElementRules | undefined): ElementRules {
     const { name, id, definition, type } = draft;
     const { min, max, maxLength } = definition;
-    for (const unsupported of ['minValue', 'maxValue']) {
-      const given = Object.keys(definition).find((key) => key.startsWith(unsupported));
-      if (given !== undefined) this.#skip(id, `${given}: bounds of values are not compared`);
-    }
     const below = new Map(inherited?.children.map((child) => [child.name, child]));
     const children = [...draft.children.values()].map((child) => this.#rules(child, below.get(child.name)));
     const rules: ElementRules = {
@@ -136,6 +134,7 @@ class ProfileCompiler {
       min: typeof min === 'number' && min > 0 ? min : 0,
       max: typeof max === 'string' && /^\d+$/.test(max) ? Number(max) : Number.POSITIVE_INFINITY,
       maxLength: typeof maxLength === 'number' ? maxLength : undefined,
+      bounds: this.#bounds(id, definition),
       types: this.#types(id, definition),
       fixed: choiceIn(definition, 'fixed'),
       pattern: choiceIn(definition, 'pattern'),
@@ -147,6 +146,16 @@ class ProfileCompiler {
     return { ...rules, slicing: this.#slicing(draft, inherited?.slicing) };
   }
 
+  #bounds(id: string, definition: JsonObject): BoundsRule | undefined {
+    const bounds = boundsIn(definition);
+    if (bounds === undefined) return undefined;
+    if (areComparable(bounds)) {
+      return { ...bounds, incomparable: this.#rule(id, 'minValue and maxValue of a value in another unit or form') };
+    }
+    this.#skip(id, 'minValue or maxValue: it cannot be compared with values');
+    return undefined;
+  }
+
   #types(id: string, definition: JsonObject): readonly TypeRule[] {
     return typesIn(definition).flatMap(({ code, profiles, targetProfiles }) => {
       if (code.includes('/')) return [];
@@ -154,13 +163,18 @@ class ProfileCompiler {
       const missing = known.find((url) => definitionsByUrl(this.model).profile(url) === undefined);
       if (missing !== undefined)
         this.#skip(id, `the profile ${shorten(missing, 200)}: it is not among the definitions`);
-      return [{ type: code, profiles: missing === undefined ? known : [], targets: this.#targets(id, targetProfiles) }];
+      const elsewhere = this.#rule(
+        id,
+        `that targets conform to ${shorten(targetProfiles.join(', '), 200)}: those outside of the resource and its Bundle are not read`,
+      );
+      const demanded = missing === undefined ? known : [];
+      return [{ type: code, profiles: demanded, targets: this.#targets(id, targetProfiles), elsewhere }];
     });
   }
 
-  #targets(id: string, profiles: readonly string[]): ReadonlySet<string> | undefined {
+  #targets(id: string, profiles: readonly string[]): ReadonlyMap<string, readonly string[]> | undefined {
     if (profiles.length === 0) return undefined;
-    const targets = new Set<string>();
+    const targets = new Map<string, readonly string[]>();
     for (const url of profiles) {
       const core = coreTypeOf(this.model, url);
       const type = core ?? definitionsByUrl(this.model).profile(url)?.['type'];
@@ -169,9 +183,9 @@ class ProfileCompiler {
         return undefined;
       }
       if (typeof type !== 'string' || type === 'Resource' || type === 'DomainResource') return undefined;
-      if (core === undefined)
-        this.#skip(id, `that targets conform to ${shorten(url, 200)}: other resources are not read`);
-      targets.add(type);
+      const others = targets.get(type);
+      // A target that may be any resource of its type needs no profile.
+      targets.set(type, core !== undefined || others?.length === 0 ? [] : [...(others ?? []), url]);
     }
     return targets;
   }
@@ -223,7 +237,11 @@ class ProfileCompiler {
           rules,
           slicing === undefined && same === undefined ? implicitDiscriminators(draft.name) : discriminators,
         );
-      if (holds !== undefined) return [{ name, rules, holds }];
+      const elsewhere = this.#rule(
+        part.id,
+        'the slice, for references that lead out of the resource and its Bundle: other resources are not read',
+      );
+      if (holds !== undefined) return [{ name, rules, holds, elsewhere }];
       this.#skip(part.id, 'the slice: its discriminators are not supported');
       return [];
     });
@@ -233,7 +251,11 @@ class ProfileCompiler {
   }
 
   #skip(element: string, reason: string): void {
-    if (this.#unchecked.length < MAX_UNCHECKED) this.#unchecked.push({ profile: this.url, element, reason });
+    if (this.#unchecked.length < MAX_UNCHECKED) this.#unchecked.push(this.#rule(element, reason));
+  }
+
+  #rule(element: string, reason: string): UncheckedRule {
+    return { profile: this.url, element, reason };
   }
 }
 

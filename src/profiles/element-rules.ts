@@ -1,4 +1,7 @@
 import type { CompiledFhirPath } from '../fhirpath/compile.js';
+import type { JsonObject } from '../fhir/resource.js';
+import type { ReferenceTargets } from './reference-targets.js';
+import type { ValueBounds } from './value-bounds.js';
 import type { CodeSet } from './value-set-codes.js';
 
 /** What a profile asks of one element, and of the elements below it. */
@@ -14,6 +17,7 @@ export interface ElementRules {
   readonly fixed: { readonly value: unknown } | undefined;
   readonly pattern: { readonly value: unknown } | undefined;
   readonly maxLength: number | undefined;
+  readonly bounds: BoundsRule | undefined;
   readonly codes: CodeRule | undefined;
   readonly invariants: readonly InvariantRule[];
   readonly children: readonly ElementRules[];
@@ -24,8 +28,15 @@ export interface TypeRule {
   readonly type: string;
   /** Canonical URLs of profiles, one of which the value must conform to; empty: any. */
   readonly profiles: readonly string[];
-  /** Resource types that a reference may lead to; undefined: any. */
-  readonly targets: ReadonlySet<string> | undefined;
+  /** The resource types that a reference may lead to, with the profiles of such targets; undefined: any. */
+  readonly targets: ReadonlyMap<string, readonly string[]> | undefined;
+  /** What is not checked of a target that is somewhere else. */
+  readonly elsewhere: UncheckedRule;
+}
+
+export interface BoundsRule extends ValueBounds {
+  /** What is not checked of a value that cannot be compared. */
+  readonly incomparable: UncheckedRule;
 }
 
 /** A required binding. */
@@ -50,15 +61,22 @@ export interface SlicingRules {
 
 export interface SliceRules {
   readonly name: string;
-  /** Whether an item of the list belongs to the slice. */
-  readonly holds: (item: SlicedItem) => boolean;
+  /** Whether an item of the list belongs to the slice; undefined if that depends on a resource somewhere else. */
+  readonly holds: SliceTest;
   readonly rules: ElementRules;
+  /** What is not checked where it depends on a resource somewhere else. */
+  readonly elsewhere: UncheckedRule;
 }
+
+export type SliceTest = (item: SlicedItem) => boolean | undefined;
 
 /** An item with its type, as discriminators see it. */
 export interface SlicedItem {
   readonly value: unknown;
   readonly type: string;
+  readonly targets: ReferenceTargets;
+  /** Whether a value conforms to one of the profiles. */
+  conforms(value: JsonObject, type: string, profiles: readonly string[]): boolean;
 }
 
 /** A part of a profile that validation does not check. */

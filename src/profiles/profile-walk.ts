@@ -4,6 +4,7 @@ import { Findings, type Step } from '../fhir/validation/findings.js';
 import type { JsonObject } from '../fhir/resource.js';
 import type { StepMeter } from '../fhirpath/step-budget.js';
 import type { UncheckedRule } from './element-rules.js';
+import type { ReferenceTargets } from './reference-targets.js';
 
 /** Most values that one validation visits, counted for each rule. */
 const MAX_VISITS = 500_000;
@@ -15,7 +16,7 @@ const MAX_NESTING = 20;
 /** The state of one validation: where it is, what it found, and what it may still spend. */
 export class ProfileWalk {
   readonly #unchecked: Map<string, UncheckedRule>;
-  readonly #open = new Map<unknown, Set<string>>();
+  readonly #open: Map<unknown, Set<string>>;
   readonly #work: { visits: number; steps: number };
   #nesting = 0;
 
@@ -24,10 +25,10 @@ export class ProfileWalk {
     readonly findings: Findings,
     readonly resource: JsonObject,
     readonly rootResource: JsonObject,
-    /** Types of the contained resources by id. */
-    readonly contained: ReadonlyMap<string, string>,
+    readonly targets: ReferenceTargets,
     from?: ProfileWalk,
   ) {
+    this.#open = from === undefined ? new Map() : from.#open;
     this.#unchecked = from === undefined ? new Map() : from.#unchecked;
     this.#work = from === undefined ? { visits: 0, steps: 0 } : from.#work;
     this.#nesting = from === undefined ? 0 : from.#nesting;
@@ -88,10 +89,15 @@ export class ProfileWalk {
   }
 
   /** Whether a check finds no error. It shares the budget. */
-  tries(check: (trial: ProfileWalk) => void): boolean {
+  tries(check: (trial: ProfileWalk) => void, resource = this.resource): boolean {
     const findings = new Findings(1);
-    const trial = new ProfileWalk(this.model, findings, this.resource, this.rootResource, this.contained, this);
-    check(trial);
+    const targets = this.targets.of(resource);
+    check(new ProfileWalk(this.model, findings, resource, targets.container, targets, this));
     return !findings.issues.some(({ severity }) => severity === undefined);
+  }
+
+  /** The walk through a resource inside this one. It shares findings and budget. */
+  inside(resource: JsonObject, rootResource: JsonObject, targets: ReferenceTargets): ProfileWalk {
+    return new ProfileWalk(this.model, this.findings, resource, rootResource, targets, this);
   }
 }

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { withoutVersion } from './definitions-by-url.js';
-import type { ElementRules, SlicedItem } from './element-rules.js';
+import type { ElementRules, SliceTest } from './element-rules.js';
 import { hasCodeOf, matchesPattern } from './match-value.js';
 import { sameJson } from '../fhir/json/same-json.js';
 
@@ -11,10 +11,9 @@ export interface Discriminator {
   readonly path: string;
 }
 
-type Test = (item: SlicedItem) => boolean;
-
 /**
- * Compiles the membership in a slice: discriminators `value`, `pattern`, `type` and `exists` with paths of names.
+ * Compiles the membership in a slice: discriminators `value`, `pattern` and `exists` with paths of names, `type` and
+ * `profile` also behind `resolve()`.
  *
  * @returns undefined if a discriminator is of another kind, or the slice gives no value for it
  */
@@ -22,13 +21,32 @@ export function compileSlice(
   model: FhirModel,
   slice: ElementRules,
   discriminators: readonly Discriminator[],
-): Test | undefined {
+): SliceTest | undefined {
   const tests = discriminators.map((discriminator) => compileTest(model, slice, discriminator));
   if (tests.length === 0 || tests.includes(undefined)) return undefined;
-  return (item) => tests.every((test) => test!(item));
+  return (item) => allOf(tests.map((test) => () => test!(item)));
 }
 
-function compileTest(model: FhirModel, slice: ElementRules, { type, path }: Discriminator): Test | undefined {
+/** False if one is, else undefined if one is. */
+function allOf(tests: readonly (() => boolean | undefined)[]): boolean | undefined {
+  let all: boolean | undefined = true;
+  for (const test of tests) {
+    const holds = test();
+    if (holds === false) return false;
+    all &&= holds;
+  }
+  return all;
+}
+
+/** True if one is, else undefined if one is. */
+function anyOf(results: readonly (boolean | undefined)[]): boolean | undefined {
+  return results.includes(true) ? true : results.includes(undefined) ? undefined : false;
+}
+
+function compileTest(model: FhirModel, slice: ElementRules, { type, path }: Discriminator): SliceTest | undefined {
+  if (path === 'resolve()' || path.endsWith('.resolve()')) {
+    return compileTargetTest(slice, type, path.split('.').slice(0, -1));
+  }
   const names = path === '$this' ? [] : path.split('.');
   if (!names.every((name) => /^[A-Za-z]\w*$/.test(name))) return undefined;
   switch (type) {
@@ -38,10 +56,12 @@ function compileTest(model: FhirModel, slice: ElementRules, { type, path }: Disc
       return matches === undefined ? undefined : ({ value }) => valuesAt(value, names).some(matches);
     }
     case 'type': {
-      if (names.length > 0) return undefined;
+      if (names.length > 0) return compileConformance(model, slice, names, false);
       const types = new Set(slice.types.map((rule) => rule.type));
       return types.size === 0 ? undefined : (item) => [...types].some((name) => model.isA(item.type, name));
     }
+    case 'profile':
+      return compileConformance(model, slice, names, true);
     case 'exists': {
       const rules = rulesAt(slice, names);
       if (rules === undefined) return undefined;
@@ -51,6 +71,55 @@ function compileTest(model: FhirModel, slice: ElementRules, { type, path }: Disc
     default:
       return undefined;
   }
+}
+
+/** Tests the type, or the profile, of a value: of an item, or of a resource inside it. */
+function compileConformance(
+  model: FhirModel,
+  slice: ElementRules,
+  names: readonly string[],
+  withProfile: boolean,
+): SliceTest | undefined {
+  const types = rulesAt(slice, names)?.types ?? [];
+  const isResource = (type: string): boolean => model.typeDefinition(type)?.kind === 'resource';
+  // Other values do not say of which type they are.
+  if (types.length === 0 || (names.length > 0 && !types.every(({ type }) => isResource(type)))) return undefined;
+  if (withProfile && types.every(({ type, profiles }) => profiles.length === 0 && !isResource(type))) return undefined;
+  return (item) =>
+    valuesAt(item.value, names).some((value) => {
+      if (!isJsonObject(value)) return false;
+      const type = typeof value['resourceType'] === 'string' ? value['resourceType'] : item.type;
+      const fitting = types.filter((rule) => model.isA(type, rule.type));
+      if (!withProfile || fitting.some(({ profiles }) => profiles.length === 0)) return fitting.length > 0;
+      return (
+        fitting.length > 0 &&
+        item.conforms(
+          value,
+          type,
+          fitting.flatMap(({ profiles }) => profiles),
+        )
+      );
+    });
+}
+
+/** Tests the type, or the profile, of the target of a reference. */
+function compileTargetTest(slice: ElementRules, kind: string, names: readonly string[]): SliceTest | undefined {
+  if ((kind !== 'type' && kind !== 'profile') || !names.every((name) => /^[A-Za-z]\w*$/.test(name))) return undefined;
+  const rules = rulesAt(slice, names)?.types.flatMap(({ targets }) => targets ?? []) ?? [];
+  if (rules.length === 0) return undefined;
+  return ({ value, targets, conforms }) =>
+    anyOf(
+      valuesAt(value, names).map((reference) => {
+        if (!isJsonObject(reference)) return false;
+        const type = targets.type(reference);
+        if (type === undefined) return undefined;
+        const demands = rules.flatMap((rule) => rule.get(type) ?? []);
+        if (!rules.some((rule) => rule.has(type))) return false;
+        if (kind === 'type' || rules.some((rule) => rule.get(type)?.length === 0)) return true;
+        const target = targets.resource(reference);
+        return target === undefined ? undefined : conforms(target, type, demands);
+      }),
+    );
 }
 
 /** The test that a slice gives for the value at a path: a fixed value, a pattern or a required binding. */

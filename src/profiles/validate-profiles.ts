@@ -2,13 +2,13 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../fhir/operation-outcome.js';
 import { shorten } from '../fhir/messages/quote.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { Findings } from '../fhir/validation/findings.js';
-import { containerScope } from '../fhir/validation/walk.js';
+import { Findings, type Step } from '../fhir/validation/findings.js';
 import { checkProfile } from './check-element.js';
 import { checkExtensions } from './check-extensions.js';
 import { profileRules } from './compile-profile.js';
-import type { UncheckedRule } from './element-rules.js';
+import type { ProfileRules, UncheckedRule } from './element-rules.js';
 import { ProfileWalk } from './profile-walk.js';
+import { BundleEntries, targetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
 
 /** What a validation against profiles found. */
@@ -35,27 +35,103 @@ export function validateProfiles(
   model: FhirModel,
   resource: JsonObject,
   urls: readonly string[],
-  { maxIssues, isOptional = false }: { readonly maxIssues: number; readonly isOptional?: boolean | undefined },
+  { maxIssues, isOptional = false, readsTargets = true }: ProfileValidation,
 ): ProfileFindings {
-  const type = String(resource['resourceType']);
   const findings = new Findings(Math.max(1, maxIssues));
-  const walk = new ProfileWalk(model, findings, resource, resource, containerScope(resource).contained);
-  findings.enter(type);
-  for (const url of new Set(urls.slice(0, MAX_PROFILES))) {
+  const walk = new ProfileWalk(
+    model,
+    findings,
+    resource,
+    resource,
+    readsTargets ? targetsOf(resource) : typesOnly(resource),
+  );
+  findings.enter(String(resource['resourceType']));
+  checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });
+  walk.reportLimit();
+  return { issues: withoutRepetitions(findings.issues), unchecked: walk.unchecked };
+}
+
+interface ProfileValidation {
+  readonly maxIssues: number;
+  readonly isOptional?: boolean | undefined;
+  /** Look at the content of targets in the same resource or Bundle. Default true. */
+  readonly readsTargets?: boolean | undefined;
+}
+
+type Choices = Required<Pick<ProfileValidation, 'isOptional' | 'readsTargets'>>;
+
+/** Checks a resource and those inside it: the entries of a Bundle, and contained ones by the profiles that they claim. */
+function checkResource(resource: JsonObject, urls: readonly string[], walk: ProfileWalk, choices: Choices): void {
+  const { model, findings } = walk;
+  const type = String(resource['resourceType']);
+  const inner = [...containedIn(resource, walk), ...entriesIn(resource, walk, choices)];
+  for (const url of new Set(urls)) {
     const rules = profileRules(model, url);
     if (rules === undefined) {
       const unknown = `the profile ${shorten(url, 200)} is not among the definitions`;
-      if (isOptional) walk.noteUnchecked([{ profile: shorten(url, 200), element: type, reason: unknown }]);
+      if (choices.isOptional) walk.noteUnchecked([{ profile: shorten(url, 200), element: type, reason: unknown }]);
       else findings.error('not-found', unknown);
-    } else if (!model.isA(type, rules.type)) {
-      findings.error('invalid', `the profile ${shorten(rules.url, 200)} is for ${rules.type}, not for ${type}`);
-    } else {
+    } else if (model.isA(type, rules.type)) {
       checkProfile(rules, { value: resource, sibling: undefined, type, isChoice: false, steps: [] }, walk);
+    } else if (choices.isOptional || !inner.some((one) => one.isEntry && isFor(model, one.resource, rules))) {
+      findings.error('invalid', `the profile ${shorten(rules.url, 200)} is for ${rules.type}, not for ${type}`);
     }
   }
-  checkExtensions(resource, walk);
-  walk.reportLimit();
-  return { issues: withoutRepetitions(findings.issues), unchecked: walk.unchecked };
+  if (walk.resource === walk.rootResource) checkExtensions(resource, walk);
+  for (const { resource: one, steps, isEntry, open } of inner) {
+    if (walk.isSpent()) return;
+    const asked = choices.isOptional ? claimedProfiles(one) : isEntry ? knownProfilesFor(model, one, urls) : [];
+    walk.at(steps, () => checkResource(one, asked.slice(0, MAX_PROFILES), open(), choices));
+  }
+}
+
+interface InnerResource {
+  readonly resource: JsonObject;
+  readonly steps: readonly Step[];
+  readonly isEntry: boolean;
+  /** The walk through it. */
+  open(): ProfileWalk;
+}
+
+function containedIn(resource: JsonObject, walk: ProfileWalk): readonly InnerResource[] {
+  return itemsIn(resource['contained']).map(([one, index]) => ({
+    ...{ resource: one, steps: ['contained', index], isEntry: false },
+    open: () => walk.inside(one, resource, walk.targets),
+  }));
+}
+
+/** References of an entry are resolved in its Bundle. */
+function entriesIn(bundle: JsonObject, walk: ProfileWalk, { readsTargets }: Choices): readonly InnerResource[] {
+  if (bundle['resourceType'] !== 'Bundle') return [];
+  const entries = readsTargets ? new BundleEntries(bundle) : undefined;
+  return itemsIn(bundle['entry']).flatMap(([{ resource }, index]) => {
+    if (!isJsonObject(resource)) return [];
+    const targets = entries?.targetsIn(resource) ?? typesOnly(resource);
+    const open = (): ProfileWalk => walk.inside(resource, resource, targets);
+    return [{ resource, steps: ['entry', index, 'resource'], isEntry: true, open }];
+  });
+}
+
+function itemsIn(value: unknown): readonly (readonly [item: JsonObject, index: number])[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  return items.flatMap((one, index) => (isJsonObject(one) ? [[one, index] as const] : []));
+}
+
+/** The types of targets alone: what a profile says of their content depends on elements that may be hidden. */
+function typesOnly(resource: JsonObject): ReferenceTargets {
+  const targets: ReferenceTargets = { ...targetsOf(resource), resource: () => undefined, of: () => targets };
+  return targets;
+}
+
+function knownProfilesFor(model: FhirModel, resource: JsonObject, urls: readonly string[]): readonly string[] {
+  return urls.filter((url) => {
+    const rules = profileRules(model, url);
+    return rules !== undefined && isFor(model, resource, rules);
+  });
+}
+
+function isFor(model: FhirModel, { resourceType }: JsonObject, { type }: ProfileRules): boolean {
+  return typeof resourceType === 'string' && model.isA(resourceType, type);
 }
 
 /** The profiles that a resource claims to conform to. */

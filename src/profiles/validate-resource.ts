@@ -12,8 +12,8 @@ export interface ResourceValidationOptions {
   /** The definitions to validate against, with the profiles in them. Default: FHIR R4 with Medplum's types. */
   readonly definitions?: FhirModel | undefined;
   /**
-   * Profiles to validate against, by canonical URL; `true` for those that `meta.profile` names and the definitions have.
-   * Default: none.
+   * Profiles to validate against, by canonical URL: of the resource, or of entries if it is a Bundle. `true` for those that
+   * `meta.profile` names and the definitions have, also of contained resources and entries. Default: none.
    */
   readonly profiles?: true | readonly string[] | undefined;
   /** Validate against the definitions of FHIR, too. Default true. */
@@ -39,8 +39,8 @@ export interface ResourceValidation {
 
 /**
  * Validates a resource against FHIR's definitions and against profiles: cardinality, types, fixed values, patterns,
- * required bindings to listed codes, invariants in FHIRPath, targets of references, slices, and extensions with their
- * contexts. It writes nothing and needs no store.
+ * bounds, required bindings to listed codes, invariants in FHIRPath, targets of references, slices, and extensions with
+ * their contexts, also in contained resources and entries of a Bundle. It writes nothing and needs no store.
  *
  * It never rejects for a resource or a profile, however malformed. Work is bounded: 500,000 questions about values and
  * 2,000,000 FHIRPath steps; beyond that there is an error `too-costly`.

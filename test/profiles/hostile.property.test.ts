@@ -30,10 +30,10 @@ function randomElement(random: () => number): JsonObject {
     ...maybe('type', () => [{ code: oneOf(['Extension', 'HumanName', 'Reference', 'x', 7], random), profile: [oneOf(['http://x/0', 'http://x/1', 'http://x/2', 7], random)], targetProfile: oneOf([['http://x/1'], 7, []], random) }, randomValue(random)]),
     ...maybe('constraint', () => [{ key: 'k', severity: 'error', human: randomValue(random), expression: oneOf(EXPRESSIONS, random) }, randomValue(random)]),
     ...maybe('binding', () => ({ strength: 'required', valueSet: oneOf(['http://x/vs0', 'http://x/vs1', 7], random) })),
-    ...maybe('slicing', () => ({ rules: 'closed', discriminator: [{ type: oneOf(['value', 'type', 'exists', 'pattern', 'x'], random), path: oneOf(['$this', 'url', 'a.b', '(', 7], random) }] })),
+    ...maybe('slicing', () => ({ rules: 'closed', discriminator: [{ type: oneOf(['value', 'type', 'profile', 'exists', 'pattern', 'x'], random), path: oneOf(['$this', 'url', 'a.b', 'resolve()', 'name.resolve()', 'resolve().resolve()', '(', 7], random) }] })),
     ...maybe('fixedString', () => randomValue(random)),
     ...maybe('patternHumanName', () => randomValue(random)),
-    ...maybe(oneOf(['snapshot', 'contentReference', 'maxLength', 'minValueDate'], random), () => randomValue(random)),
+    ...maybe(oneOf(['snapshot', 'contentReference', 'maxLength', 'minValueDate', 'maxValueInteger', 'minValueQuantity'], random), () => randomValue(random)),
   }; // prettier-ignore
 }
 

@@ -313,7 +313,7 @@ describe('rules of profiles', () => {
       { path: 'Observation.code', binding: { strength: 'required', valueSet: 'http://x/vs' } },
       { id: 'Observation.performer', path: 'Observation.performer', slicing: { discriminator: [{ type: 'profile', path: 'resolve()' }], rules: 'open' } },
       { id: 'Observation.performer:a', path: 'Observation.performer', sliceName: 'a', min: 1, type: [{ code: 'Reference', targetProfile: ['http://x/unknown'] }] },
-      { path: 'Observation.value[x]', minValueInteger: 3, type: [{ code: 'Quantity', profile: ['http://x/unknown'] }] },
+      { path: 'Observation.value[x]', minValueQuantity: { value: 3 }, type: [{ code: 'Quantity', profile: ['http://x/unknown'] }] },
     ], { baseDefinition: 'http://x/base' }); // prettier-ignore
     const { valid, unchecked, outcome } = await validateResource(observation, { definitions, profiles: own });
     expect(valid).toBe(true);
@@ -325,7 +325,7 @@ describe('rules of profiles', () => {
         'Observation.code: the required binding to http',
         'Observation.performer:a: the target http',
         'Observation.performer:a: the slice',
-        'Observation.value[x]: minValueInteger',
+        'Observation.value[x]: minValue or maxValue',
         'Observation.value[x]: the profile http',
       ]),
     );

@@ -10,7 +10,7 @@ import { extendDefinitions } from '../../src/search/extend/extend-definitions.js
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, member, repositoryOf } from '../repository/harness.js';
 import { openService } from '../http/handler/open-service.js';
-import { amy, usCore, usCorePatient } from './us-core.js';
+import { amy, definition, usCore, usCorePatient } from './us-core.js';
 
 let model: FhirModel;
 beforeAll(async () => {
@@ -126,6 +126,44 @@ describe('profiles of a project', () => {
     expect((await repositoryOf(store, caller).read('Patient', id)).name).toEqual(good.name);
     const { identifier: _, ...without } = seen;
     expect(await codeOf(restricted.update(without as Patient))).toBe('unprocessable');
+  });
+
+  test('what a hidden contained resource has does not decide about the write of a member', async () => {
+    const url = 'http://x/referred';
+    const element = [
+      { path: 'Patient' },
+      {
+        path: 'Patient.managingOrganization',
+        type: [{ code: 'Reference', targetProfile: ['http://x/named'] }],
+      },
+    ];
+    const named = [{ path: 'Organization' }, { path: 'Organization.name', min: 1 }];
+    const profiles = [
+      definition({ url, type: 'Patient', differential: { element } }),
+      definition({ url: 'http://x/named', type: 'Organization', differential: { element: named } }),
+    ];
+    const store = new MemoryStore({ model: await extendDefinitions(R4, { profiles }) });
+    const setting = [{ name: 'validateProfiles', valueString: url }];
+    await repositoryOf(store, serverCaller('clinic')).update({ resourceType: 'Project', id: 'clinic', setting }); // prettier-ignore
+    const patient = (organization: object): Patient => ({
+      resourceType: 'Patient',
+      contained: [{ resourceType: 'Organization', id: 'o', ...organization }],
+      managingOrganization: { reference: '#o' },
+    });
+    const fault = await faultOf(repositoryOf(store, caller).create(patient({})));
+    expect([fault.code, fault.issues?.map(({ expression }) => expression?.join())]).toEqual([
+      'unprocessable',
+      ['Patient.managingOrganization.reference'],
+    ]);
+    // A resource from before the setting, of which the member does not see the contained ones.
+    const stored = patient({ active: true });
+    await store.commit([{ kind: 'put', key: { project: 'clinic', type: 'Patient', id: 'old' }, resource: { ...stored, id: 'old' } }]); // prettier-ignore
+    const rules = [{ resourceType: 'Patient', hiddenFields: ['contained'] }];
+    const restricted = await member(store, { rules });
+    const seen = await restricted.read('Patient', 'old');
+    expect(seen.contained).toBeUndefined();
+    expect((await restricted.update({ ...seen, active: true })).active).toBe(true);
+    expect((await repositoryOf(store, caller).read('Patient', 'old')).contained).toEqual(stored.contained);
   });
 });
 

@@ -45,11 +45,11 @@ export function assertProfiles(
   except: ((issue: OutcomeIssue) => boolean) | undefined,
 ): void {
   if (!claimed && listed.length === 0) return;
-  const maxIssues = except === undefined ? 100 : 10_000;
+  const options = { maxIssues: except === undefined ? 100 : 10_000, readsTargets: except === undefined };
   const found = [
-    ...validateProfiles(model, resource, profilesFor(model, resource, listed), { maxIssues }).issues,
+    ...validateProfiles(model, resource, profilesFor(model, resource, listed), options).issues,
     ...(claimed
-      ? validateProfiles(model, resource, claimedProfiles(resource), { maxIssues, isOptional: true }).issues
+      ? validateProfiles(model, resource, claimedProfiles(resource), { ...options, isOptional: true }).issues
       : []),
   ];
   const issues = [...new Map(found.map((issue) => [JSON.stringify(issue), issue])).values()].filter(
