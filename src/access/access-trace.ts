@@ -7,7 +7,7 @@ import { addPatientsOf } from '../search/index/patients-of.js';
 /** The most resources, and the most patients, that a record names. */
 const MAX_NAMED = 1000;
 
-/** The trace of an interaction, whose facts join its record; undefined if it is not audited. */
+/** The trace of an interaction: its facts join the record. Undefined if it is not audited. */
 export function tracedBy(
   { store, audit }: { readonly store: { readonly model: FhirModel }; readonly audit?: AuditHook | undefined },
   facts: AuditFacts,

@@ -123,7 +123,7 @@ export function assertNotEnded(caller: MemberCaller): void {
   if (caller.emergency === undefined) return;
   const now = CLOCKS.get(caller)?.().getTime() ?? Date.now();
   if (now < Date.parse(caller.emergency.until)) return;
-  throw new FhirError('forbidden', 'The emergency access has ended; sign in to go on without it');
+  throw new FhirError('forbidden', 'The emergency access has ended; sign in to continue without it');
 }
 
 /** What callers were made of: rules before they were bound to the contexts of Binaries. */

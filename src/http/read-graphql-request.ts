@@ -51,7 +51,7 @@ export function readGraphqlRequest(request: HttpRequest | Request): GraphqlReque
   return isWebRequest(request) ? readWebRequest(request) : readHttpRequest(request);
 }
 
-/** A `Request` of this or another realm, whose body is a stream. */
+/** A `Request` of this or another realm, with a stream as its body. */
 function isWebRequest(request: HttpRequest | Request): request is Request {
   return typeof (request as Partial<Request>).arrayBuffer === 'function';
 }

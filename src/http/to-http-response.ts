@@ -11,7 +11,7 @@ import { versionHeaders } from './version-headers.js';
 
 /** Options of a response. */
 export interface ResponseOptions {
-  /** The request, whose `Accept` chooses the media type of a GraphQL response. */
+  /** The request; its `Accept` chooses the media type of a GraphQL response. */
   readonly request?: Pick<HttpRequest, 'headers'> | undefined;
   /** Status of a successful result. Default 200; 204 for undefined and null. */
   readonly status?: number | undefined;

@@ -117,7 +117,7 @@ class ProfileCompiler {
     draft.definition = definition;
   }
 
-  /** The type of an element below a type; undefined for choices, whose type only a value has. */
+  /** The type of an element below a type; undefined for choices, because only a value has their type. */
   #typeBelow(type: string | undefined, name: string): string | undefined {
     const definition = type === undefined ? undefined : this.model.typeDefinition(type);
     return definition?.elements.get(name)?.type ?? (definition?.kind === 'primitive' ? 'Extension' : undefined);

@@ -3,7 +3,7 @@ import type { WriteResult } from './store.js';
 
 type PutResult = Extract<WriteResult, { readonly kind: 'put' }>;
 
-/** The result of a put, whose resource is made on first access. PERF: most callers of a large commit never read it. */
+/** The result of a put; its resource is made on first access. PERF: most callers of a large commit never read it. */
 export function putResultOf(
   { created, versionId, lastUpdated }: Pick<PutResult, 'created' | 'versionId' | 'lastUpdated'>,
   makeResource: () => AnyResource,

@@ -137,10 +137,10 @@ describe('zones', () => {
     await write(store, skewedResources(40, createRandom(SEED)));
     expect((await store.verify()).problems).toEqual([]);
     database.exec('UPDATE zone SET low = low + 1 WHERE block = 1 AND parameter = (SELECT min(parameter) FROM date)');
-    expect((await store.verify()).problems).toEqual([expect.stringMatching(/^zone: values that lie in none: /)]);
+    expect((await store.verify()).problems).toEqual([expect.stringMatching(/^zone: values outside of every zone: /)]);
     database.exec('DELETE FROM zone WHERE parameter < 0');
     expect((await store.verify()).problems).toContainEqual(
-      expect.stringMatching(/^zone: resources that lie in none: /),
+      expect.stringMatching(/^zone: resources outside of every zone: /),
     );
   });
 });

@@ -3,8 +3,8 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { PutWrite, ResourceKey } from '../../store/store.js';
 
 /**
- * The scope of the times before which no sessions of a User are accepted. They are not in the User, whose extensions its
- * owner may change: a revoked session could take its own end back. An id never contains a slash, so no caller has this
+ * The scope of the times before which no sessions of a User are accepted. They are not in the User, because its
+ * owner may change its extensions: a revoked session could take its own end back. An id never contains a slash, so no caller has this
  * project.
  */
 const REVOKED_USERS = '/revoked-users';

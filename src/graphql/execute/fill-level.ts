@@ -22,8 +22,8 @@ import type { Waiting } from './waiting.js';
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
  *
- * Calls run side by side as far as the rest of the budget covers the most that they may read. Beyond that they follow
- * one another, so that a request never reads much more than it may. Calls of the host's resolvers are started only: see
+ * Calls run side by side while the rest of the budget covers the most that they may read. Beyond that they run one after
+ * another, so that a request never reads much more than it may. Calls of the host's resolvers are started only: see
  * `HostCalls`.
  *
  * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs

@@ -195,7 +195,7 @@ const KEYED: { readonly [Kind in 'canonical' | 'identifier']: Criteria } = {
 };
 const KEY_TYPES = { canonical: 'uri', identifier: 'token' } as const;
 
-/** Represents the parents, whose ids only the data has. */
+/** Represents the parents; only the data has their ids. */
 const ANY_ID = '(each)';
 
 async function explainQueried(

@@ -129,7 +129,7 @@ function planElement(
   const definition = planning.model.typeDefinition(element.type);
   const named = { ...base, name: element.name, array: element.array };
   const primitive = definition === undefined || definition.kind === 'primitive';
-  // Selected for another possible type, whose element has sub-selections.
+  // Selected for another possible type: its element has sub-selections.
   if (primitive !== (sets.length === 0)) return { kind: 'absent', ...base };
   if (primitive) return planPrimitive(element, named, planning);
   const filter = elementFilter(element, args, planning);

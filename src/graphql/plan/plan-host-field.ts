@@ -18,7 +18,7 @@ export function planHostField(
   planning: Planning,
 ): PlannedField {
   const name = namedTypeOf(field.type);
-  // Selected for another possible type, whose field has sub-selections or none.
+  // Selected for another possible type: its field has sub-selections or none.
   if (isLeaf(name, planning) !== (sets.length === 0)) return { kind: 'absent', ...base };
   const value = planValue(name, base, sets, inner, planning);
   const planned = { ...base, field, array: isList(field.type), value };

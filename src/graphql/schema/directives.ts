@@ -19,8 +19,7 @@ export const SHAPING_DIRECTIVES: readonly GraphQLDirective[] = [
   }),
   new GraphQLDirective({
     name: 'slice',
-    description:
-      'Splits a list by a FHIRPath expression, whose result is appended to the name with a dot; $index counts',
+    description: 'Splits a list by a FHIRPath expression and appends its result to the name with a dot; $index counts',
     locations: [DirectiveLocation.FIELD],
     args: {
       path: { type: GraphQLString, description: 'The FHIRPath expression, or $index' },

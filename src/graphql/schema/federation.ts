@@ -24,7 +24,7 @@ export function printFederationSchema(options: SchemaOptions & { readonly model:
 }
 
 /**
- * The fields that a router asks of a subgraph: `_service` and `_entities`, whose resources are one read. See
+ * The fields that a router asks of a subgraph: `_service` and `_entities` (one read for all resources). See
  * https://www.apollographql.com/docs/graphos/reference/federation/subgraph-spec.
  */
 export function withFederation(model: FhirModel, additions: HostAdditions, sdl: () => string): HostAdditions {

@@ -4,7 +4,7 @@ import { concatBytes } from '../../platform/concat-bytes.js';
 export interface Line {
   /** From 1; blank lines count. */
   readonly number: number;
-  /** Its bytes; undefined for a line longer than allowed, whose bytes were not kept. */
+  /** Its bytes; undefined for a line that was too long to keep. */
   readonly bytes: Uint8Array | undefined;
 }
 

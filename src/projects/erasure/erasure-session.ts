@@ -52,8 +52,8 @@ export interface ErasureSession {
 }
 
 /**
- * Opens a project for those who may remove for good: trusted code of the project, `serverCaller()`, and super administrators
- * without access policies, whose membership is read again, here and with every step.
+ * Opens a project for callers who may remove for good: trusted code of the project, `serverCaller()`, and super administrators
+ * without access policies. Their membership is read again, here and with every step.
  *
  * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
  * @throws FhirError `forbidden` - the project is that of the audit log

@@ -18,7 +18,7 @@ export interface HistoryPurge {
 
 /**
  * Removes earlier versions of a project's resources for good. Current versions stay, and so does the last version of a
- * deleted resource, its deletion. Ids of versions go on as before.
+ * deleted resource, its deletion. Ids of versions continue as before.
  *
  * A version counts by the moment it was replaced, not by the one it was written: what was current until yesterday is one
  * day old, however long it had been current. It works in steps of about 10 ms; call it again after an interruption.

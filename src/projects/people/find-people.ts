@@ -103,7 +103,7 @@ function profileCriteria(request: InviteRequest): Criteria | undefined {
 }
 
 /**
- * Profiles with the e-mail address of an invite, as far as the inviter sees them: `Type/id`, the first few. An address
+ * Profiles with the e-mail address of an invite that the inviter can see: `Type/id`, the first few. An address
  * is not an identity: anybody who may write profiles may write any address into one.
  */
 export async function profilesWithEmail(session: ProjectSession, request: InviteRequest): Promise<readonly string[]> {

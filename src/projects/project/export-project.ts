@@ -181,7 +181,7 @@ function* versionsOf(type: string, id: string, { entries }: HistoryPage): Genera
   }
 }
 
-/** A deletion as FHIR's bulk data has them: a Bundle without an id, whose only entry deletes. */
+/** A deletion as FHIR's bulk data has them: a Bundle without an id, with one entry that deletes. */
 function deletionLine(type: string, id: string, lastUpdated: string): object {
   return {
     resourceType: 'Bundle',

@@ -18,7 +18,7 @@ import {
 
 /** Most resources that a page may contain in addition to its matches. */
 export const MAX_INCLUDED = 1000;
-/** Most levels that `:iterate` may go on. */
+/** Maximum number of levels of `:iterate`. */
 const MAX_LEVELS = 10;
 /** Rows that the first call for a reverse include reads at most. */
 const FIRST_ROWS = 10_000;
@@ -46,7 +46,7 @@ export async function followIncludes(
     if (level > MAX_LEVELS) {
       throw new FhirError(
         'too-costly',
-        `":iterate" goes on for more than ${MAX_LEVELS} levels; search in several requests`,
+        `":iterate" leads over more than ${MAX_LEVELS} levels; search in several requests`,
       );
     }
     const before = run.found.length;

@@ -81,7 +81,7 @@ function nameClash(
 }
 
 /**
- * Finds the parameters that components name by url: those given along, and FHIR's own, whose urls end in their code
+ * Finds the parameters that components name by url: the host's, and FHIR's own, with urls that end in their code
  * (`…/SearchParameter/Observation-value-quantity`, `…/clinical-code`).
  */
 export function definitionFinder(model: FhirModel, sources: readonly SearchParameterSource[]): FindDefinition {

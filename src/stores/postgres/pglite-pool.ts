@@ -33,7 +33,7 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
         },
         release(broken) {
           if (broken !== true) return resolve(undefined);
-          // There is no other connection: abandoned work ends, and its transaction with it, before anybody goes on.
+          // There is no other connection: abandoned work ends, and its transaction with it, before the next call.
           const rollBack = (): unknown => database.query('ROLLBACK', [], { rowMode: 'array' });
           void last
             .catch(ignore)

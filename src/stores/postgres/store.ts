@@ -172,7 +172,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * Counted in the database, by the commits of every process. It is read where the reads are, so that a replica tells of a
+   * Counted in the database, by the commits of every process. It is read where the reads are, so that a replica reports a
    * change when it has it.
    */
   async accessEpoch(options?: CallOptions): Promise<string> {
@@ -220,7 +220,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * The search parameters that are pending in a project, as far as this process knows: it notices a takeover by
+   * The search parameters that are pending in a project, to the knowledge of this process: it notices a takeover by
    * another process on its next search or commit.
    */
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
@@ -293,7 +293,7 @@ export class PostgresStore implements ResourceStore {
     if (this.#closed) throw storeClosed();
     assertNotAborted(options);
     try {
-      // Others wait for the same preparation, so it goes on.
+      // Other calls wait for the same preparation, so it continues.
       await untilAborted(this.#prepare(), options?.signal);
       return await work(options);
     } catch (error) {

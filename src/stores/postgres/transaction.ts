@@ -63,7 +63,7 @@ export class Transaction {
   }
 
   /**
-   * Runs an independent read, whose result is checked again when it is written. PERF: with
+   * Runs an independent read; its result is checked again when it is written. PERF: with
    * {@link writeAlone} a usual commit is two round trips instead of four.
    */
   async readAlone(statement: Sql): Promise<readonly Row[]> {

@@ -100,11 +100,11 @@ function outsideZones(): readonly Contradiction[] {
     SELECT 1 FROM zone z WHERE z.parameter = ${parameter} AND ${block('r.key')} AND ${value} BETWEEN z.low AND z.last)`;
   return [
     {
-      problem: 'zone: values that lie in none',
+      problem: 'zone: values outside of every zone',
       count: `SELECT CASE WHEN EXISTS (SELECT 1 FROM index_work) THEN 0 ELSE ${values('date')} + ${values('quantity')} END`,
     },
     {
-      problem: 'zone: resources that lie in none',
+      problem: 'zone: resources outside of every zone',
       count: `SELECT count(*) FROM resource r WHERE r.content IS NOT NULL
         AND (${resources('-2 * r.collection', 'r.id')} OR ${resources('-2 * r.collection - 1', 'r.updated')})`,
     },

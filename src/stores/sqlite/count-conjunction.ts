@@ -111,7 +111,7 @@ const ORDER_GAIN = 2;
 
 const X = sql`x`;
 
-/** The scan is of one value, whose rows an index has in the order of their resources. */
+/** The scan is of one value: an index has its rows in the order of their resources. */
 function isInKeyOrder({ criteria }: Condition): boolean {
   return criteria !== undefined && (isOfOneCode(criteria) || isOfOneTarget(criteria));
 }

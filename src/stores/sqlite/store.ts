@@ -251,7 +251,7 @@ export class SqliteStore implements ResourceStore {
    * Rebuilds index rows from the resources.
    *
    * Without options, and as the repair of what {@link SqliteStore.verify} finds, all derived data is rebuilt in one
-   * transaction: the index rows of every current resource, and SQLite's own indexes. Reads go on during that time, and
+   * transaction: the index rows of every current resource, and SQLite's own indexes. Reads continue during that time, and
    * commits wait; without threads this process is blocked. With `pendingOnly` or `project` it works in batches of about
    * 10 ms, each a transaction, between which this and other processes read and write; if the process ends, the next call
    * resumes.

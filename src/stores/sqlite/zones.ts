@@ -108,7 +108,7 @@ export function rangeOfBlock(block: number): readonly [from: number, to: number]
   return [block * BLOCK.size, (block + 1) * BLOCK.size - 1];
 }
 
-/** What stands for the ids of a type where zones have the number of a parameter. */
+/** The number for the ids of a type, in the place of a parameter's number. */
 export function zoneOfIds(collection: number): number {
   return -2 * collection;
 }

@@ -7,7 +7,7 @@ export const eventSuite: ConformanceSuite = {
   name: 'events',
   cases: [
     {
-      name: 'tells listeners what a commit changed, in order',
+      name: 'reports to listeners what a commit changed, in order',
       async run(store) {
         const heard: (readonly Change[])[] = [];
         store.subscribe((changes) => heard.push(changes));
@@ -31,7 +31,7 @@ export const eventSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'tells nothing of a commit that failed or changed nothing',
+      name: 'reports nothing of a commit that failed or changed nothing',
       async run(store) {
         let calls = 0;
         store.subscribe(() => calls++);

@@ -78,7 +78,7 @@ export const linkSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'tells targets of one id but several types apart, deleted and never written ones included',
+      name: 'distinguishes targets with one id but several types, deleted and never written ones included',
       async run(store) {
         await linked(store);
         const targets = ['Group', 'Patient', 'Device'].map((type) => ({ type, id: 'd' }));

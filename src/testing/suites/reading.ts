@@ -86,7 +86,7 @@ export const readingSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'tells a deleted resource from one that never was',
+      name: 'distinguishes a deleted resource from one that never was',
       async run(store) {
         await putAll(store, resourceOf('Patient', 'a'));
         const [deletion] = await store.commit([{ kind: 'delete', key: keyOf('Patient', 'a') }]);

@@ -145,7 +145,7 @@ export const removalSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'tells listeners what was erased',
+      name: 'reports to listeners what was erased',
       run: withRemoval(async (store) => {
         await putAll(store, resourceOf('Patient', 'a'));
         const heard: Change[] = [];

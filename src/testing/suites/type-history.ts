@@ -139,7 +139,7 @@ function remove(id: string): Write {
   return { kind: 'delete', key: keyOf('Patient', id) };
 }
 
-/** Some 30 versions of six resources, some of them of one instant. @returns the ids */
+/** 30 versions of six resources, more or less, some of them of one instant. @returns the ids */
 async function writeRandomly(store: ResourceStore, random: () => number): Promise<readonly string[]> {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   for (let commit = 0; commit < 8; commit++) {

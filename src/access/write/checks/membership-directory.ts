@@ -8,7 +8,7 @@ import type { AddedWrite } from '../ready-write.js';
 
 // Memberships live in their projects. A directory above the projects maps each membership to its project, so that the
 // membership's id is enough to sign in. Ids of memberships are therefore unique across projects. An entry also names the
-// person, whose memberships in all projects are found by one search; entries of older versions do not.
+// person, so that one search finds their memberships in all projects; entries of older versions do not.
 
 /** The directory entry of a written membership. */
 export function directoryEntry(key: ResourceKey, from: number, membership: AnyResource): readonly AddedWrite[] {

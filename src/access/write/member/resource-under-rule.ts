@@ -43,7 +43,7 @@ export function* resourceUnderRule(
   if (!(yield* grants(state, rule, after))) {
     return new FhirError(
       'forbidden',
-      `Not allowed to write a ${type} like this: it would lie outside what the access policy grants`,
+      `Not allowed to write this ${type}: the access policy does not grant the resource that it would become`,
     );
   }
   if (

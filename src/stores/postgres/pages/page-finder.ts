@@ -30,7 +30,7 @@ export interface FoundText {
  *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
  *
- * The store does not guess: it tries both in turn, each ten times as far as before, until one ends. Each try is one statement,
+ * The store does not guess: it tries both in turn, each with ten times as many rows as before, until one ends. Each try is one statement,
  * which reads a bounded number of rows. See stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
  */
 export class PageFinder {

@@ -10,7 +10,7 @@ export interface Stretch {
   readonly end: Sql;
   /** Read from large to small. */
   readonly falling: boolean;
-  /** The value of the position, whose resources come partly before it. */
+  /** The value of the position; some of its resources come before it. */
   readonly at?: SqlValue | undefined;
 }
 

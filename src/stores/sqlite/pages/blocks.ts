@@ -6,7 +6,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { BLOCK, zoneOfIds, zoneOfInstants } from '../zones.js';
 
-/** What stands for a parameter in the table `zone`; undefined where that has nothing of it. */
+/** The number of a parameter in the table `zone`; undefined if the table has none of its values. */
 export function zoneOf(parameter: string, scope: RowScope): number | undefined {
   const collection = scope.collection as number;
   if (parameter === '_id') return zoneOfIds(collection);
@@ -53,7 +53,7 @@ function pointTest(condition: Condition, block: Sql): Sql | undefined {
   return sql`EXISTS (SELECT 1 FROM (${condition.scan!}) s WHERE s.resource BETWEEN ${from} AND ${from} + ${BLOCK.size - 1})`;
 }
 
-/** The scan is of single codes or targets, whose rows an index has in the order of their resources. */
+/** The scan is of single codes or targets: an index has their rows in the order of their resources. */
 export function isOfPoints({ criteria, scan }: Condition): boolean {
   if (criteria === undefined || scan === undefined) return false;
   return criteria.kind === 'or'
