@@ -218,6 +218,37 @@ describe('searches by blocks', () => {
     if (sort[0]!.parameter !== '_lastUpdated') expect(blocks).toBeLessThan(4);
   });
 
+  test('are left to the other ways where blocks do not differ', async () => {
+    const shuffled = new SqliteStore(':memory:');
+    // 263 and the number of resources have no common factor.
+    const order = Array.from({ length: COUNT }, (_, index) => resources[(index * 263) % COUNT]!);
+    const all = await write(
+      shuffled,
+      order.map((one) => (one.id! >= 'o0500' ? Object.assign({}, one, { status: 'preliminary' }) : one)),
+    );
+    Object.assign(TUNING, {
+      looks: [2, 40, 100, Infinity],
+      firstChunk: 1,
+      maxChunk: 8,
+      blocksFrom: 40,
+      blocksPerScanned: 6,
+    });
+    const query: SearchQuery = {
+      project: PROJECT,
+      type: 'Observation',
+      criteria: status('final'),
+      sort: [by('date', true)],
+      limit: 5,
+    };
+    const statements = vi.spyOn(Statements.prototype, 'all');
+    const { matches } = await shuffled.search(query);
+    const blocks = statements.mock.calls.filter(([{ text }]) => /BETWEEN \? AND \?/.test(text)).length;
+    statements.mockRestore();
+    const expected = new ReferenceSearch(store.model, all).search({ ...query, total: true }).ids;
+    expect(matches.map(({ resource }) => resource.id)).toEqual(expected);
+    expect(blocks).toBe(4);
+  });
+
   test('look up conditions and the resources of a block by ranges of indexes', async () => {
     Object.assign(TUNING, {
       looks: [2, 4, Infinity],

@@ -14,9 +14,9 @@ export const TUNING = {
   /** The number of rows from which blocks of resources are searched too. */
   blocksFrom: 6_400,
   /** Rows' worth of blocks that may be searched for each row that a scan would give. */
-  blocksPerScanned: 1.5,
-  /** What a block costs, in rows. */
-  rowsPerBlock: 1_000,
+  blocksPerScanned: 2,
+  /** Blocks that are searched before those that are left are counted. */
+  blocksOnTrial: 4,
   /** The longest page that is found block by block. */
   maxByBlocks: 1_000,
   /** Rows that an indirect scan may read for each row that it may give. */
