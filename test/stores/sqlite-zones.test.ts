@@ -10,7 +10,7 @@ import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { BLOCK } from '../../src/stores/sqlite/zones.js';
 import { keyOf, PROJECT, put } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
@@ -350,64 +350,5 @@ describe('scans of several conditions', () => {
       const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria, limit: 0, total: true };
       expect((await store.search(query)).total).toBe((await memory.search(query)).total);
     }
-  });
-});
-
-describe('numbers of repeated codes', () => {
-  test('are those of the reference, for one code, several, and others than one', async () => {
-    const random = createRandom(SEED);
-    const [store, memory] = [new SqliteStore(':memory:'), new MemoryStore()];
-    const concept = (): object => ({
-      coding: Array.from({ length: 1 + below(3, random) }, () => ({
-        ...(random() < 0.8 ? { code: oneOf(['a', 'b', 'c', 'd'], random) } : { display: 'x' }),
-        ...(random() < 0.5 ? { system: oneOf(['urn:1', 'urn:2'], random) } : {}),
-      })),
-    });
-    const resources = Array.from({ length: 200 }, (_, index) => ({
-      resourceType: 'Observation',
-      id: `o${index}`,
-      ...(random() < 0.9 ? { category: Array.from({ length: 1 + below(3, random) }, concept) } : {}),
-    })) as AnyResource[];
-    for (const one of [store, memory]) await one.commit(resources.map((resource) => put(resource)));
-    const match = (code: string, more: object = {}): Criteria => ({
-      kind: 'match',
-      parameter: 'category',
-      test: { kind: 'token', code, ...more },
-    });
-    const codes = ['a', 'b', 'c', 'd', 'none'];
-    const asked: Criteria[] = codes.flatMap((code) => [
-      match(code),
-      match(code, { negated: true }),
-      match(code, { system: 'urn:1' }),
-      match(code, { negated: true, system: 'urn:1' }),
-      { kind: 'not', of: match(code) },
-      { kind: 'or', of: [match(code), match('b')] },
-      { kind: 'or', of: codes.slice(0, 3).map((one) => match(one)) },
-      { kind: 'not', of: { kind: 'or', of: [match(code), match('c')] } },
-      match(code, { folded: 'd' }),
-    ]);
-    for (const criteria of asked) {
-      const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria, limit: 0, total: true };
-      const [ours, right] = await Promise.all([store, memory].map(async (one) => (await one.search(query)).total));
-      expect(ours, `seed ${SEED}: ${JSON.stringify(criteria)}`).toBe(right);
-    }
-  });
-
-  test('of several codes are counted by a merge, without a list of all', async () => {
-    const database = new Database(':memory:');
-    const store = new SqliteStore(database);
-    await write(store, skewedResources(60, createRandom(1)));
-    const get = vi.spyOn(Statements.prototype, 'get');
-    const match = (code: string): Criteria => ({ kind: 'match', parameter: 'category', test: { kind: 'token', code } });
-    const criteria: Criteria = { kind: 'or', of: [match('exam'), match('laboratory')] };
-    await store.search({ project: PROJECT, type: 'Observation', criteria, limit: 0, total: true });
-    const [{ text, values }] = get.mock.lastCall!;
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '+?')}`).all(...values) as {
-      detail: string;
-    }[];
-    const details = plan.map(({ detail }) => detail);
-    expect(details).toContain('MERGE (UNION)');
-    expect(details.filter((detail) => detail.includes('TEMP B-TREE'))).toEqual([]);
-    expect(details.filter((detail) => detail.includes('token_by_value (parameter=? AND code=?)')).length).toBe(2);
   });
 });

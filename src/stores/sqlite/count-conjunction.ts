@@ -1,19 +1,20 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { inTime, isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
-import { allOf, negation, type Sql, sql, unionAll } from '../sql/sql.js';
+import { allOf, negation, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
 import { presenceScan } from './pages/combined.js';
 import { isOfCode } from './pages/own-scans.js';
 import type { Probes } from './pages/probe.js';
 import { looksAtRow } from './pages/stretch.js';
-import { shapeScan } from './shapes.js';
+import { countOfCollection, countOfShapes, shapeScan } from './shapes.js';
 
 /**
- * Counts what meets several conditions.
+ * Counts what meets conditions.
  *
  * - **from a scan**: what one condition finds is tested for the others. Where two are about as short, the one whose rows are
  *   in the order of the keys: the tests then read their tables from front to back.
+ * - **by other codes**: where nearly all resources have one code, those with another are counted.
  * - **without the others**: where nearly all resources meet a condition, what meets the rest is counted, less the few among
  *   it that do not meet that one.
  */
@@ -30,8 +31,9 @@ export class ConjunctionCount {
 
   statement(conditions: readonly Condition[]): Sql {
     const [first, ...others] = conditions;
-    if (first?.criteria !== undefined && others.length === 0) {
-      const short = countStatement(first.criteria, this.#scope, this.#repeats);
+    if (first === undefined) return countOfCollection(this.#scope.collection as number);
+    if (first.criteria !== undefined && others.length === 0) {
+      const short = this.#byOtherCodes(first.criteria) ?? countStatement(first.criteria, this.#scope, this.#repeats);
       if (short !== undefined) return short;
     }
     const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
@@ -81,23 +83,68 @@ export class ConjunctionCount {
     return sql`WITH s (key) AS (${start.scan!}) SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where})`;
   }
 
+  /** The number of what has a code, or has not, by what has another one, where that is little: one status for nearly all. */
+  #byOtherCodes(criteria: Criteria): Sql | undefined {
+    const inner = criteria.kind === 'not' ? criteria.of : criteria;
+    const others = this.#otherCodes(inner);
+    if (others === undefined) return undefined;
+    const { key, own, parts } = others;
+    const isShort = (scan: Sql, rows: number): boolean => this.#probes.hasAtMost(rows, { scan, test: TRUE });
+    if (isShort(own, COUNTING.minShared) || !isShort(unionAll(parts), COUNTING.maxOthers)) return undefined;
+    const collection = this.#scope.collection as number;
+    // Of one code there is one row per resource; tokens without a code have no mark.
+    const [below, above, codeless] = parts as readonly [Sql, Sql, Sql];
+    const counts = [below, above, sql`SELECT DISTINCT * FROM (${codeless})`].map(
+      (part) => sql`(SELECT count(*) FROM (${part}))`,
+    );
+    const without = counts.reduce((all, one) => sql`${all} + ${one}`, sql`(${countOfShapes(collection, key, 'none')})`);
+    return criteria.kind === 'not'
+      ? sql`SELECT ${without}`
+      : sql`SELECT (${countOfCollection(collection)}) - (${without})`;
+  }
+
   /** What does not have a code, where no resource has several; undefined for other conditions. */
   #opposite({ criteria, test }: Condition): Condition | undefined {
-    if (criteria === undefined || !isOfCode(criteria) || criteria.parameter.includes('$')) return undefined;
+    const others = criteria && this.#otherCodes(criteria);
+    if (others === undefined) return undefined;
+    const none = shapeScan(this.#scope.collection as number, others.key, 'none');
+    return { scan: unionAll([...others.parts, none]), test: negation(test), direct: true };
+  }
+
+  /** Rows of a code, and of all others, where no resource has several. */
+  #otherCodes(criteria: Criteria): OtherCodes | undefined {
+    if (!isOfCode(criteria) || criteria.parameter.includes('$')) return undefined;
     const { code, folded } = criteria.test as { readonly code: string; readonly folded?: string };
     const key = parameterKey(this.#scope, criteria.parameter) as number | undefined;
     if (key === undefined || folded !== undefined || this.#repeats(criteria.parameter)) return undefined;
     const rows = (which: Sql): Sql => sql`SELECT x.resource FROM token x INDEXED BY token_by_value
       WHERE ${allOf([ofParameter(X, key, this.#scope), sql`x.grp = 0`, which, inTime(sql`x.resource`, this.#scope)])}`;
-    const scan = unionAll([
-      rows(sql`x.code < ${code} AND x.extreme & 5 <> 0`),
-      rows(sql`x.code > ${code} AND x.extreme & 5 <> 0`),
-      rows(sql`x.code IS NULL`),
-      shapeScan(this.#scope.collection as number, key, 'none'),
-    ]);
-    return { scan, test: negation(test), direct: true };
+    return {
+      key,
+      own: rows(sql`x.code = ${code} AND x.extreme & 5 <> 0`),
+      parts: [
+        rows(sql`x.code < ${code} AND x.extreme & 5 <> 0`),
+        rows(sql`x.code > ${code} AND x.extreme & 5 <> 0`),
+        rows(sql`x.code IS NULL`),
+      ],
+    };
   }
 }
+
+interface OtherCodes {
+  /** Of the parameter. */
+  readonly key: number;
+  readonly own: Sql;
+  readonly parts: readonly Sql[];
+}
+
+/** When a code is counted by the others. Only tests change it. */
+export const COUNTING = {
+  /** Rows of a code from which it is worth a look at the others. */
+  minShared: 40_000,
+  /** How many others are counted instead. */
+  maxOthers: 160_000,
+};
 
 /** How far scans are looked into, in rows. */
 const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_SAFE_INTEGER];

@@ -3,7 +3,6 @@ import { referenceTo } from '../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
-import { countStatement } from './count.js';
 import { ConjunctionCount } from './count-conjunction.js';
 import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
@@ -93,15 +92,14 @@ export class Searches {
     return (this.#statements.get(this.#countStatement(search, among)) ?? [0])[0] as number;
   }
 
-  #countStatement({ query, scope, conditions, probes }: PreparedSearch, among: readonly Condition[]): Sql {
+  #countStatement({ scope, conditions, probes }: PreparedSearch, among: readonly Condition[]): Sql {
     const { collection } = scope;
     if (collection === undefined) return sql`SELECT 0`;
     const repeats = (parameter: string): boolean => {
       const key = parameterKey(scope, parameter) as number;
       return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
     };
-    const short = among.length > 0 ? undefined : countStatement(query.criteria, scope, repeats);
-    return short ?? new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
+    return new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
   }
 
   /** The first match as `Type/id`; undefined for none. */
