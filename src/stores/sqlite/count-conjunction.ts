@@ -36,11 +36,11 @@ export class ConjunctionCount {
       const short = this.#byOtherCodes(first.criteria) ?? countStatement(first.criteria, this.#scope, this.#repeats);
       if (short !== undefined) return short;
     }
-    const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
-    const scans = [...conditions, ...(presence === undefined ? [] : [presence])].filter(
-      ({ scan }) => scan !== undefined,
-    );
+    const scans = conditions.filter(({ scan }) => scan !== undefined);
     const opposites = others.length === 0 ? [] : conditions.map((one) => this.#opposite(one));
+    const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
+    if (presence !== undefined && this.#probes.hasAtMost(MAX_TOGETHER, presence))
+      return this.#from(presence, conditions);
     const shortest =
       scans.length + opposites.length < 2 ? scans[0] : this.#shortest(scans, opposites.filter(isPresent));
     const unmet = shortest === undefined ? -1 : opposites.indexOf(shortest);
@@ -59,7 +59,7 @@ export class ConjunctionCount {
   #shortest(scans: readonly Condition[], opposites: readonly Condition[]): Condition | undefined {
     for (const look of LOOKS) {
       const worth = scans.filter(({ direct, reads }) => direct === true || (reads ?? 0) <= look);
-      const shortest = this.#probes.shortestUnder(look, [...worth, ...opposites]);
+      const shortest = this.#probes.shortestUnder(look, [...opposites, ...worth]);
       if (shortest !== undefined) return shortest.condition;
     }
     return scans[0];
@@ -145,6 +145,9 @@ export const COUNTING = {
   /** How many others are counted instead. */
   maxOthers: 160_000,
 };
+
+/** Resources with values of all parameters that are tested without a look at other scans: none where conditions exclude each other. */
+const MAX_TOGETHER = 10_000;
 
 /** How far scans are looked into, in rows. */
 const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_SAFE_INTEGER];
