@@ -44,6 +44,7 @@ export interface AuditRecord {
   readonly duration: number;
 }
 
+/** The kind of an audited interaction. */
 export type AuditInteraction = RestInteraction | 'graphql' | 'import' | SignInInteraction | ProjectOperation;
 
 /** How callers come to be, and how they end. */
@@ -138,6 +139,7 @@ export interface AuditedCount {
   readonly count: number;
 }
 
+/** A resource or a type that was requested or written. */
 export interface AuditTarget {
   readonly type: string;
   readonly id?: string | undefined;
@@ -146,6 +148,7 @@ export interface AuditTarget {
   readonly interaction?: RestInteraction | undefined;
 }
 
+/** How an interaction ended. */
 export type AuditOutcome =
   | { readonly success: true }
   | {

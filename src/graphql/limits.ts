@@ -60,6 +60,7 @@ export type LimitOptions = { readonly [Name in Exclude<keyof Limits, 'concurrenc
   readonly concurrency?: ConcurrencyOptions | undefined;
 };
 
+/** The limits of a request that sets none. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   queryLength: 200_000,
   tokens: 10_000,

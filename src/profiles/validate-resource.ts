@@ -8,6 +8,7 @@ import { loadFhirPath } from '../fhirpath/library.js';
 import type { UncheckedRule } from './element-rules.js';
 import { claimedProfiles, validateProfiles } from './validate-profiles.js';
 
+/** Options of `validateResource`; all have defaults. */
 export interface ResourceValidationOptions {
   /** The definitions to validate against, with the profiles in them. Default: FHIR R4 with Medplum's types. */
   readonly definitions?: FhirModel | undefined;

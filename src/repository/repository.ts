@@ -182,21 +182,25 @@ export interface WriteOptions {
   readonly profiles?: true | readonly string[] | undefined;
 }
 
+/** Options of `create`. */
 export interface CreateOptions extends WriteOptions {
   /** Search text (`identifier=http://x|1`): nothing is created if a resource matches it. */
   readonly ifNoneExist?: string | undefined;
 }
 
+/** Options of writes with a version condition. */
 export interface MatchOptions extends WriteOptions {
   /** The version that must be current: `3`, or the entity tag `W/"3"`. */
   readonly ifMatch?: string | undefined;
 }
 
+/** Options of `update`. */
 export interface UpdateOptions extends MatchOptions {
   /** `*`: the resource must not exist yet, else `precondition-failed`. */
   readonly ifNoneMatch?: '*' | undefined;
 }
 
+/** A page of the versions of a resource. */
 export interface VersionsPage {
   /** Maximum number of versions on the page. Default 20, at most 1000. */
   readonly count?: number | undefined;
@@ -204,6 +208,7 @@ export interface VersionsPage {
   readonly offset?: number | undefined;
 }
 
+/** A page of the history of a type. */
 export interface TypeHistoryPage {
   /** Maximum number of versions on the page. Default 20, at most 1000. */
   readonly count?: number | undefined;

@@ -7,7 +7,7 @@ export function isErasureReason(reason: unknown): reason is string {
   return typeof reason === 'string' && /^[a-z][a-z0-9-]{0,63}$/.test(reason);
 }
 
-/** @throws FhirError `invalid` - the reason is not a code. The message does not repeat it. */
+/** Checks the reason of an erasure. @throws FhirError `invalid` - the reason is not a code. The message does not repeat it. */
 export function assertErasureReason({ reason }: Pick<EraseWrite, 'reason'>, index: number): void {
   if (isErasureReason(reason)) return;
   const message = `Write ${index}: the reason of an erasure is a code of up to 64 lower-case letters, digits and hyphens`;
@@ -32,7 +32,7 @@ export interface PurgeBounds {
   readonly keep: number;
 }
 
-/** @throws FhirError `invalid` - no instant, or no whole number from 1 up */
+/** Validates a request to purge. @throws FhirError `invalid` - no instant, or no whole number from 1 up */
 export function purgeBoundsOf({ replacedBefore, keep }: PurgeRequest): PurgeBounds {
   assertWholeNumber('keep', keep, 1);
   const instant = Date.parse(replacedBefore);

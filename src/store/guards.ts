@@ -105,7 +105,7 @@ export interface TimeWindow {
   readonly limit: number;
 }
 
-/** @throws FhirError `invalid` - the limit is not a whole number from 0 up, or an instant is malformed */
+/** Validates a query for the history of a type. @throws FhirError `invalid` - the limit is not a whole number from 0 up, or an instant is malformed */
 export function timeWindowOf({ since, after, limit }: TypeHistoryQuery): TimeWindow {
   assertWholeNumber('limit', limit);
   const instant = (text: string | undefined, otherwise: number): number => {
@@ -119,7 +119,7 @@ export function timeWindowOf({ since, after, limit }: TypeHistoryQuery): TimeWin
 /** The last instant of a Date. */
 const MAX_INSTANT = 8.64e15;
 
-/** @throws FhirError `invalid` - the resource is not a JSON object, or its type or id differ from the key's. */
+/** Checks that a resource to put has the type and id of its key. @throws FhirError `invalid` - the resource is not a JSON object, or its type or id differ from the key's. */
 export function assertPutMatchesKey({ key, resource }: PutWrite, index: number): void {
   const details = { index };
   if (!isJsonObject(resource)) {

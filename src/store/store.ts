@@ -136,6 +136,7 @@ export interface StoreRemoval {
   scrub(options?: CallOptions): Promise<void>;
 }
 
+/** The versions to remove from the history of a project. */
 export interface PurgeRequest {
   readonly project: string;
   /** Only versions that were replaced before this instant. ISO 8601, UTC. */
@@ -166,6 +167,7 @@ export interface RemovalStep {
   readonly done: boolean;
 }
 
+/** Options of every store call. */
 export interface CallOptions {
   /** Ends the work early with `aborted`; optional. */
   readonly signal?: AbortSignal | undefined;
@@ -185,6 +187,7 @@ export interface CallOptions {
 /** The scope of resources above projects: Users and the Projects themselves. */
 export const SERVER_SCOPE = '';
 
+/** The project, type and id of a resource. */
 export interface ResourceKey {
   /** The id of a Project, {@link SERVER_SCOPE}, or an internal scope, which begins with a slash. */
   readonly project: string;
@@ -194,6 +197,7 @@ export interface ResourceKey {
   readonly version?: string | undefined;
 }
 
+/** The target of a reverse search. */
 export interface ReferenceTarget {
   readonly type: string;
   readonly id: string;
@@ -207,6 +211,7 @@ export interface StoredResource {
   readonly resource: AnyResource;
 }
 
+/** The result of a read: the resource, its deletion, or nothing. */
 export type ReadResult =
   | ({ readonly status: 'found' } & StoredResource)
   /** No such resource, or no such version of it. */
@@ -223,6 +228,7 @@ export interface Deletion {
   readonly erased?: { readonly reason: string } | undefined;
 }
 
+/** A search in one project and type. */
 export interface SearchQuery {
   readonly project: string;
   readonly type: string;
@@ -265,12 +271,14 @@ export interface StatementPlan {
   readonly plan: readonly string[];
 }
 
+/** A page of a search. */
 export interface SearchPage {
   readonly matches: readonly StoredResource[];
   /** The number of all matches; present when asked for. */
   readonly total?: number | undefined;
 }
 
+/** A write of a commit. */
 export type Write = PutWrite | DeleteWrite | EraseWrite | NoMatchAssertion;
 
 /**
@@ -318,6 +326,7 @@ export interface NoMatchAssertion {
 /** The expected current version; `null` if there must be none. */
 export type Expectation = { readonly version: string | null };
 
+/** The result of a write. */
 export type WriteResult =
   | ({
       readonly kind: 'put';
@@ -333,13 +342,16 @@ export type WriteResult =
     }
   | { readonly kind: 'assert-no-match' };
 
+/** A page of the history of a resource. */
 export interface HistoryPage {
   readonly entries: readonly HistoryEntry[];
   readonly total: number;
 }
 
+/** A version of a resource: its content, or a deletion. */
 export type HistoryEntry = ({ readonly kind: 'put' } & StoredResource) | ({ readonly kind: 'delete' } & Deletion);
 
+/** A page of the history of a type in one project. */
 export interface TypeHistoryQuery {
   readonly project: string;
   readonly type: string;

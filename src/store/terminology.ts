@@ -18,17 +18,20 @@ export interface Terminology {
   lookup(request: LookupRequest, context: TerminologyContext): Promise<Concept | undefined>;
 }
 
+/** Two codes to compare in a hierarchy. */
 export interface SubsumesRequest {
   readonly system: string;
   readonly codeA: string;
   readonly codeB: string;
 }
 
+/** A code to look up. */
 export interface LookupRequest {
   readonly system: string;
   readonly code: string;
 }
 
+/** How two codes relate in a hierarchy. */
 export type Subsumption = 'equivalent' | 'subsumes' | 'subsumed-by' | 'not-subsumed';
 
 /** For whom a terminology is asked. */

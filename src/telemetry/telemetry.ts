@@ -13,6 +13,7 @@ export interface Telemetry {
   readonly system?: string | undefined;
 }
 
+/** Attributes of a span or a count. */
 export interface Attributes {
   readonly [name: string]: string | number | boolean;
 }
@@ -22,6 +23,7 @@ export interface Tracer {
   startActiveSpan<Result>(name: string, options: SpanOptions, work: (span: Span) => Result): Result;
 }
 
+/** Options of a span. */
 export interface SpanOptions {
   /** 0 internal, 2 client, as in OpenTelemetry's `SpanKind`. */
   readonly kind?: number;
@@ -41,6 +43,7 @@ export interface Meter {
   createHistogram(name: string, options: InstrumentOptions): Histogram;
 }
 
+/** Options of a counter or histogram. */
 export interface InstrumentOptions {
   readonly description?: string;
   /** In UCUM: `s`, `{call}`. */
@@ -49,10 +52,12 @@ export interface InstrumentOptions {
   readonly advice?: { readonly explicitBucketBoundaries?: number[] };
 }
 
+/** The part of an OpenTelemetry counter that is used. */
 export interface Counter {
   add(value: number, attributes?: { [name: string]: string | number | boolean }): void;
 }
 
+/** The part of an OpenTelemetry histogram that is used. */
 export interface Histogram {
   record(value: number, attributes?: { [name: string]: string | number | boolean }): void;
 }

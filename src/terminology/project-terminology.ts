@@ -8,6 +8,7 @@ import { expandValueSet } from './expand-value-set.js';
 import { definitionFinder, type DefinitionType, type FindDefinition } from './find-definition.js';
 import { KeptExpansions } from './kept-expansions.js';
 
+/** Options of `projectTerminology`. */
 export interface ProjectTerminologyOptions {
   /** CodeSystem and ValueSet resources for all projects, such as those of a package. Those of a project come first. */
   readonly resources?: readonly AnyResource[] | undefined;

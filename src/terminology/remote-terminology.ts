@@ -8,6 +8,7 @@ import type { ExpansionRequest } from '../search/criteria/criteria.js';
 import type { Subsumption, Terminology } from '../store/terminology.js';
 import { remoteClient, type RemoteAnswer, type RemoteRequest } from './remote-client.js';
 
+/** Options of `remoteTerminology`. */
 export interface RemoteTerminologyOptions {
   /** The FHIR base of the terminology server: `https://tx.example/fhir`. */
   readonly url: string;
@@ -28,6 +29,7 @@ export interface RemoteTerminologyOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** HTTP headers for a terminology server. */
 export interface RemoteHeaders {
   readonly [name: string]: string;
 }

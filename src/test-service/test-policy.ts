@@ -36,6 +36,7 @@ export interface PolicyCase {
   readonly deletes?: { readonly [resource: string]: PolicyOutcome } | undefined;
 }
 
+/** A write of a policy test, and its expected outcome. */
 export interface PolicyWrite {
   readonly resource: Resource;
   readonly outcome: PolicyOutcome;
@@ -53,6 +54,7 @@ export interface PolicyFailure {
   readonly actual: unknown;
 }
 
+/** The result of `testPolicy`. */
 export interface PolicyTestReport {
   readonly passed: boolean;
   /** How many expectations were checked. */
@@ -60,6 +62,7 @@ export interface PolicyTestReport {
   readonly failures: readonly PolicyFailure[];
 }
 
+/** Options of `testPolicy`. */
 export interface TestPolicyOptions {
   /** Default: R4. */
   readonly definitions?: FhirModel | undefined;

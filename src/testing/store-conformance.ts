@@ -32,6 +32,7 @@ export interface ConformanceSkip {
   readonly reason: string;
 }
 
+/** Options of the conformance kit; all have defaults. */
 export interface ConformanceOptions {
   /** Default: none. */
   readonly skip?: readonly ConformanceSkip[] | undefined;

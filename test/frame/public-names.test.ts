@@ -55,6 +55,8 @@ test('the page of public names lists them with the first sentence of their comme
   const intro =
     'Everything that the package exports. This page is generated; `npm run docs:api` writes the full API reference.\n';
   const page = `# Public names\n\n${intro}\n${tables.join('\n')}`;
+  const withoutPurpose = [...page.matchAll(/^\| `(\w+)` \| \w+ \| {2}\|$/gm)].map(([, name]) => name);
+  expect(withoutPurpose).toEqual([]);
   // A comment may change without the page, a name may not.
   const namesOf = (text: string): string[] => [...text.matchAll(/^## .*|^\| `\w+` \| \w+ \|/gm)].map(([row]) => row);
   if (namesOf(readPage('public-names')).join('\n') === namesOf(page).join('\n')) return;

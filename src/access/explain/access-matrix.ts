@@ -30,6 +30,7 @@ export interface MemberAccess {
   readonly problem?: ErrorCode | undefined;
 }
 
+/** What a member can do, type by type. */
 export interface AccessByType {
   readonly [type: string]: TypeAccess;
 }

@@ -21,6 +21,7 @@ export interface AccessExplanation {
   readonly text: string;
 }
 
+/** Whether one interaction is allowed, and by which rules. */
 export interface InteractionExplanation {
   readonly allowed: boolean;
   /** The rules that allow it, as `AccessPolicy/1, rule 2: Observation?status=final`. */

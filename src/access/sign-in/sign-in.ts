@@ -16,6 +16,7 @@ import { readMemberAgain, type CurrentState } from './read-member-again.js';
 import { readMember, type Member } from './read-member.js';
 import { beginSession, joinSession, termsOf, type Session } from './standing.js';
 
+/** Options of `signIn`. */
 export interface SignInOptions extends AuditOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;

@@ -33,6 +33,7 @@ export interface ElementDefinition {
   readonly short: string;
 }
 
+/** The type of a search parameter. */
 export type SearchParameterType =
   'string' | 'token' | 'date' | 'number' | 'quantity' | 'reference' | 'uri' | 'composite' | 'special';
 
@@ -55,6 +56,7 @@ export interface SearchParameterDefinition {
   readonly short: string;
 }
 
+/** A component of a composite search parameter. */
 export interface SearchComponentDefinition {
   /** The code of the parameter that defines the part. */
   readonly code: string;

@@ -24,6 +24,7 @@ export interface ExplainedPlan {
   readonly cut: boolean;
 }
 
+/** One store call of a query. */
 export interface ExplainedCall {
   /** Calls of level 1 start immediately; calls of level 2 wait for the answers of level 1. */
   readonly level: number;
@@ -71,6 +72,7 @@ export interface ExplainedCall {
   readonly statements?: readonly StatementPlan[];
 }
 
+/** The page that a call asks for. */
 export interface ExplainedPage {
   /** Maximum number of matches read, including the extra one that detects a next page. */
   readonly limit: number | undefined;

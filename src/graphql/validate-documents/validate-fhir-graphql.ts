@@ -15,6 +15,7 @@ import type { Location } from '../plan/plan.js';
 import { listDocuments, type DocumentManifest, type ListedDocument } from './document-manifest.js';
 import { validateOperation, type OperationSettings, type ValidatedOperation } from './validate-operation.js';
 
+/** Options of `validateFhirGraphql`; all have defaults. */
 export interface GraphqlValidationOptions {
   /** The definitions of the store that will answer: `store.model`. Default: FHIR R4 with Medplum's types. */
   readonly definitions?: FhirModel | undefined;

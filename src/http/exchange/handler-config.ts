@@ -79,6 +79,7 @@ export interface SignInContext {
   readonly store: ResourceStore;
 }
 
+/** Receives the errors that answers do not explain. */
 export type ErrorHandler = (error: unknown, request: Request) => void;
 
 /** A dated draft of https://graphql.github.io/graphql-over-http/draft/. */

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../fhir/error.js';
 import type { ImportContext } from '../import-context.js';
 
+/** The context of an NDJSON import. */
 export interface NdjsonContext extends ImportContext {
   /** Called after each batch and at the end. An error thrown here ends the import. */
   readonly onProgress?: ((progress: NdjsonProgress) => void) | undefined;
@@ -28,6 +29,7 @@ export interface NdjsonContext extends ImportContext {
   readonly maxErrors?: number | undefined;
 }
 
+/** The counts of an NDJSON import so far. */
 export interface NdjsonProgress {
   /** Lines read, blank ones included. */
   readonly lines: number;
@@ -46,6 +48,7 @@ export interface BadLine {
   readonly reason: { readonly code: ErrorCode; readonly message: string };
 }
 
+/** The result of an NDJSON import. */
 export interface NdjsonResult extends NdjsonProgress {
   readonly created: number;
   readonly updated: number;

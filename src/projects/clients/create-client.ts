@@ -58,6 +58,7 @@ export interface CreatedClient {
   readonly secret: string;
 }
 
+/** The Bot and its membership, as private copies. */
 export interface CreatedBot {
   readonly bot: Stored<Bot>;
   readonly membership: Stored<ProjectMembership>;

@@ -20,6 +20,7 @@ import { randomId } from '../../platform/node-crypto.js';
 /** An audit log may have begun before: it has a project of its own. */
 const OTHER_THAN_AUDIT_LOG = not({ kind: 'id', ids: [AUDIT_LOG_PROJECT] });
 
+/** Options of `initialize`; all have defaults. */
 export interface InitializeOptions {
   /** Name of the project. Default `Super Admin`. */
   readonly name?: string | undefined;

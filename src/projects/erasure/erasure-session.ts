@@ -25,6 +25,7 @@ export const ERASURE_REASONS = [
   'other',
 ] as const;
 
+/** One of {@link ERASURE_REASONS}. */
 export type ErasureReason = (typeof ERASURE_REASONS)[number];
 
 /** The context of removals for good inside a project. */

@@ -36,10 +36,12 @@ export interface AllCriteria {
 export interface NoneCriteria {
   readonly kind: 'none';
 }
+/** A resource that all inner criteria match. */
 export interface AndCriteria {
   readonly kind: 'and';
   readonly of: readonly Criteria[];
 }
+/** A resource that at least one inner criterion matches. */
 export interface OrCriteria {
   readonly kind: 'or';
   readonly of: readonly Criteria[];

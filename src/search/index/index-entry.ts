@@ -40,6 +40,7 @@ export interface IndexEntry {
   readonly value: IndexValue;
 }
 
+/** A value that a search parameter extracts from a resource. */
 export type IndexValue =
   | TokenValue
   | StringValue
@@ -50,6 +51,7 @@ export type IndexValue =
   | UrlReferenceValue
   | UriValue;
 
+/** A code with its system and display. */
 export interface TokenValue {
   readonly kind: 'token';
   readonly system?: string;
@@ -58,6 +60,7 @@ export interface TokenValue {
   readonly texts?: readonly string[];
 }
 
+/** A string value, as written and folded. */
 export interface StringValue {
   readonly kind: 'string';
   /** As written. */
@@ -103,6 +106,7 @@ export interface UrlReferenceValue {
   readonly url: string;
 }
 
+/** A URI value. */
 export interface UriValue {
   readonly kind: 'uri';
   readonly value: string;

@@ -21,6 +21,7 @@ export interface SearchRequest {
   readonly summaryCount?: boolean | undefined;
 }
 
+/** Whether a search counts its matches. */
 export type TotalMode = 'none' | 'estimate' | 'accurate';
 
 /**

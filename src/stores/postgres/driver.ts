@@ -37,6 +37,7 @@ export interface PostgresClient {
   off?(event: 'error' | 'notice', listener: (error: Error) => void): unknown;
 }
 
+/** A statement with its values, as `pg` takes it. */
 export interface PostgresStatement {
   /** With `$1`, `$2` … for the values. */
   text: string;
@@ -44,6 +45,7 @@ export interface PostgresStatement {
   rowMode: 'array';
 }
 
+/** The answer to a statement, as `pg` returns it. */
 export interface PostgresAnswer {
   readonly rows: readonly (readonly unknown[])[];
 }
