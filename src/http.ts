@@ -7,6 +7,7 @@ export type {
   FhirHandlerConfig,
   FhirHandlerOptions,
   GraphqlOverHttpDraft,
+  RequestStatement,
   RouteGroup,
   SignInContext,
 } from './http/exchange/handler-config.js';

@@ -18,7 +18,9 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
 export interface NodeResponse {
   writeHead(status: number, headers: { readonly [name: string]: string | string[] }): unknown;
   end(body?: Uint8Array): unknown;
-  on(event: 'close', listener: () => void): unknown;
+  /** @returns false if the client reads more slowly; `drain` says when it has caught up */
+  write(chunk: Uint8Array): boolean;
+  on(event: 'close' | 'drain', listener: () => void): unknown;
   readonly writableFinished: boolean;
   destroy(): unknown;
 }
@@ -50,14 +52,38 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
     return;
   }
   const response = await handler(request);
-  const body = new Uint8Array(await response.arrayBuffer());
+  const reader = response.body?.getReader();
+  // A body of one chunk is complete, and has a length. The others are made while the client reads.
+  const first = await reader?.read();
+  const second = first?.done === false ? await reader?.read() : undefined;
+  const isStreamed = second?.done === false;
   outgoing.writeHead(response.status, {
     ...Object.fromEntries(response.headers),
-    ...(body.byteLength === 0 ? {} : { 'content-length': String(body.byteLength) }),
+    ...(isStreamed || first?.value === undefined ? {} : { 'content-length': String(first.value.byteLength) }),
     // The rest of a body that is too long is not read.
     ...(response.status === 413 ? { connection: 'close' } : {}),
   });
-  outgoing.end(body);
+  if (isStreamed) await sendStream(outgoing, gone.signal, reader!, [first!.value!, second.value]);
+  outgoing.end(isStreamed ? undefined : first?.value);
+}
+
+/** Writes chunks as fast as the client reads them. @throws what the body fails with, so that the connection breaks off */
+async function sendStream(
+  outgoing: NodeResponse,
+  gone: AbortSignal,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  begun: readonly Uint8Array[],
+): Promise<void> {
+  let wake = (): void => undefined;
+  for (const event of ['drain', 'close'] as const) outgoing.on(event, () => wake());
+  const chunks = [...begun];
+  while (!gone.aborted) {
+    const chunk = chunks.shift() ?? (await reader.read()).value;
+    if (chunk === undefined) return;
+    const drained = new Promise<void>((resolve) => (wake = resolve));
+    if (!outgoing.write(chunk) && !gone.aborted) await drained;
+  }
+  await reader.cancel();
 }
 
 /** @returns undefined for a malformed URL */

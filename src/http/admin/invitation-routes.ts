@@ -43,6 +43,6 @@ async function accept(exchange: Exchange): Promise<Answer> {
   const identity = await withTokenErrors(async () => identify(exchange.request));
   if (identity === undefined) throw new FhirError('unauthenticated', 'A bearer token is needed');
   const { token } = await readJsonObject(exchange);
-  const context = { store, limits, audit, requireAudit, clock, signal: exchange.signal };
+  const context = { ...exchange.stated, store, limits, audit, requireAudit, clock, signal: exchange.signal };
   return { status: 200, json: await acceptInvitation(token as string, identity, context), type: 'application/json' };
 }

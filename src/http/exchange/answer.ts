@@ -9,6 +9,8 @@ export interface Answer {
   readonly type?: string | undefined;
   /** A body of bytes; its type is among the headers. */
   readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
+  /** A body that is made while it is read; its type is among the headers. */
+  readonly stream?: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   /** A body that is text already; its type is among the headers. */
   readonly text?: string | undefined;
 }

@@ -2,7 +2,7 @@ import type { AuditHook } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
 import type { RepositoryContext } from '../../repository/repository-context.js';
-import type { FhirHandlerConfig, RouteGroup } from './handler-config.js';
+import type { FhirHandlerConfig, RequestStatement, RouteGroup } from './handler-config.js';
 
 /** The checked configuration. */
 export interface HandlerSettings extends Omit<FhirHandlerConfig, 'audit' | 'routes' | 'maxBodyBytes'> {
@@ -21,6 +21,8 @@ export interface Exchange {
   /** The variable segments of the path, decoded; they are hostile. */
   readonly path: PathValues;
   readonly signal: AbortSignal;
+  /** What the host states about the request, for its audit records. */
+  readonly stated: RequestStatement;
   /** Reports an error to the host. */
   readonly report: (error: unknown) => void;
 }
@@ -34,7 +36,12 @@ export type PathValues = { readonly [Name in PathName]: string };
 export type PathName = 'type' | 'id' | 'version' | 'project' | 'membership';
 
 /** The context of repositories and of operations on projects. */
-export function contextOf({ settings, caller, signal }: CallerExchange): RepositoryContext & FhirHandlerContext {
+export function contextOf({
+  settings,
+  caller,
+  signal,
+  stated,
+}: CallerExchange): RepositoryContext & FhirHandlerContext {
   const {
     store,
     limits,
@@ -50,6 +57,7 @@ export function contextOf({ settings, caller, signal }: CallerExchange): Reposit
     clock,
   } = settings;
   return {
+    ...stated,
     store,
     caller,
     signal,

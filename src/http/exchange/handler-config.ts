@@ -1,4 +1,4 @@
-import type { AuditHook } from '../../audit/audit.js';
+import type { AuditHook, AuditOptions } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import type { FhirGraphqlConfig, FhirGraphqlService } from '../../graphql/context.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -55,6 +55,12 @@ export interface FhirHandlerConfig
   /** Fail requests whose audit record the hook did not take; see `AuditOptions`. Default false. */
   readonly requireAudit?: boolean | undefined;
   /**
+   * States the purpose and the id of a request for its audit records, from headers that the host trusts:
+   * `(request) => ({ purpose: request.headers.get('x-purpose-of-use') ?? undefined })`. Nothing is read from requests
+   * without it; what it leaves out is that of the caller, see `signIn`. What it throws is 500 and goes to `onError`.
+   */
+  readonly describeRequest?: ((request: Request) => RequestStatement | Promise<RequestStatement>) | undefined;
+  /**
    * Receives the cause of every failure that is not the client's: errors `internal`, `corrupt` and `unavailable`, and
    * failed invitation e-mails. Default: a process warning without the cause.
    */
@@ -72,6 +78,9 @@ export interface FhirHandlerConfig
   /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. */
   readonly extendedMeta?: boolean | undefined;
 }
+
+/** What a host states about a request, for its audit records. */
+export type RequestStatement = Pick<AuditOptions, 'purpose' | 'requestId'>;
 
 /** What `signIn` of a handler gets beside the request. */
 export interface SignInContext {
@@ -98,7 +107,7 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  * | `write` | create, update, patch, delete, conditional ones |
  * | `bundle` | transaction and batch |
  * | `operations` | `Patient/[id]/$everything`, `$validate` |
- * | `admin` | invite, resend and accept invitations, members, creation of projects |
+ * | `admin` | invite, resend and accept invitations, members, projects with export and deletion, removal for good |
  */
 export type RouteGroup =
   'metadata' | 'graphql' | 'read' | 'search' | 'history' | 'write' | 'bundle' | 'operations' | 'admin';

@@ -5,7 +5,12 @@ import { toHttpResponse } from '../to-http-response.js';
 import type { Answer } from '../exchange/answer.js';
 import { authenticate } from './authenticate.js';
 import type { Exchange, HandlerSettings } from '../exchange/exchange.js';
-import type { FhirHandler, FhirHandlerConfig, FhirHandlerOptions } from '../exchange/handler-config.js';
+import type {
+  FhirHandler,
+  FhirHandlerConfig,
+  FhirHandlerOptions,
+  RequestStatement,
+} from '../exchange/handler-config.js';
 import { matchPath, type MatchedPath, type Roots, rootsOf } from './match-route.js';
 import { DEFAULT_FORMAT, type Format, negotiateFormat } from './negotiate.js';
 import { reporterOf } from './report.js';
@@ -82,11 +87,17 @@ async function answerRequest(
     sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
   }
   const signal = eitherSignal(request.signal, options.signal);
-  const exchange: Exchange = { settings, request, url, path: matched.path, signal, report };
+  const stated = await statementOf(settings, request);
+  const exchange: Exchange = { settings, request, url, path: matched.path, signal, stated, report };
   const caller = route.isAnonymous === true ? undefined : await callerOf(exchange, options, route);
   if (caller !== undefined) return route.answer({ ...exchange, caller });
   if (route.answerPublic !== undefined) return route.answerPublic(exchange);
   throw new FhirError('unauthenticated', 'A bearer token is needed');
+}
+
+async function statementOf({ describeRequest }: HandlerSettings, request: Request): Promise<RequestStatement> {
+  const { purpose, requestId } = (await describeRequest?.(request)) ?? {};
+  return { purpose, requestId };
 }
 
 async function callerOf(

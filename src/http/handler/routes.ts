@@ -1,6 +1,8 @@
+import { EXPORT_ROUTES } from '../admin/export-routes.js';
 import { INVITATION_ROUTES } from '../admin/invitation-routes.js';
 import { MEMBER_ROUTES } from '../admin/member-routes.js';
 import { PROJECT_ROUTES } from '../admin/project-routes.js';
+import { REMOVAL_ROUTES } from '../admin/removal-routes.js';
 import { BINARY_ROUTES } from '../rest/binary-routes.js';
 import { BUNDLE_ROUTES } from '../rest/bundle-routes.js';
 import { EVERYTHING_ROUTES } from '../rest/everything-routes.js';
@@ -15,6 +17,8 @@ import type { Route } from '../exchange/route.js';
 /** All routes. Of several that fit a request the first one answers. */
 export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
+  ...EXPORT_ROUTES,
+  ...REMOVAL_ROUTES,
   ...MEMBER_ROUTES,
   ...INVITATION_ROUTES,
   ...METADATA_ROUTES,

@@ -112,6 +112,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   message: optionalFunction,
   clock: optionalFunction,
   identify: optionalFunction,
+  describeRequest: optionalFunction,
   acceptance(value) {
     if (value !== undefined) readAcceptance(value as AcceptanceOptions);
   },

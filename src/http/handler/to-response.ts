@@ -11,9 +11,10 @@ const COMMON = {
 } as const;
 
 export function toResponse(answer: Answer, format: Format, isHead: boolean): Response {
-  const { status, headers, json, type, text, bytes } = answer;
-  const body = json === undefined ? (bytes ?? text) : stringifyJson(json, format.pretty ? 2 : 0);
+  const { status, headers, json, type, text, bytes, stream } = answer;
+  const body = json === undefined ? (bytes ?? stream ?? text) : stringifyJson(json, format.pretty ? 2 : 0);
   const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
+  if (isHead) stream?.cancel().catch(() => undefined);
   return new Response(isHead || body === undefined || body === '' ? null : body, {
     status,
     headers: { ...COMMON, ...contentType, ...headers },

@@ -24,7 +24,7 @@ export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphq
 );
 
 async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
-  const { settings, caller, signal, path, report } = exchange;
+  const { settings, caller, signal, path, stated, report } = exchange;
   const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference } = settings;
   const { baseUrl, profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
   const { headers } = exchange.request;
@@ -38,6 +38,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
     ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl },
     ...{ profiles, audit, requireAudit, fields, types },
     ...request,
+    ...stated,
     ...{ focus, caller, signal, onError: report },
   });
   const { body: text, ...answer } =

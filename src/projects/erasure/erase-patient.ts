@@ -73,8 +73,8 @@ export function erasePatient(id: string, context: PatientErasureContext): Promis
     facts.targets = [{ type: 'Patient', id }];
     facts.reason = reason;
     const patient = { project: scopeOf(session, bounded.caller, 'Patient'), type: 'Patient', id };
-    await assertWritten(session, patient);
     const scope = scopeFrom(id, bounded);
+    await assertWritten(session, patient);
     const plan = new PatientPlan(session, scope);
     await plan.addCurrent();
     await plan.addPast();

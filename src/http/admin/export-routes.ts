@@ -1,0 +1,73 @@
+import { FhirError } from '../../fhir/error.js';
+import { exportProject } from '../../projects/project/export-project.js';
+import { type CallerExchange, contextOf } from '../exchange/exchange.js';
+import type { Route } from '../exchange/route.js';
+
+/** A project as NDJSON, sent as fast as the client reads. */
+export const EXPORT_ROUTES: readonly Route[] = [
+  {
+    group: 'admin',
+    method: 'GET',
+    root: 'admin',
+    path: 'projects/:project/export',
+    takesAnyFormat: true,
+    async answer(exchange) {
+      const history = booleanOf(exchange.url.searchParams.get('history'));
+      const lines = exportProject(exchange.path.project, { ...contextOf(exchange), history })[Symbol.asyncIterator]();
+      // A refusal must be the status of the answer, so the first line is read before it begins.
+      const first = await lines.next();
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/fhir+ndjson' },
+        stream: streamOf(lines, first, exchange),
+      };
+    },
+  },
+];
+
+/** The size from which on lines are sent, in characters. */
+const CHUNK = 1 << 14;
+
+/** A failure after the first line breaks the answer off, so that no client takes a part for the whole. */
+function streamOf(
+  lines: AsyncIterator<string>,
+  first: IteratorResult<string>,
+  { report }: CallerExchange,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  let next: IteratorResult<string> | undefined = first;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          let text = '';
+          while (text.length < CHUNK) {
+            const { done, value } = next ?? (await lines.next());
+            next = undefined;
+            if (done === true) {
+              if (text !== '') controller.enqueue(encoder.encode(text));
+              controller.close();
+              return;
+            }
+            text += value;
+          }
+          controller.enqueue(encoder.encode(text));
+        } catch (error) {
+          report(error);
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        await lines.return?.();
+      },
+    },
+    // A page is read when the client asks for it.
+    { highWaterMark: 0 },
+  );
+}
+
+function booleanOf(value: string | null): boolean {
+  if (value === null || value === 'false') return false;
+  if (value === 'true') return true;
+  throw new FhirError('invalid', 'history must be true or false');
+}
