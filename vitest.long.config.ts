@@ -9,7 +9,9 @@ import { OWN_NAME } from './vitest.config.js';
 const RANDOM = [
   'test/**/*{property,properties,differential,non-interference,native,mutations,fuzz}*.test.ts',
   // These have more cases here, or all of them.
-  'test/graphql/{cursors,fields-merge}.test.ts',
+  'test/examples/own-definitions.test.ts',
+  'test/graphql/{cursors,enums,fields-merge}.test.ts',
+  'test/graphql/host-fields/unused.test.ts',
   'test/graphql/hostile/hostile-corpus.test.ts',
   'test/graphql/schema-for-tools.test.ts',
   'test/import/{json-fault,ndjson}.test.ts',
