@@ -118,7 +118,7 @@ export function tooCostly({ cost }: Limits, value: number): LimitError {
   return new LimitError(
     'cost',
     cost,
-    `The query costs ${whole} or more, about so many resources, and may cost ${cost}; page its lists with _count, nest fewer of them, or split it`,
+    `The query costs at least ${whole} (about as many resources); the limit is ${cost}: page its lists with _count, nest fewer of them, or split it`,
     whole,
   );
 }

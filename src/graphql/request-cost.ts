@@ -28,7 +28,7 @@ export function assertAffordableMutation(estimated: number, { cost }: Limits): v
   throw new LimitError(
     'cost',
     cost,
-    `The mutation is estimated to cost ${wholeCost(estimated)}, about so many resources, and may cost ${cost}; select less of what it writes, page with _count, or split it`,
+    `The mutation is estimated to cost ${wholeCost(estimated)} (about as many resources); the limit is ${cost}: select less of what it writes, page with _count, or split it`,
     wholeCost(estimated),
   );
 }

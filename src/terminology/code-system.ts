@@ -92,9 +92,9 @@ export class CodeSystemIndex {
    * @throws FhirError `unsupported` - the hierarchy means something else than subsumption, or some codes are not here
    */
   hierarchyOf(code: string): CodeSystemConcept {
-    if (!this.isComplete) throw new FhirError('unsupported', 'The code system is not here with all of its codes');
+    if (!this.isComplete) throw new FhirError('unsupported', 'Not all codes of the code system are available here');
     if (!this.subsumes)
-      throw new FhirError('unsupported', 'The hierarchy of the code system does not say what subsumes what');
+      throw new FhirError('unsupported', 'The code system does not say that its hierarchy means subsumption');
     const concept = this.concepts.get(code);
     if (concept === undefined) throw new FhirError('invalid', 'The code system has no such code');
     return concept;

@@ -141,7 +141,7 @@ test.each<[string, readonly AnyResource[], string, string]>([
       { ...ANIMALS, id: 'flat', url: FLAT, hierarchyMeaning: 'grouped-by' } as AnyResource,
     ],
     'unsupported',
-    'does not say what subsumes what',
+    'does not say that its hierarchy means subsumption',
   ],
   [
     'too many codes',

@@ -118,7 +118,7 @@ function validatePlan(
   if (maxEstimatedCost !== undefined && estimated > maxEstimatedCost) {
     errors.push({
       code: 'too-costly',
-      message: `The operation is estimated to cost ${estimated}, about so many resources, and may cost ${maxEstimatedCost} (maxEstimatedCost); page its lists with _count, nest fewer of them, or split it`,
+      message: `The operation is estimated to cost ${estimated} (about as many resources); the limit is ${maxEstimatedCost} (maxEstimatedCost): page its lists with _count, nest fewer of them, or split it`,
     });
   }
   return { errors, depth: plan.depth, leastCost: least, estimatedCost: estimated };

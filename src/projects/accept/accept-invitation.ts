@@ -99,7 +99,7 @@ async function accept(
     if (member.externalId !== undefined && member.externalId !== externalId) {
       // An acceptance that committed between the two reads used the invitation: that is what this caller learns.
       await findInvitation(store, token, signal);
-      throw new FhirError('conflict', 'The membership has another external id already, and none is ever replaced');
+      throw new FhirError('conflict', 'The membership already has another external id, which is never replaced');
     }
     const link: GuardedWrite = {
       kind: 'put',

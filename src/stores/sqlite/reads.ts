@@ -171,7 +171,7 @@ function deletionOf({ version, updated, erased }: Omit<State, 'content'>): Delet
 function foundResult(stored: StoredResource, { type, id }: ResourceKey, version: number): ReadResult {
   const { versionId, lastUpdated, resource } = stored;
   if (resource.id !== id || resource.resourceType !== type || versionId !== String(version)) {
-    throw new FhirError('corrupt', 'The database holds the text of another version in the place of one');
+    throw new FhirError('corrupt', 'The database holds the text of one version in the place of another');
   }
   return { status: 'found', versionId, lastUpdated, resource };
 }
