@@ -97,8 +97,8 @@ export class CallRunner {
     return this.inThread(options, () => threads.commit(writes, clock().getTime(), options), inline);
   }
 
-  /** Runs a removal: in the event loop if the file is small, else in the thread that writes. */
-  async remove<Call extends ThreadCall>(
+  /** Runs a write other than a commit: in the event loop if the file is small, else in the thread that writes. */
+  async write<Call extends ThreadCall>(
     call: Call,
     options: CallOptions | undefined,
     inline: () => ResultOf<Call>,

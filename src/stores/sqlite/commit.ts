@@ -28,6 +28,7 @@ import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction, isBusy } from './transaction.js';
+import type { ValueIndexes } from './value-indexes.js';
 import { type NewVersion, Versions } from './versions.js';
 
 /** Applies writes, each list in one transaction. */
@@ -42,6 +43,7 @@ export class Commits {
   readonly #shapes: Shapes;
   readonly #guard: Guard;
   readonly #clock: () => Date;
+  readonly #valueIndexes: ValueIndexes;
   #erases = false;
 
   constructor(
@@ -53,6 +55,7 @@ export class Commits {
     status: IndexStatus,
     guard: Guard,
     clock: () => Date,
+    valueIndexes: ValueIndexes,
   ) {
     this.#database = database;
     this.#statements = statements;
@@ -64,6 +67,7 @@ export class Commits {
     this.#versions = new Versions(statements, dictionaries, this.#shapes, this.#index.zones);
     this.#guard = guard;
     this.#clock = clock;
+    this.#valueIndexes = valueIndexes;
   }
 
   commit(writes: readonly PreparedWrite[]): Committed {
@@ -78,6 +82,7 @@ export class Commits {
     const apply = (): readonly WriteResult[] => {
       assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());
+      if (this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
       const results = writes.map((write, index) => this.#apply(write, index, marked[index]!, changes));
       this.#index.flush();
       this.#shapes.flush();
@@ -186,6 +191,7 @@ export class Commits {
 
   #check({ query }: NoMatchAssertion, index: number): WriteResult {
     this.#index.flush();
+    if (!this.#valueIndexes.areKnown && !this.#valueIndexes.exist()) this.#valueIndexes.create();
     const { project, type, criteria } = query;
     const holder = this.#status.whileSearchable(
       project,
@@ -208,6 +214,14 @@ export class Commits {
     this.#statements.write(HOLD_UNIQUE).run(project, text, owner, nameChecksum(owner, project, text));
   }
 }
+
+/** Presumably the first of many large commits. */
+function isLoad(writes: readonly PreparedWrite[]): boolean {
+  return writes.length >= MIN_LOAD && writes.every(({ kind }) => kind === 'put');
+}
+
+/** Fewer writes gain nothing. */
+const MIN_LOAD = 24;
 
 const NO_ENTRIES: MarkedEntries = markEntries([]);
 

@@ -16,6 +16,7 @@ import { type KeyPage, Searches } from './search.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
 import { asOfNow } from './transaction.js';
+import { ValueIndexes } from './value-indexes.js';
 
 /** What a connection to the store's file does, synchronously: the same in the event loop and in a thread. */
 export class Connection {
@@ -30,11 +31,16 @@ export class Connection {
   readonly commits: Commits;
   readonly maintenance: Maintenance;
   readonly removal: Removal;
+  readonly valueIndexes: ValueIndexes;
 
   constructor(
     model: FhirModel,
     database: SqliteDatabase,
-    { cacheBytes, clock }: { readonly cacheBytes: number; readonly clock: () => Date },
+    {
+      cacheBytes,
+      clock,
+      ownsFile,
+    }: { readonly cacheBytes: number; readonly clock: () => Date; readonly ownsFile: boolean },
   ) {
     this.database = database;
     const statements = (this.statements = new Statements(database));
@@ -48,7 +54,18 @@ export class Connection {
       forgetAll(dictionaries);
       this.contents.forget();
     });
-    this.commits = new Commits(model, database, statements, dictionaries, this.searches, this.status, guard, clock);
+    const valueIndexes = (this.valueIndexes = new ValueIndexes(database, statements, ownsFile));
+    this.commits = new Commits(
+      model,
+      database,
+      statements,
+      dictionaries,
+      this.searches,
+      this.status,
+      guard,
+      clock,
+      valueIndexes,
+    );
     this.removal = new Removal(database, statements, dictionaries, this.status, guard);
     this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status);
   }

@@ -6,6 +6,7 @@ import type { IndexStatus } from './index-status.js';
 import { noteDefinitions } from './index-takeover.js';
 import { APPLICATION_ID, SCHEMA } from './schema.js';
 import type { Statements } from './statements.js';
+import { CREATE_VALUE_INDEXES } from './value-indexes.js';
 
 /** The schema version, kept in `PRAGMA user_version`. */
 export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
@@ -56,6 +57,7 @@ export function assertNotOvertaken(statements: Statements, status: IndexStatus):
 
 function create(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   database.exec(SCHEMA);
+  database.exec(CREATE_VALUE_INDEXES);
   noteDefinitions(statements, model);
   database.pragma(`application_id = ${APPLICATION_ID}`);
 }

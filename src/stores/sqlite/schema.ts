@@ -21,7 +21,8 @@
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
- *               removal, with one index by value for finding. grp: the composite group, 0 for plain parameters
+ *               removal, with indexes by value for finding: see value-indexes.ts. grp: the composite group, 0 for
+ *               plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
  * zone          (parameter, block)           the values of a date or number among a block of resource keys: the smallest and
@@ -67,35 +68,26 @@ CREATE TABLE token (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   code TEXT, system INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
 CREATE TABLE string (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   folded TEXT NOT NULL, text TEXT NOT NULL, collation TEXT, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
-CREATE INDEX string_by_place ON string (parameter, coalesce(collation, folded), resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
 CREATE TABLE date (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   low INTEGER NOT NULL, high INTEGER NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0;
-CREATE INDEX date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000;
 CREATE TABLE quantity (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   low REAL NOT NULL, high REAL NOT NULL, system INTEGER, code TEXT, unit TEXT, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
-CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
 CREATE TABLE reference (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   target INTEGER NOT NULL,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX reference_by_value ON reference (parameter, target, resource);
 CREATE TABLE uri (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   value TEXT NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;
 CREATE TABLE zone (
   parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
   PRIMARY KEY (parameter, block)) WITHOUT ROWID;

@@ -17,7 +17,7 @@ export function storeRemoval({ connection, calls, publish }: RemovalHost): Store
     options: CallOptions | undefined,
     inline: () => ResultOf<Call>,
   ): Promise<ResultOf<Call>> => {
-    const result = await calls.remove(call, options, inline);
+    const result = await calls.write(call, options, inline);
     calls.run(undefined, () => connection.status.noteRemovals());
     return result;
   };

@@ -37,6 +37,7 @@ import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
 import { takeOver } from './index-takeover.js';
 import { IndexWork } from './index-work.js';
+import { IndexesOnDemand } from './indexes-on-demand.js';
 import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
 import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
@@ -49,6 +50,7 @@ import { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './threads/tuning.js';
 import { asOfNow } from './transaction.js';
 import { typeHistory } from './type-history.js';
+import { isIndexDropped } from './value-indexes.js';
 import type { Verification } from './verify.js';
 
 /**
@@ -73,6 +75,7 @@ export class SqliteStore implements ResourceStore {
   readonly #calls: CallRunner;
   readonly #clock: () => Date;
   readonly #watch: RemovalWatch;
+  readonly #indexes: IndexesOnDemand;
 
   /**
    * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
@@ -99,7 +102,8 @@ export class SqliteStore implements ResourceStore {
     } catch (error) {
       throw fault(error);
     }
-    const connection = (this.#connection = new Connection(model, this.#database, config));
+    const ownsFile = typeof database === 'string' && isFile(database);
+    const connection = (this.#connection = new Connection(model, this.#database, { ...config, ownsFile }));
     const calls = (this.#calls = new CallRunner(connection, busyTimeout));
     this.removal = storeRemoval({
       connection,
@@ -108,6 +112,7 @@ export class SqliteStore implements ResourceStore {
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
     connection.contents.onFilled = () => this.#watch.start();
+    this.#indexes = new IndexesOnDemand(connection, calls);
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
     this.#reindexing = new Reindexing(this.#database, work);
@@ -118,7 +123,7 @@ export class SqliteStore implements ResourceStore {
       prepareSchema(this.#database, statements, model);
       takeOver(this.#database, statements, model);
       status.noteRemovals();
-      if (typeof database === 'string' && isFile(database) && hasLog && readers > 0) {
+      if (ownsFile && hasLog && readers > 0) {
         const file = resolve(database.trim());
         calls.useThreads((turn) => new Threads({ ...config, file }, turn));
       }
@@ -130,11 +135,11 @@ export class SqliteStore implements ResourceStore {
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return whileKept(() => this.#read(keys, options));
+    return this.#whileKept(() => this.#read(keys, options));
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return whileKept(() => this.#search(query, options));
+    return this.#whileKept(() => this.#search(query, options));
   }
 
   searchByReference(
@@ -143,7 +148,7 @@ export class SqliteStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    return whileKept(() => this.#searchByReference(query, parameter, targets, options));
+    return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
   }
 
   async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -158,6 +163,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    await this.#indexes.ready(options);
     const find = (): KeyPage => this.#connection.search(query);
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
     if (!this.#calls.hasThreads) {
@@ -176,6 +182,7 @@ export class SqliteStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
+    await this.#indexes.ready(options);
     const find = (): readonly KeyPage[] => this.#connection.searchByReference(query, parameter, targets);
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
     if (!this.#calls.hasThreads) {
@@ -192,6 +199,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
     const commit = (): Committed => this.#connection.commits.commit(writes);
     const { results, changes } = await this.#calls.commit(writes, this.#clock, options, commit);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
@@ -228,6 +236,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   async close(): Promise<void> {
+    if (this.#ownsDatabase && !this.#calls.isClosed) await this.#indexes.finish();
     if (!this.#calls.close()) return;
     this.#watch.stop();
     await this.#reindexing.stop();
@@ -292,7 +301,23 @@ export class SqliteStore implements ResourceStore {
   }
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
+    await this.#indexes.ready(options);
     return this.#calls.run(options, () => explainCall(call, this.#connection));
+  }
+
+  /**
+   * Runs a read of several statements again if another connection came between them: a removal, so that the content of
+   * what the first ones found was gone, or the first commit of a load, which drops indexes.
+   */
+  async #whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (attempt >= ATTEMPTS.read || !(isTextLost(error) || isIndexDropped(error))) throw error;
+        this.#connection.valueIndexes.forget();
+      }
+    }
   }
 
   /** @returns whether anything is remembered that may be removed later */
@@ -317,20 +342,6 @@ export class SqliteStore implements ResourceStore {
       resources.push(...this.#calls.run(options, () => contents.load(keys.slice(start, start + slice))));
     }
     return resources;
-  }
-}
-
-/**
- * Runs a read of several statements again if a removal came between them, so that the content of what the first ones
- * found was gone.
- */
-async function whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await read();
-    } catch (error) {
-      if (attempt >= ATTEMPTS.read || !isTextLost(error)) throw error;
-    }
   }
 }
 

@@ -76,6 +76,11 @@ export class Versions {
     this.#instant = new Date(now).toISOString();
   }
 
+  /** The file never held a version. */
+  get areNone(): boolean {
+    return this.#nextKey === 1;
+  }
+
   stateOf({ project, type, id }: ResourceKey): ResourceState {
     const collection = this.#dictionaries.collections.find(project, type);
     const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);

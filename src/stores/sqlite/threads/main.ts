@@ -39,7 +39,11 @@ function connect(model: FhirModel): Connection {
   setGuard(database, new Guard(() => Atomics.load(cancelledCall, 0) === running));
   Connection.prepare(model, database);
   // The event loop has the cache of resources: a thread finds keys.
-  const connection = new Connection(model, database, { cacheBytes: 0, clock: () => new Date(now) });
+  const connection = new Connection(model, database, {
+    cacheBytes: 0,
+    clock: () => new Date(now),
+    ownsFile: true,
+  });
   connection.status.noteRemovals();
   return connection;
 }
@@ -77,6 +81,9 @@ function answer(connection: Connection, call: ThreadCall): unknown {
       return connection.maintenance.verify();
     case 'commit':
       return commit(connection, call.now);
+    case 'create-indexes':
+      connection.valueIndexes.create();
+      return null;
     case 'reindex':
       return connection.maintenance.reindex();
     case 'purge-history':

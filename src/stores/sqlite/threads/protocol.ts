@@ -42,6 +42,8 @@ export interface ThreadCalls {
   readonly verify: { readonly input: object; readonly result: Verification };
   /** Writes are sent before, in parts. `now`: milliseconds since 1970. */
   readonly commit: { readonly input: { readonly now: number }; readonly result: readonly WrittenRow[] };
+  /** See `ValueIndexes`. */
+  readonly 'create-indexes': { readonly input: object; readonly result: null };
   readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
   /** In place of a call that ended before it was sent. */
   readonly nothing: { readonly input: object; readonly result: null };

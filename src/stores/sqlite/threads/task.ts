@@ -85,4 +85,11 @@ export class Task {
   }
 }
 
-const WRITING: ReadonlySet<CallKind> = new Set(['commit', 'reindex', 'purge-history', 'remove-project', 'scrub']);
+const WRITING: ReadonlySet<CallKind> = new Set([
+  'commit',
+  'create-indexes',
+  'reindex',
+  'purge-history',
+  'remove-project',
+  'scrub',
+]);

@@ -1,0 +1,69 @@
+import { eitherSignal, MAX_DELAY_MS, pause } from '../../platform/timers.js';
+import { callAborted, callTimedOut } from '../../store/guards.js';
+import type { CallOptions } from '../../store/store.js';
+import type { CallRunner } from './call-runner.js';
+import type { Connection } from './connection.js';
+
+/** Creates the indexes by value for the first call that needs them. */
+export class IndexesOnDemand {
+  readonly #connection: Connection;
+  readonly #calls: CallRunner;
+  #creation: Promise<unknown> | undefined;
+
+  constructor(connection: Connection, calls: CallRunner) {
+    this.#connection = connection;
+    this.#calls = calls;
+  }
+
+  /**
+   * Settles as soon as the file has them. All calls share one creation, which the deadline of one call does not end.
+   *
+   * @returns undefined if the file is known to have them
+   */
+  ready(options: CallOptions | undefined): Promise<void> | undefined {
+    return this.#connection.valueIndexes.areKnown ? undefined : this.#ready(options);
+  }
+
+  /** Creates them for what was loaded, before the store closes. The next search creates them where that fails. */
+  async finish(): Promise<void> {
+    try {
+      if (this.#calls.run(undefined, () => this.#hasResources())) await this.#ready(undefined);
+    } catch {
+      // The file is locked or lost.
+    }
+  }
+
+  async #ready(options: CallOptions | undefined): Promise<void> {
+    if (this.#calls.run(options, () => this.#connection.valueIndexes.exist())) return;
+    this.#creation ??= this.#create();
+    await endOf(this.#creation, options);
+  }
+
+  #create(): Promise<unknown> {
+    const creation = this.#calls.write({ kind: 'create-indexes' }, undefined, () => {
+      this.#connection.valueIndexes.create();
+      return null;
+    });
+    // Every call that waits may end before it.
+    creation.catch(() => undefined).finally(() => (this.#creation = undefined));
+    return creation;
+  }
+
+  #hasResources(): boolean {
+    return this.#connection.statements.read('SELECT 1 FROM version LIMIT 1').get() !== undefined;
+  }
+}
+
+/** Waits until shared work ends, or the call. @throws FhirError `aborted` */
+async function endOf(work: Promise<unknown>, options: CallOptions | undefined): Promise<void> {
+  if (options?.deadline === undefined && options?.signal === undefined) return void (await work);
+  const { deadline = Infinity, signal } = options;
+  const stop = new AbortController();
+  const callEnds = pause(Math.min(deadline - performance.now(), MAX_DELAY_MS), eitherSignal(stop.signal, signal));
+  try {
+    const ended = await Promise.race([work.then(() => false), callEnds.then(() => true)]);
+    if (ended) throw signal?.aborted === true ? callAborted(signal) : callTimedOut();
+  } finally {
+    stop.abort();
+  }
+}
