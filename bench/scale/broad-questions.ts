@@ -18,6 +18,10 @@ function page(name: string, list: string, target = PAGE): BroadQuestion {
   return { name, text: `{ ${list.slice(0, -1)}, _count: 10) { id } }`, target };
 }
 
+function count(name: string, conditions: string): BroadQuestion {
+  return { name, text: `{ ObservationConnection(${conditions}) { count } }`, target: COUNT };
+}
+
 /** At least one for each kind of sort: date, token, string, number, instant of change, id; up, down and by two keys. */
 export const BROAD_QUESTIONS: readonly BroadQuestion[] = [
   page('latest by date', 'ObservationList(_sort: "-date")'),
@@ -52,6 +56,11 @@ export const BROAD_QUESTIONS: readonly BroadQuestion[] = [
   page('since 2015, by id', 'ObservationList(date: "ge2015")'),
   page('before 2005, last updated', 'ObservationList(date: "lt2005", _sort: "-_lastUpdated")'),
   page('conditions that exclude each other', 'ObservationList(method: "manual", device: "Device/d1", _sort: "-date")'),
+  page('halves that exclude each other, by id', 'ObservationList(method: "manual", device: "Device/d1")'),
+  page('since 2015, by instant of change', 'ObservationList(date: "ge2015", _sort: "_lastUpdated")'),
+  page('since 2015 and above 190, by id', 'ObservationList(date: "ge2015", value_quantity: "gt190")'),
+  page('a tenth of a code, latest', 'ObservationList(status: "registered", code: "c3", _sort: "-date")'),
+  page('planned encounters, latest', 'EncounterList(status: "planned", _sort: "-date")'),
   page('three conditions', 'ObservationList(status: "final", date: "ge2015", code: "c3", _sort: "value-quantity")'),
   page(
     'nested or in _filter',
@@ -77,24 +86,17 @@ export const BROAD_QUESTIONS: readonly BroadQuestion[] = [
   page('by code, then date', 'ObservationList(_sort: "code,-date")', TWO_KEYS),
   page('patients by gender, then family', 'PatientList(_sort: "gender,family")', TWO_KEYS),
   { name: 'number of all', text: '{ ObservationConnection { count } }', target: COUNT },
-  { name: 'number of final', text: '{ ObservationConnection(status: "final") { count } }', target: COUNT },
-  {
-    name: 'number not final',
-    text: '{ ObservationConnection(_filter: "not (status eq final)") { count } }',
-    target: COUNT,
-  },
-  { name: 'number above 100', text: '{ ObservationConnection(value_quantity: "gt100") { count } }', target: COUNT },
-  { name: 'number since 2020', text: '{ ObservationConnection(date: "ge2020") { count } }', target: COUNT },
-  {
-    name: 'number of two conditions',
-    text: '{ ObservationConnection(status: "final", value_quantity: "gt100") { count } }',
-    target: COUNT,
-  },
-  {
-    name: 'number of two halves',
-    text: '{ ObservationConnection(status: "final", method: "manual") { count } }',
-    target: COUNT,
-  },
+  count('number of final', 'status: "final"'),
+  count('number not final', '_filter: "not (status eq final)"'),
+  count('number above 100', 'value_quantity: "gt100"'),
+  count('number since 2020', 'date: "ge2020"'),
+  count('number of a repeating code', 'category: "exam"'),
+  count('number of two repeating codes', 'category: ["exam", "laboratory"]'),
+  count('number with another code', '_filter: "category ne exam"'),
+  count('number of a broad performer', 'performer: "Practitioner/p1"'),
+  count('number of halves that exclude each other', 'method: "manual", device: "Device/d1"'),
+  count('number of two conditions', 'status: "final", value_quantity: "gt100"'),
+  count('number of two halves', 'status: "final", method: "manual"'),
   { ...page('under a policy, latest', 'ObservationList(_sort: "-date")'), underPolicy: true },
   {
     ...page('under a policy, above 100', 'ObservationList(value_quantity: "gt100", _sort: "-date")'),
