@@ -99,9 +99,11 @@ export function lazyTypeMap(
     get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
     has: (_, name) => typeof name === 'string' && find(name) !== undefined,
     ownKeys: () => [...model.resourceTypes],
+    // PERF: `Object.keys`, by which graphql 16 begins each validation, asks for all of them, and must not create them.
     getOwnPropertyDescriptor: (_, name) => {
-      const value = typeof name === 'string' ? find(name) : undefined;
-      return value === undefined ? undefined : { enumerable: true, configurable: true, value };
+      if (typeof name !== 'string') return undefined;
+      if (!model.isResourceType(name) && find(name) === undefined) return undefined;
+      return { enumerable: true, configurable: true, get: () => find(name) };
     },
   });
 }
