@@ -33,21 +33,39 @@ const BEYOND_GRAPHQL_JS = [
   'test/graphql/mutations/{patch,properties,rights,writes}.test.ts',
 ];
 
+/** What both projects have in common. `extends` would hand them `maxWorkers` too, and `--maxWorkers` would not count. */
+const COMMON = {
+  // To evaluate the library and the definitions anew for each of 400 files takes longer than most of their tests.
+  isolate: false,
+  setupFiles: ['test/support/setup.ts'],
+  // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+};
+
+// graphql 17 has a build of its own for the condition `development`, whose types libraries outside of Vite do not know.
+const SSR = { resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] } };
+
 /** `npm test`: every test on graphql 17, those of the GraphQL layer that graphql-js can decide once more on graphql 16. */
 export default defineConfig({
-  resolve: { alias: OWN_NAME },
-  // graphql 17 has a build of its own for the condition `development`, whose types libraries outside of Vite do not know.
-  ssr: { resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] } },
   test: {
     projects: [
       {
-        extends: true,
-        test: { name: 'graphql-17', include: ['test/**/*.test.ts'], exclude: [LONG], env: { GRAPHQL_MAJOR: '17' } },
+        resolve: { alias: OWN_NAME },
+        ssr: SSR,
+        test: {
+          ...COMMON,
+          name: 'graphql-17',
+          include: ['test/**/*.test.ts'],
+          exclude: [LONG],
+          env: { GRAPHQL_MAJOR: '17' },
+        },
       },
       {
-        extends: true,
-        resolve: { alias: [GRAPHQL_16] },
+        resolve: { alias: [GRAPHQL_16, ...OWN_NAME] },
+        ssr: SSR,
         test: {
+          ...COMMON,
           name: 'graphql-16',
           include: ['test/graphql/**/*.test.ts'],
           exclude: BEYOND_GRAPHQL_JS,
@@ -57,11 +75,5 @@ export default defineConfig({
     ],
     // Vitest leaves one core to itself; of two that is half of them.
     maxWorkers: '100%',
-    // To evaluate the library and the definitions anew for each of 180 files takes longer than most of their tests.
-    isolate: false,
-    setupFiles: ['test/support/setup.ts'],
-    // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
   },
 });
