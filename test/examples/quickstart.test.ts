@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseArguments, UsageError } from '../../examples/quickstart/arguments.js';
 import { bundlesInDirectory } from '../../examples/quickstart/bundles.js';
 import { formatJson } from '../../examples/quickstart/format-json.js';
@@ -37,14 +37,14 @@ interface PageOptions {
   readonly defaultQuery: string;
 }
 
-/** What follows in the output of a program, once it is there. */
-function printed(stream: Readable, pattern: RegExp): Promise<string> {
+/** The output of a program up to what follows in it, and that, once it is there. */
+function printed(stream: Readable, pattern: RegExp): Promise<readonly [stdout: string, found: string]> {
   let text = '';
   return new Promise((resolve) => {
     stream.on('data', (chunk) => {
       text += String(chunk);
       const found = pattern.exec(text);
-      if (found !== null) resolve(found[1]!);
+      if (found !== null) resolve([text, found[1]!]);
     });
   });
 }
@@ -59,7 +59,7 @@ describe('the quickstart', () => {
     expect(stdout).not.toContain('"errors"');
   });
 
-  test('imports a directory of Bundles, gzipped or not, and has nothing new on the second run', async () => {
+  test('imports a directory of Bundles, gzipped or not; has nothing new on the second run; serves GraphiQL and a service that only its page can use', async () => {
     const [shared, patient] = [...generateSample({ patients: 1 })];
     const data = await mkdtemp(join(directory, 'data-'));
     await writeFile(join(data, '1.json'), JSON.stringify(shared));
@@ -67,17 +67,16 @@ describe('the quickstart', () => {
     await writeFile(join(data, 'notes.txt'), 'not a Bundle');
     const total = shared!.entry!.length + patient!.entry!.length;
     const args = ['--data', data, '--db', join(directory, 'data.db')];
-    for (const run of [await quickstart(...args), await quickstart(...args)]) {
-      expect(run).toMatchObject({ code: 0, stderr: '' });
-      expect(run.stdout).toContain(`Importing: 2/2 Bundles, ${total} resources`);
-    }
-  });
+    const imported = `Importing: 2/2 Bundles, ${total} resources`;
+    const run = await quickstart(...args);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toContain(imported);
 
-  test('serves GraphiQL and a service that only its page can use', async () => {
-    const db = join(directory, 'served.db');
-    const args = ['--import', 'tsx', 'examples/quickstart.ts', '--patients', '2', '--db', db, '--serve', '--port', '0'];
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
-    const url = await printed(child.stdout, /GraphiQL: (\S+)/);
+    const command = ['--import', 'tsx', 'examples/quickstart.ts', ...args, '--serve', '--port', '0'];
+    const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const [stdout, url] = await printed(child.stdout, /GraphiQL: (\S+)/);
+    expect(stdout).toContain(imported);
     const page = await (await fetch(url)).text();
     expect(page).toContain('fhirgraph quickstart');
     const options = /\{"title":"fhirgraph quickstart".*\}/.exec(page)![0];

@@ -18,15 +18,16 @@ export async function countTogether(
   file: string,
   { processes, times, seed }: { readonly processes: number; readonly times: number; readonly seed: number },
 ): Promise<{ readonly overtaken: number; readonly locked: number }> {
+  const controller = new AbortController();
+  const options = { maxBuffer: 1 << 26, signal: controller.signal };
   const reports = await Promise.all(
     Array.from({ length: processes }, async (_, index) => {
       const values = [file, `n${index}`, String(times), String(seed + index), String(processes)];
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', COUNTER, ...values], {
-        maxBuffer: 1 << 26,
-      });
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', COUNTER, ...values], options);
       return JSON.parse(stdout) as CounterReport;
     }),
-  );
+    // Where one has failed, the others would wait for it.
+  ).finally(() => controller.abort());
   const store = new SqliteStore(file);
   const authors = new Map(reports.flatMap(({ done }, index) => done.map((name) => [name.join(' '), `n${index}`])));
   expect(authors.size).toBe(processes * times);
