@@ -241,3 +241,14 @@ test('purging and removing go in steps of bounded size, whatever a resource or p
   expect([second.resources, second.done]).toEqual([201, true]);
   expect((await store.verify()).problems).toEqual([]);
 });
+
+test('a project is removed in the order in which it was written, deleted resources last', async () => {
+  const store = openStore(fileNamed('order.db'));
+  const ids = ['m', 'c', 'x', 'a', 'k', 'b'];
+  for (const id of ids) await store.commit([put(resourceOf('Patient', id))]);
+  await store.commit([{ kind: 'delete', key: keyOf('Patient', 'x') }]);
+  const removed: string[] = [];
+  store.subscribe((changes) => void removed.push(...changes.map(({ key }) => key.id)));
+  while (!(await store.removal.removeProject(PROJECT)).done);
+  expect(removed).toEqual(['m', 'c', 'a', 'k', 'b', 'x']);
+});

@@ -76,7 +76,7 @@ export class Removal {
       let versions = 0;
       for (const [collection, type] of this.#collections(project, 0, undefined)) {
         for (;;) {
-          const rows = this.#statements.read(NEXT_RESOURCES).all(collection, '', AT_ONCE) as readonly PurgedRow[];
+          const rows = this.#nextOf(collection);
           for (const row of rows) {
             this.#guard.check();
             const [, id, version] = row;
@@ -90,7 +90,7 @@ export class Removal {
               return { step: { resources: changes.length, versions, done: false }, changes };
             }
           }
-          if (rows.length < AT_ONCE) break;
+          if (rows.length === 0) break;
         }
         this.#statements.write('DELETE FROM shape WHERE collection = ?').run(collection);
         this.#statements.write(REMOVE_ZONES).run(collection, collection, collection);
@@ -101,6 +101,16 @@ export class Removal {
     });
     forgetAll(this.#dictionaries);
     return part;
+  }
+
+  /**
+   * PERF: in the order of their writing, in which the rows of most tables lie together. By id each resource of a large
+   * project is in pages of its own, and every step writes them all.
+   */
+  #nextOf(collection: number): readonly PurgedRow[] {
+    const current = this.#statements.read(NEXT_CURRENT).all(collection, AT_ONCE) as readonly PurgedRow[];
+    if (current.length > 0) return current;
+    return this.#statements.read(NEXT_RESOURCES).all(collection, '', AT_ONCE) as readonly PurgedRow[];
   }
 
   #inTransaction<Result>(work: () => Result): Result {
@@ -174,6 +184,8 @@ const REMOVE_ZONES = `DELETE FROM zone WHERE parameter IN (-2 * ?, -2 * ? - 1)
 const LIST_COLLECTIONS = 'SELECT key, type FROM collection WHERE project = ? AND key >= ? ORDER BY key';
 const NEXT_RESOURCES =
   'SELECT key, id, version, purged FROM resource WHERE collection = ? AND id > ? ORDER BY id LIMIT ?';
+const NEXT_CURRENT = `SELECT key, id, version, purged FROM resource INDEXED BY resource_by_updated
+  WHERE collection = ? AND content IS NOT NULL ORDER BY updated LIMIT ?`;
 /** The newest version whose successor is early enough. */
 const LAST_REPLACED = 'SELECT max(version) - 1 FROM version WHERE resource = ? AND version <= ? AND updated < ?';
 const LEAVE_SHAPE = 'UPDATE shape SET resources = resources - 1 WHERE key = (SELECT shape FROM resource WHERE key = ?)';
