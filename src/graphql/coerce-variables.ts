@@ -6,13 +6,14 @@ import { coerceVariables, GraphQLError, Kind, type VariableDefinitionNode } from
 import type { CoercedVariables } from './graphql-js.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
-import { hostOf } from './schema/host/service-model.js';
+import { enumNamed } from './schema/enums.js';
+import { hasEnums, hostOf } from './schema/host/service-model.js';
 import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
-import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputPlace } from './schema/input-fields.js';
+import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputField, type InputPlace } from './schema/input-fields.js';
 
 /**
- * Coerces the variables of a request: scalars and search values by graphql-js, resources and patches by our own code,
+ * Coerces the variables of a request: scalars and search values by graphql-js, enums, resources and patches by our own code,
  * since its errors give the location but never the value, which may be clinical.
  */
 export function coerceRequestVariables(
@@ -72,7 +73,7 @@ function readerOf(model: FhirModel, definition: VariableDefinitionNode): ReadVar
 }
 
 /** The input position of a variable that is of FHIR. */
-function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | undefined {
+function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | InputField | undefined {
   let array = false;
   let node = type;
   while (node.kind !== Kind.NAMED_TYPE) {
@@ -80,6 +81,11 @@ function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace
     node = node.type;
   }
   const name = node.name.value;
+  const definition = hasEnums(model) ? enumNamed(model, name) : undefined;
+  if (definition !== undefined) {
+    const { description, values: codes } = definition;
+    return { name, type: 'String', array, required: false, description, codes };
+  }
   const isOwn = name === JSON_VALUE || name === RESOURCE_INPUT || inputFieldsOf(model, name) !== undefined;
   return isOwn ? { type: name, array } : undefined;
 }

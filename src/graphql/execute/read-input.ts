@@ -21,7 +21,7 @@ const MAX_FAULTS = 20;
  */
 export function readInput(
   model: FhirModel,
-  place: InputPlace,
+  place: InputPlace | InputField,
   value: unknown,
 ): { readonly value: unknown; readonly faults: readonly InputFault[] } {
   const reader = new Reader(model);

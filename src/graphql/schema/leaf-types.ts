@@ -120,8 +120,8 @@ function enumType(definition: EnumDefinition): GraphQLEnumType {
 }
 
 /**
- * An enum as the type of a variable: its values are the codes, so that they fit every place that takes a text. Services
- * without enums take any code.
+ * An enum as the type of a variable, for validation. Its values are read by our own code; services without enums take any
+ * code.
  */
 function enumVariable(model: FhirModel, { name, values }: EnumDefinition): GraphQLScalarType {
   const standard = scalarOf('code');
