@@ -58,7 +58,7 @@ export class BlockSearch {
         found = [...found, ...rows].sort(compare).slice(0, need);
         yield rowsPerBlock;
         if (++searched !== TUNING.blocksOnTrial) continue;
-        // Blocks that hardly differ are announced as what they will cost, so that the other ways go on first.
+        // Blocks that hardly differ are announced with their expected cost, so that the other ways continue first.
         const left = [...present, ...blocks.slice(start + size)].filter((one) => !isBeyondPage(one)).length;
         const expected = Math.ceil((searched * need) / Math.max(found.length, 1));
         yield rowsPerBlock * (found.length < need ? Math.min(left, expected) : left);
