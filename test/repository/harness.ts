@@ -12,6 +12,7 @@ import type { RepositoryContext } from '../../src/repository/repository-context.
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { namedStores } from '../support/named-stores.js';
 
 /** The same tests over each store; SQLite as a real file. */
@@ -29,7 +30,7 @@ export function overStores(name: string, tests: (open: () => ResourceStore) => v
       () => {
         const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-repository-'));
         folders.push(folder);
-        return keep(new SqliteStore(join(folder, 'clinic.db'), { synchronous: 'off' }));
+        return keep(new SqliteStore(emptySqliteFile(join(folder, 'clinic.db')), { synchronous: 'off' }));
       },
     ],
   ];
