@@ -12,6 +12,7 @@ export type {
   FhirHandlerConfig,
   FhirHandlerOptions,
   GraphqlOverHttpDraft,
+  RequestStatement,
   RouteGroup,
   SignInContext,
 } from './http/exchange/handler-config.js';
