@@ -5,9 +5,9 @@
 export const PHASES = [
   // Some milliseconds at most, as they call one function.
   [
-    'test/access/{access-trace,assert-*,audited,caller,clearance-criteria,commit-failures,decide,decide-*,default-rules,field-edges}.test.ts',
+    'test/access/{access-trace,assert-*,audited,caller,clearance-criteria,commit-failures,commit-trace,decide,decide-*,default-rules,field-edges}.test.ts',
     'test/access/{find-membership,former-memberships,granted-before,granting-rules,guarded-store,hidden-by-writing-rule,keep-*}.test.ts',
-    'test/access/{make-caller,membership-policies,open-invitations,own-project-write,policy-checks,policy-criteria}.test.ts',
+    'test/access/{make-caller,membership-*,open-invitations,own-project-write,policy-checks,policy-criteria,policy-terminology}.test.ts',
     'test/access/{profiles-in-use,related-patient,require-audit,required-profiles,restrict-query,session-checks,super-admin-powers}.test.ts',
     'test/access/{switched-off,tallied-store,trusted-reach,unique-keys,validate-writes,within-contexts,write-error}.test.ts',
     'test/projects/{choose-membership,invite-body}.test.ts',

@@ -13,13 +13,13 @@ import type { AnyResource } from '../fhir/resource.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { withBaseUrl } from '../store/with-base-url.js';
 import { assertCaller, type Caller } from './caller.js';
-import { decide, isUnrestricted } from './decide.js';
+import { decide } from './decide.js';
 import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
 import { homeOf } from './home-of.js';
 import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
-import { maskInside, type Origins, withMasked } from './fields/mask-resource.js';
+import type { Origins } from './fields/mask-resource.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
 import { assertSession } from './sign-in/standing.js';
 import { restrictQuery } from './read/restrict-query.js';
@@ -186,10 +186,6 @@ class Guard {
     page: SearchPage,
     options: CallOptions | undefined,
   ): Promise<SearchPage> {
-    if (this.caller.kind !== 'member' && isUnrestricted(rules)) {
-      const masked = page.matches.map((row) => withMasked(row, maskInside(row.resource, undefined), this.origins));
-      return { ...page, matches: masked };
-    }
     const project = homeOf(type, this.caller);
     const matches = await maskFound(
       this.store,

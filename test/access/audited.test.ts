@@ -35,3 +35,19 @@ test('an interaction without an audit hook runs without a word', async () => {
     warned.mockRestore();
   }
 });
+
+test('what only looks like a caller states no purpose', async () => {
+  const records: AuditRecord[] = [];
+  const audit = (record: AuditRecord): void => void records.push(record);
+  const caller = { kind: 'member', purpose: 'TREAT', requestId: 'r1' } as never;
+  await audited({ store: new MemoryStore(), caller, audit }, 'read', () => Promise.resolve());
+  expect(records[0]).not.toHaveProperty('purpose');
+  expect(records[0]).not.toHaveProperty('requestId');
+});
+
+test('requireAudit needs an audit hook', async () => {
+  const work = vi.fn();
+  const asked = audited({ store: new MemoryStore(), caller: serverCaller(), requireAudit: true }, 'read', work);
+  await expect(asked).rejects.toMatchObject({ code: 'invalid', message: 'requireAudit needs audit' });
+  expect(work).not.toHaveBeenCalled();
+});

@@ -1,6 +1,14 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { assertCaller, isCaller, memberCaller, serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  assertCaller,
+  assertNotEnded,
+  derivedCaller,
+  isCaller,
+  memberCaller,
+  serverCaller,
+  systemCaller,
+} from '../../src/access/caller.js';
 import { unrestrictedRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 
@@ -68,4 +76,28 @@ test('a member is what sign-in found, with rules that stay within the contexts o
   expect(rules.rulesFor('Device')).toEqual([]);
   expect(rules.rulesFor('Binary')).not.toEqual([rule]);
   expect(isCaller(caller)).toBe(true);
+});
+
+test('a caller made of another one is bound to the contexts of Binaries once, and ends when that one does', () => {
+  const rule = unrestrictedRule('all');
+  const time = { now: Date.parse('2030-01-01T00:00:00Z') };
+  const facts = {
+    ...{ project: 'clinic', membership: 'm', user: 'User/1', profile: 'Practitioner/1', admin: false },
+    ...{ superAdmin: false, powers: undefined, bound: true, patient: undefined },
+    emergency: { reason: 'x', until: '2030-01-01T01:00:00Z' },
+    rules: { model: R4, rulesFor: (type: string) => (type === 'Device' ? [] : [rule]) },
+  };
+  const caller = memberCaller(facts, () => new Date(time.now));
+  let given: unknown;
+  const made = derivedCaller(caller, (before) => ((given = before.rules), before));
+  expect(given).toBe(facts.rules);
+  expect(made.rules.rulesFor('Binary')).toEqual(caller.rules.rulesFor('Binary'));
+  for (const one of [caller, made]) {
+    time.now = Date.parse('2030-01-01T00:59:59.999Z');
+    assertNotEnded(one);
+    time.now += 1;
+    expect(() => assertNotEnded(one)).toThrow('The emergency access has ended; sign in to continue without it');
+  }
+  const copy = { ...caller };
+  expect(derivedCaller(copy, (before) => before).rules.rulesFor('Patient')).toEqual([rule]);
 });

@@ -4,9 +4,16 @@ import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { currentCaller, storeWhile } from '../../src/access/sign-in/current-caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
+import {
+  SERVER_SCOPE,
+  type CallOptions,
+  type ResourceStore,
+  type StoreRemoval,
+  type Write,
+} from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
+import { storeWith } from '../support/store-with.js';
 
 const isAdmin = ({ admin }: MemberCaller): boolean => admin;
 const put = (id: string, version?: string): Write => ({
@@ -97,6 +104,58 @@ describe('a store for as long as its caller is an administrator', () => {
     ]);
     await storeWhile(store, caller, isAdmin).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
+  });
+
+  test('tells the position of the write that failed', async () => {
+    const { store, caller } = await administrator();
+    for (const [index, writes] of [[put('a', '7')], [put('a'), put('b', '7')]].entries()) {
+      const fault = await faultOf(storeWhile(store, caller, isAdmin).commit(writes));
+      expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', index]);
+    }
+  });
+
+  test('offers what the store offers, and no more', async () => {
+    const { store, caller } = await administrator();
+    const whole = storeWhile(store, caller, isAdmin);
+    await store.commit([put('a')]);
+    const query = { project: 'clinic', type: 'Patient', limit: 5 };
+    expect(await whole.typeHistory!(query)).toEqual(await store.typeHistory!(query));
+    expect(await whole.typeHistory!(query)).toHaveLength(1);
+    expect(await whole.accessEpoch!()).toBe(await store.accessEpoch!());
+    const plain = storeWhile(storeWith(store, {}), caller, isAdmin);
+    expect([plain.typeHistory, plain.removal, plain.accessEpoch]).toEqual([undefined, undefined, undefined]);
+    expect(storeWhile(store, systemCaller('clinic'), isAdmin)).toBe(store);
+  });
+
+  test('removes for as long as the rights are there, with the options of the call', async () => {
+    const { store, caller, change } = await administrator();
+    const calls: unknown[] = [];
+    const removal = new Proxy({} as StoreRemoval, {
+      get:
+        (_, name) =>
+        (...args: unknown[]) => (calls.push([name, ...args]), Promise.resolve(name)),
+    });
+    const options = { signal: new AbortController().signal };
+    const epoch = (given?: CallOptions): Promise<string> => (calls.push(['accessEpoch', given]), Promise.resolve('e'));
+    const whole = storeWhile(storeWith(store, { removal, accessEpoch: epoch }), caller, isAdmin);
+    const request = { project: 'clinic' } as never;
+    const purge = (): Promise<unknown> => whole.removal!.purgeHistory(request, options);
+    const remove = (): Promise<unknown> => whole.removal!.removeProject('clinic', options);
+    const scrub = (): Promise<unknown> => whole.removal!.scrub(options);
+    expect([await purge(), await remove(), await scrub()]).toEqual(['purgeHistory', 'removeProject', 'scrub']);
+    expect(await whole.accessEpoch!(options)).toBe('e');
+    const all = [
+      ['purgeHistory', request, options],
+      ['removeProject', 'clinic', options],
+      ['scrub', options],
+      ['accessEpoch', options],
+    ];
+    expect(calls).toEqual(all);
+    await change({ admin: false });
+    expect([await codeOf(purge()), await codeOf(remove())]).toEqual(['forbidden', 'forbidden']);
+    expect(calls).toEqual(all);
+    await scrub();
+    expect(calls).toHaveLength(5);
   });
 
   test('asks no more of a caller than what it must still be', async () => {

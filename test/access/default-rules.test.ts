@@ -5,6 +5,7 @@ import {
   defaultRules,
   joinRules,
   OPERATORS_FIELDS,
+  ownPlaceRules,
   ownUserRules,
 } from '../../src/access/policy/default-rules.js';
 import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
@@ -136,4 +137,20 @@ describe.each([
   test('has nothing more', () => {
     for (const type of ['Patient', 'Login', 'JsonWebKey', 'Nonsense']) expect(rulesOf(type), type).toEqual([]);
   });
+});
+
+test('the own membership and the own project show nothing of how access is decided', () => {
+  const rules = ownPlaceRules(R4, 'clinic', 'm');
+  const place = (text: string, id: string): object => {
+    return { text, interactions: READ_INTERACTIONS, criteria: { kind: 'id', ids: [id] }, readonly: [] };
+  };
+  expect(of(rules, 'Project')).toMatchObject([place('the own project', 'clinic')]);
+  expect(of(rules, 'ProjectMembership')).toMatchObject([place('the own membership', 'm')]);
+  expect(of(rules, 'AccessPolicy')).toEqual([]);
+  const shownOf = (type: string): string[] => {
+    const { hidden } = rules.rulesFor(type)[0]!;
+    return [...R4.typeDefinition(type)!.elements.keys()].filter((name) => !hidden.includes(name));
+  };
+  expect(shownOf('Project').toSorted()).toEqual(['active', 'description', 'id', 'identifier', 'meta', 'name']);
+  for (const name of ['access', 'accessPolicy']) expect(shownOf('ProjectMembership')).not.toContain(name);
 });

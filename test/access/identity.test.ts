@@ -71,7 +71,11 @@ overStores('an external id', (open) => {
     await enrol(store, 'clinic', 'ann', { externalId: EXTERNAL });
     await enrol(store, 'other', 'ann', { externalId: EXTERNAL });
     const fault = await faultOf(signIn(store, { externalId: EXTERNAL }));
-    expect([fault.code, fault.details]).toEqual(['membership-ambiguous', undefined]);
+    expect([fault.code, fault.message, fault.details]).toEqual([
+      'membership-ambiguous',
+      'The person has several memberships; name the project, or one of those that listMemberships finds',
+      undefined,
+    ]);
     expect(JSON.stringify([fault.message, fault.outcome])).not.toMatch(/clinic|other|ann/);
     // Those that cannot be used do not count.
     const trusted = repositoryOf(store, serverCaller('other'));

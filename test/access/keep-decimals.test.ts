@@ -63,6 +63,23 @@ describe('a decimal that its writer may not change is stored as it was written b
     expect(stored(observation(list), quantity('1.00'))).toBe(stringifyJson(quantity('1.00')));
   });
 
+  test('and elements that one side lacks stay absent', () => {
+    const keys = (shown: string, asked: string, path: string): unknown => {
+      const { resourceType: _, ...kept } = withDecimalsOf(observation(shown), observation(asked), [path]) as object & {
+        readonly resourceType: string;
+      };
+      return Object.keys(kept);
+    };
+    const range = ',"referenceRange":[{"text":"x"}]';
+    const value = ',"valueQuantity":{"value":1.00}';
+    expect(keys(value, value, 'valueQuantity')).toEqual(['valueQuantity']);
+    expect(keys(value, value, 'valueQuantity.value')).toEqual(['valueQuantity']);
+    expect(keys(`${value}${range}`, value, 'referenceRange.low')).toEqual(['valueQuantity']);
+    expect(keys(value, `${value}${range}`, 'referenceRange.low')).toEqual(['valueQuantity', 'referenceRange']);
+    expect(keys(`${value}${range}`, value, 'referenceRange')).toEqual(['valueQuantity']);
+    expect(keys(value, `${value}${range}`, 'referenceRange')).toEqual(['valueQuantity', 'referenceRange']);
+  });
+
   test('and without a decimal text on either side it is the very resource', () => {
     const asked = quantity('1.5');
     expect(withDecimalsOf(quantity('1.5'), asked, VALUE)).toBe(asked);

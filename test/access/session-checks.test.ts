@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { accessEnd, assertNotExpired, assertNotRevoked } from '../../src/access/sign-in/session-times.js';
+import { breakGlass } from '../../src/access/sign-in/break-glass.js';
+import { currentCaller } from '../../src/access/sign-in/current-caller.js';
 import { requireExternalId } from '../../src/access/sign-in/resource-ref.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../src/fhir/own-extensions.js';
@@ -13,6 +15,12 @@ import { storeWith } from '../support/store-with.js';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 const KEY = { type: 'Patient', id: 'p' };
+
+async function member() {
+  const store = new MemoryStore();
+  await system(store);
+  return { store, membership: (await signedIn(store)).membership };
+}
 
 async function session(expires?: string) {
   const store = new MemoryStore();
@@ -92,6 +100,14 @@ describe('the session of a caller', () => {
     expect(given[1]?.signal).toBeUndefined();
   });
 
+  test('is that of a caller made of the current rights, too', async () => {
+    const { store, change, time, caller } = await session();
+    const again = await currentCaller(store, caller, () => true);
+    await change({ active: false });
+    time.now += 5_000;
+    expect(await codeOf(guardStore(store, again).read([KEY]))).toBe('membership-inactive');
+  });
+
   test('ends when its project becomes that of super administrators', async () => {
     const { store, time, use } = await session();
     const operator = repositoryOf(store, serverCaller());
@@ -132,6 +148,41 @@ test('a change of rights says what to do', async () => {
   await expect(guardStore(store, caller).read([KEY])).rejects.toThrow(
     'What this caller may do has changed since it signed in; sign in again',
   );
+});
+
+test('the options of a session are checked', async () => {
+  const { store, membership } = await member();
+  for (const [options, message] of [
+    [{ issuedAt: new Date(Number.NaN) }, 'issuedAt must be a valid Date'],
+    [{ issuedAt: '2030-01-01' }, 'issuedAt must be a valid Date'],
+    [{ recheckAfter: -1 }, 'recheckAfter must be a number of milliseconds, 0 or more'],
+    [{ recheckAfter: '5' }, 'recheckAfter must be a number of milliseconds, 0 or more'],
+  ] as const) {
+    await expect(signIn(store, { membership }, options as never)).rejects.toMatchObject({ code: 'invalid', message });
+  }
+});
+
+test('emergency access needs a policy for it', async () => {
+  const { store, membership } = await member();
+  const caller = await signIn(store, { membership });
+  const given = breakGlass(caller, {
+    store,
+    reason: 'x',
+    until: new Date(Date.now() + 60_000).toISOString(),
+    audit: () => undefined,
+  });
+  await expect(given).rejects.toMatchObject({
+    code: 'forbidden',
+    message: `ProjectMembership/${membership} names no access policy for emergencies`,
+  });
+});
+
+test('the clearance of a member is named in explanations of its rules', async () => {
+  const { store, membership } = await member();
+  const clearance = [{ system: 'urn:labels', codes: ['open'] }];
+  await updateMember(membership, { clearance }, { store, caller: systemCaller('clinic') });
+  const { rules } = await signIn(store, { membership });
+  expect(rules.rulesFor('Patient').map(({ narrowed }) => narrowed?.text)).toEqual(['the clearance of the member']);
 });
 
 test('an external id is a text', async () => {

@@ -27,6 +27,7 @@ test('each call is counted with its types, and passed on as it is', () => {
     ['searchByReference', [query('Observation'), 'subject', [key('Patient')], options], ['Observation']],
     ['commit', [writes, options], ['Patient', 'Bot', 'Group']],
     ['history', [key('List'), page, options], ['List']],
+    ['typeHistory', [{ type: 'Basic', limit: 1 }, options], ['Basic']],
   ] as const;
   for (const [index, [method, args, types]] of calls.entries()) {
     expect((store[method] as (...args: readonly unknown[]) => unknown)(...args)).toEqual([method, ...args]);

@@ -4,8 +4,11 @@ import type { GuardedWrite } from '../../src/access/contract.js';
 import { LENIENT, validateWrite, validationFor } from '../../src/access/write/validate-writes.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
+import { fhirPathLibrary, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
+import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
+import { definition } from '../profiles/us-core.js';
 import { system } from '../repository/harness.js';
 import { put } from './decisions.js';
 
@@ -45,6 +48,67 @@ describe('the strictness of a project', () => {
     const { isStrict } = await validationFor(store, serverCaller(), [patient], undefined, undefined);
     expect(['User', 'Project', 'Patient'].map((type) => isStrict(type))).toEqual([true, true, false]);
     expect(takeCalls()).toEqual([]);
+  });
+});
+
+describe('the profiles of a project', () => {
+  const CLINIC = systemCaller('clinic');
+  const isLoaded = (): boolean => {
+    try {
+      return fhirPathLibrary() !== undefined;
+    } catch {
+      return false;
+    }
+  };
+
+  test('load FHIRPath where there are any, and only there', async () => {
+    const store = new MemoryStore();
+    await system(store);
+    for (const [asked, needed] of [
+      [undefined, false],
+      [[], false],
+      [true, true],
+      [['urn:a'], true],
+    ] as const) {
+      forgetFhirPath();
+      await validationFor(store, CLINIC, [patient], asked, undefined);
+      expect([asked, isLoaded()]).toEqual([asked, needed]);
+    }
+  });
+
+  test('are not held against elements that are kept, nor are rules of the whole resource', async () => {
+    const constraint = (key: string, human: string, expression: string): object => {
+      return { key, severity: 'error', human, expression };
+    };
+    const profile = definition({
+      ...{ id: 'own', url: 'urn:own', name: 'Own', kind: 'resource', type: 'Basic', derivation: 'constraint' },
+      baseDefinition: 'http://hl7.org/fhir/StructureDefinition/Basic',
+      differential: {
+        element: [
+          { id: 'Basic', path: 'Basic', constraint: [constraint('own-1', 'An author', 'author.exists()')] },
+          { id: 'Basic.code', path: 'Basic.code', constraint: [constraint('own-2', 'A text', 'text.exists()')] },
+          { id: 'Basic.subject', path: 'Basic.subject', min: 1 },
+        ],
+      },
+    });
+    const model = await extendDefinitions(R4, { profiles: [profile] });
+    await loadFhirPath();
+    const places = (kept: readonly string[], listed = ['urn:own']): unknown => {
+      const resource = { resourceType: 'Basic', code: { coding: [{ code: 'x' }] } } as never;
+      const validation = { ...LENIENT, profiles: { claimed: false, listed } };
+      try {
+        validateWrite(model, { key: { type: 'Basic' }, resource }, 3, validation, undefined, new Set(kept));
+      } catch (error) {
+        if (!(error instanceof FhirError)) throw error;
+        return error.issues.map(({ code, expression }) => `${code} ${expression?.join()}`).toSorted();
+      }
+      return [];
+    };
+    expect(places([])).toEqual(['invariant Basic', 'invariant Basic.code', 'required Basic.subject']);
+    expect(places(['subject'])).toEqual(['invariant Basic.code']);
+    expect(places(['author'])).toEqual(['invariant Basic.code', 'required Basic.subject']);
+    expect(places(['subject', 'code'])).toEqual([]);
+    expect(places(['author'], ['urn:unknown'])).toEqual(['not-found Basic']);
   });
 });
 

@@ -71,11 +71,7 @@ export function makeCaller(
 }
 
 function stated({ purpose, requestId, emergency }: CallerRequest): Partial<MemberCaller> {
-  return {
-    ...(purpose === undefined ? {} : { purpose }),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(emergency === undefined ? {} : { emergency: { reason: emergency.reason, until: emergency.until } }),
-  };
+  return { purpose, requestId, emergency: emergency && { reason: emergency.reason, until: emergency.until } };
 }
 
 /**

@@ -24,10 +24,8 @@ export function memberReference(membership: AnyResource, element: 'user' | 'prof
 export async function checkUser(store: ResourceStore, project: string, user: string): Promise<AnyResource | undefined> {
   const { type, id } = splitReference(user);
   const isPerson = type === 'User';
-  const [found, revoked] = await store.read([
-    { project: isPerson ? SERVER_SCOPE : project, type, id },
-    ...(isPerson ? [revokedUserKey(id)] : []),
-  ]);
+  const key = { project: isPerson ? SERVER_SCOPE : project, type, id };
+  const [found, revoked] = await store.read(isPerson ? [key, revokedUserKey(id)] : [key]);
   if (found?.status !== 'found')
     throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
   if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);

@@ -57,7 +57,7 @@ export async function commitGuarded(
     const policyUser = await loadPolicyUser(store, caller, decided, options);
     const ready = withPolicyChecks(caller, withCodeChecks(caller, decided), policyUser);
     const steps = ready.filter((one) => one.role !== 'unchanged');
-    const replaced = trace === undefined ? [] : await readReplaced(store, steps, options);
+    const replaced = trace && (await readReplaced(store, steps, options));
     assertNotAborted(options);
     if (caller.kind === 'member') assertNotEnded(caller);
     options?.onCommit?.();
@@ -66,7 +66,7 @@ export async function commitGuarded(
         steps.map(({ write }) => write),
         options && { signal: options.signal, deadline: options.deadline },
       );
-      if (trace !== undefined) traceWrites(trace, steps, replaced);
+      if (replaced !== undefined) traceWrites(trace!, steps, replaced);
       return answersOf(ready, steps, results, caller, trace);
     } catch (error) {
       const failure = commitFailure(error, steps, writes);

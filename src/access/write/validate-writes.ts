@@ -69,12 +69,7 @@ export function validateWrite(
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
     assertValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
-    assertProfiles(
-      model,
-      elementsOf(resource),
-      validation.profiles,
-      kept.size === 0 ? undefined : exceptHidden(except!),
-    );
+    assertProfiles(model, elementsOf(resource), validation.profiles, except && exceptHidden(except));
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }
@@ -82,9 +77,9 @@ export function validateWrite(
 
 const NONE_KEPT: ReadonlySet<string> = new Set();
 
-/** Invariants of the whole resource may be about hidden elements, which the writer does not send. */
+/** Invariants of the whole resource may be about hidden elements, which the writer does not send. Each finding has a place. */
 function exceptHidden(except: (issue: OutcomeIssue) => boolean): (issue: OutcomeIssue) => boolean {
-  return (issue) => except(issue) || (issue.code === 'invariant' && !/[.[]/.test(issue.expression?.[0] ?? ''));
+  return (issue) => except(issue) || (issue.code === 'invariant' && !/[.[]/.test(issue.expression![0]!));
 }
 
 /** True for a finding inside one of the elements, or about a reference to what they may contain. */
