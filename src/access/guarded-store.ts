@@ -159,12 +159,13 @@ class Guard {
     writes: readonly GuardedWrite[],
     options: CallOptions | undefined,
   ): Promise<readonly GuardedWrite[]> {
-    if (!writes.some(({ kind }) => kind === 'assert-no-match')) return writes;
-    return Promise.all(
-      writes.map(async (write) =>
+    const expanded: GuardedWrite[] = [];
+    for (const write of writes) {
+      expanded.push(
         write.kind === 'assert-no-match' ? { ...write, query: await this.#expand(write.query, options) } : write,
-      ),
-    );
+      );
+    }
+    return expanded;
   }
 
   /** The terminology sees what the caller sees, so it reveals no other value sets. */
@@ -177,7 +178,7 @@ class Guard {
       },
     };
     const criteria = await withConcepts(query.criteria, this.store.terminology, context, options);
-    return criteria === query.criteria ? query : { ...query, criteria };
+    return { ...query, criteria };
   }
 
   async #mask(

@@ -175,7 +175,7 @@ interface CheckedPolicy {
 
 /** What is wrong with one policy of a membership. */
 function choiceProblems(
-  { model, terminology }: ResourceStore,
+  { model }: ResourceStore,
   { reference, parameters, path }: ChosenPolicy,
   own: PolicyParameters,
   checked: CheckedPolicy | undefined,
@@ -187,8 +187,8 @@ function choiceProblems(
   const [broken] = checked.problems;
   if (broken !== undefined) return [problem('error', `${reference}, ${broken.path}: ${broken.message}`)];
   const values = new Map([...own, ...parameters]);
-  // Sign-in asks the terminology itself.
-  const expansions = terminology === undefined ? undefined : SAMPLE_EXPANSIONS;
+  // Sign-in asks the terminology itself. A policy that needs one where there is none was broken above.
+  const expansions = SAMPLE_EXPANSIONS;
   const unused = [...parameters.keys()].filter((name) => !checked.used.has(name));
   const missing = [...checked.used].filter((name) => !values.has(name));
   return [
