@@ -8,14 +8,24 @@ export interface StoppedClock {
   start(): void;
 }
 
-/** Stops `performance.now()` and the timers of this thread until the test ends. */
+/** Stops `performance.now()`, the timers of this thread and `AbortSignal.timeout` until the test ends. */
 export function stopClock(): StoppedClock {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  // The native one does not know the fake timers.
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new DOMException('The time is over', 'TimeoutError')), milliseconds);
+    return controller.signal;
+  });
+  const start = (): void => {
+    timeout.mockRestore();
+    vi.useRealTimers();
+  };
+  onTestFinished(start);
   return {
     async pass(milliseconds) {
       await vi.advanceTimersByTimeAsync(milliseconds);
     },
-    start: () => void vi.useRealTimers(),
+    start,
   };
 }
