@@ -58,10 +58,25 @@ const ownBasic = definition({
   },
 });
 
+const ofUsCore = definition({
+  ...{ id: 'of-us-core', url: 'http://clinic.example/StructureDefinition/of-us-core', name: 'OfUsCore' },
+  ...{ kind: 'resource', type: 'Observation', derivation: 'constraint' },
+  baseDefinition: 'http://hl7.org/fhir/StructureDefinition/Observation',
+  differential: {
+    element: [
+      {
+        id: 'Observation.subject',
+        path: 'Observation.subject',
+        type: [{ code: 'Reference', targetProfile: [usCorePatient.url] }],
+      },
+    ],
+  },
+});
+
 describe('a resource', () => {
   let model: FhirModel;
   beforeAll(async () => {
-    model = await extendDefinitions(R4, { ...usCore, profiles: [...usCore.profiles, ownBasic] });
+    model = await extendDefinitions(R4, { ...usCore, profiles: [...usCore.profiles, ownBasic, ofUsCore] });
     await loadFhirPath();
   });
 
@@ -136,6 +151,19 @@ describe('a resource', () => {
       ['Patient.gender'],
     ]);
     accepted(bad, BY_CLAIM, hidden('Patient.identifier[0].system', 'Patient.gender'));
+  });
+
+  test('is refused for a target inside it, unless some findings are excepted: the target may be hidden', async () => {
+    const resource: JsonObject = {
+      ...{ resourceType: 'Observation', status: 'final', code: { text: 'x' }, subject: { reference: '#p' } },
+      contained: [{ resourceType: 'Patient', id: 'p' }],
+    };
+    const required = { claimed: false, listed: [ofUsCore.url] };
+    expect(await faults(resource, required)).toEqual([
+      expect.stringContaining('at Observation.subject.reference'),
+      ['Observation.subject.reference'],
+    ]);
+    accepted(resource, required, () => false);
   });
 
   test('is not accepted because many excepted findings come first', async () => {
