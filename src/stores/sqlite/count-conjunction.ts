@@ -146,8 +146,11 @@ export const COUNTING = {
   maxOthers: 160_000,
 };
 
-/** Resources with values of all parameters that are tested without a look at other scans: none where conditions exclude each other. */
-const MAX_TOGETHER = 10_000;
+/**
+ * How many resources with values of all parameters are tested without a look at other scans: none where conditions exclude
+ * each other. A scan of one condition may be shorter, so they are few.
+ */
+const MAX_TOGETHER = 100;
 
 /** How far scans are looked into, in rows. */
 const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_SAFE_INTEGER];
