@@ -63,7 +63,7 @@ export function executableSchema(
   return schema;
 }
 
-/** Values stand under their response keys, aliases included. */
+/** Values have their response keys, aliases included. */
 const resolveByKey: GraphQLFieldResolver<unknown, unknown> = (source, args, context, info) => {
   if (typeof source !== 'object' || source === null) return null;
   // An object of another resolver, in a merged schema.

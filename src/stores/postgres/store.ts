@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { assertNotAborted, callAborted, storeClosed } from '../../store/guards.js';
+import { assertNotAborted, storeClosed } from '../../store/guards.js';
+import { untilCallEnds } from '../../store/until-call-ends.js';
 import {
   SERVER_SCOPE,
   type CallOptions,
@@ -285,7 +286,9 @@ export class PostgresStore implements ResourceStore {
 
   /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */
   #answer<Result>(options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
-    return untilDeadline(options, (bounded) => untilAborted(this.#perform(bounded, work), bounded?.signal));
+    return untilDeadline(options, (bounded) =>
+      untilCallEnds(this.#perform(bounded, work), { signal: bounded?.signal }),
+    );
   }
 
   /** Runs the work of one call. Everything it throws becomes a `FhirError`. */
@@ -294,7 +297,7 @@ export class PostgresStore implements ResourceStore {
     assertNotAborted(options);
     try {
       // Other calls wait for the same preparation, so it continues.
-      await untilAborted(this.#prepare(), options?.signal);
+      await untilCallEnds(this.#prepare(), { signal: options?.signal });
       return await work(options);
     } catch (error) {
       throw storeError(error);
@@ -341,19 +344,6 @@ function readerOn(connections: Connections, options: CallOptions | undefined): R
 }
 
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;
-
-/** Settles like the promise, or rejects with `aborted` if the signal fires first. */
-async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return promise;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(callAborted(signal));
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
 
 /** Polling interval, in milliseconds, while other processes do the work. */
 const LATER_MS = 50;

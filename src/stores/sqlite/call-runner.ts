@@ -132,7 +132,7 @@ export class CallRunner {
     return this.run(options, write);
   }
 
-  /** Runs in a thread, or in the event loop where there are none. */
+  /** Runs in a thread, or in the event loop of a store without threads. */
   async inThread<Result>(
     options: CallOptions | undefined,
     inThread: (threads: Threads) => Promise<Result>,

@@ -1,6 +1,5 @@
-import { eitherSignal, MAX_DELAY_MS, pause } from '../../platform/timers.js';
-import { callAborted, callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/store.js';
+import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 
@@ -36,7 +35,7 @@ export class IndexesOnDemand {
   async #ready(options: CallOptions | undefined): Promise<void> {
     if (this.#calls.run(options, () => this.#connection.valueIndexes.exist())) return;
     this.#creation ??= this.#create();
-    await endOf(this.#creation, options);
+    await untilCallEnds(this.#creation, options);
   }
 
   #create(): Promise<unknown> {
@@ -51,19 +50,5 @@ export class IndexesOnDemand {
 
   #hasResources(): boolean {
     return this.#connection.statements.read('SELECT 1 FROM version LIMIT 1').get() !== undefined;
-  }
-}
-
-/** Waits until shared work ends, or the call. @throws FhirError `aborted` */
-async function endOf(work: Promise<unknown>, options: CallOptions | undefined): Promise<void> {
-  if (options?.deadline === undefined && options?.signal === undefined) return void (await work);
-  const { deadline = Infinity, signal } = options;
-  const stop = new AbortController();
-  const callEnds = pause(Math.min(deadline - performance.now(), MAX_DELAY_MS), eitherSignal(stop.signal, signal));
-  try {
-    const ended = await Promise.race([work.then(() => false), callEnds.then(() => true)]);
-    if (ended) throw signal?.aborted === true ? callAborted(signal) : callTimedOut();
-  } finally {
-    stop.abort();
   }
 }

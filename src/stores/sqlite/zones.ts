@@ -141,7 +141,7 @@ const REMAKE = [
   ofResources('-2 * collection - 1', 'updated'),
 ];
 
-/** Makes the zones of ids and instants of all resources, where there are none. */
+/** Makes the zones of ids and instants of all resources, for a file without zones. */
 export function resourceZones(): string {
   const zones = (parameter: string, value: string): string => `INSERT INTO zone (parameter, block, low, last, high)
     SELECT ${parameter}, key / ${BLOCK.size}, min(${value}), max(${value}), max(${value}) FROM resource
