@@ -22,6 +22,7 @@ const PARAMETERS: { readonly [name: string]: { readonly path: string; readonly t
   'Organization:partof': { path: 'partOf', targets: ['Organization'] },
 };
 const NAMES = Object.keys(PARAMETERS);
+const WILDCARDS = ['Patient:*', 'Observation:*', 'Organization:*'];
 
 const anId = fc.constantFrom('1', '2', '3');
 const aReference = (types: readonly Type[]): fc.Arbitrary<{ reference: string }> =>
@@ -87,6 +88,18 @@ const anEdge: fc.Arbitrary<Edge> = fc.constantFrom(...NAMES).chain((name) =>
     target: fc.option(fc.constantFrom(...PARAMETERS[name]!.targets), { nil: undefined }),
   }),
 );
+/** Forward only: backwards, a wildcard is a shorthand for its parameters, which must be few. */
+const aWildcard: fc.Arbitrary<Edge> = fc.record({
+  ...{ name: fc.constantFrom(...WILDCARDS), reverse: fc.constant(false), iterate: fc.boolean() },
+  target: fc.option(fc.constantFrom(...TYPES), { nil: undefined }),
+});
+
+/** The parameters that an edge stands for. */
+function namesOf({ name, target }: Edge): readonly string[] {
+  if (!name.endsWith(':*')) return [name];
+  const own = NAMES.filter((one) => one.startsWith(name.slice(0, -1)));
+  return own.filter((one) => target === undefined || PARAMETERS[one]!.targets.includes(target));
+}
 
 function begins(type: Type, { name, reverse, target }: Edge): boolean {
   if (!reverse) return name.startsWith(`${type}:`);
@@ -106,7 +119,13 @@ const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id!
 const resourcesIn = ({ entry = [] }: Bundle): Resource[] => entry.map(({ resource }) => resource!);
 
 /** What an edge leads to from one resource, one request after the other. */
-async function follow(repository: Repository, from: Resource, { name, reverse, target }: Edge): Promise<Resource[]> {
+async function follow(repository: Repository, from: Resource, edge: Edge): Promise<Resource[]> {
+  const found: Resource[] = [];
+  for (const name of namesOf(edge)) found.push(...(await followOne(repository, from, { ...edge, name })));
+  return found;
+}
+
+async function followOne(repository: Repository, from: Resource, { name, reverse, target }: Edge): Promise<Resource[]> {
   const [source, parameter] = name.split(':') as [Type, string];
   const { path, targets } = PARAMETERS[name]!;
   const types = target === undefined ? targets : [target];
@@ -155,7 +174,7 @@ test('includes bring what a caller finds by itself, one resource after the other
       fc.uniqueArray(aResource, { minLength: 4, maxLength: 12, selector: keyOf }),
       someRules,
       fc.constantFrom(...TYPES),
-      fc.array(anEdge, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.oneof({ weight: 4, arbitrary: anEdge }, aWildcard), { minLength: 1, maxLength: 5 }),
       async (resources, rules, type, asked) => {
         const store = new MemoryStore();
         const trusted = await system(store);

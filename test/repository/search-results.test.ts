@@ -112,6 +112,28 @@ overStores('what comes with a search', (open) => {
     ]);
   });
 
+  test('a wildcard: every reference of a type, or of what was included', async () => {
+    const all = [
+      'match Observation/o1',
+      ...(await find('Observation', '_id=o1&_include=Observation:subject&_include=Observation:performer')).slice(1),
+    ];
+    for (const query of ['_include=*', '_include=Observation:*', '_include:iterate=Observation:*']) {
+      expect([query, (await find('Observation', `_id=o1&${query}`)).toSorted()]).toEqual([query, all.toSorted()]);
+    }
+    expect(await find('Observation', '_id=o1&_include=*:*:Patient')).toEqual([
+      'match Observation/o1',
+      'include Patient/ann',
+    ]);
+    const onward = ['Organization/org', 'Organization/parent', 'Organization/top', 'Patient/bob'];
+    expect((await find('Observation', '_id=o1&_include:iterate=*')).toSorted()).toEqual(
+      [...all, ...onward.map((name) => `include ${name}`)].toSorted(),
+    );
+    expect(await find('Patient', '_id=ann&_revinclude=Observation:*')).toEqual([
+      'match Patient/ann',
+      ...['o1', 'o2', 'o3'].map((id) => `include Observation/${id}`),
+    ]);
+  });
+
   test('_revinclude: what points to the matches', async () => {
     expect(await find('Patient', '_revinclude=Observation:subject')).toEqual([
       'match Patient/ann',
@@ -361,11 +383,21 @@ test.each([
     '"_revinclude=Observation:subject:Group" does not begin at Patient; what was included needs ":iterate"',
   ],
   ['_include:recurse=Patient:link', 'invalid', '"_include" takes the modifier ":iterate" only'],
-  ['_include=*', 'unsupported', '"_include" with a wildcard is not supported; name the parameters'],
-  ['_include=Patient:*', 'unsupported', '"_include" with a wildcard is not supported; name the parameters'],
+  ['_include:iterate=*:subject', 'invalid', 'Unknown resource type "*".'],
+  ['_include=Nothing:*', 'invalid', 'Unknown resource type "Nothing".'],
+  ['_include=Patient:*:Nothing', 'invalid', 'Unknown resource type "Nothing".'],
+  ['_include=Patient:*:Patient:x', 'invalid', '"_include" takes Type:parameter or Type:parameter:TargetType'],
+  [
+    '_include=Observation:*',
+    'invalid',
+    '"_include=Observation:*" does not begin at Patient; what was included needs ":iterate"',
+  ],
+  ['_revinclude=*', 'unsupported', '"_revinclude" of every type is not supported; name the types: Observation:*'],
+  ['_revinclude:iterate=*:*', 'unsupported', '"_revinclude" of every type is not supported; name the types'],
+  ['_revinclude=Organization:*', 'invalid', '"_revinclude=Organization:*" does not begin at Patient'],
   ['_elements=birthdate', 'invalid', 'Unknown element "birthdate" of Patient. Did you mean "birthDate"?'],
   ['_elements=id&_summary=true', 'invalid', '"_summary" and another parameter both say what to show'],
-  ['_summary=none', 'invalid', '"_summary" takes'],
+  ['_summary=yes', 'invalid', '"_summary" takes true, text, data, count or false, not "yes"'],
   [
     '_summary=text&_include=Patient:link',
     'invalid',

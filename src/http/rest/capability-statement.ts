@@ -118,7 +118,7 @@ function searchParametersOf(model: FhirModel, type: string): CapabilityStatement
 /** Types refer to this one by too many parameters to name them all; `_revinclude` takes any. */
 function includesOf(model: FhirModel, type: string): { searchInclude?: string[] } {
   const references = [...model.searchParameters(type).values()].filter(({ type: kind }) => kind === 'reference');
-  return references.length === 0 ? {} : { searchInclude: references.map(({ code }) => `${type}:${code}`) };
+  return references.length === 0 ? {} : { searchInclude: ['*', ...references.map(({ code }) => `${type}:${code}`)] };
 }
 
 function operationsOf(type: string): { name: string; definition: string }[] {

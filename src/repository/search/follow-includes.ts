@@ -3,11 +3,12 @@ import { FhirError } from '../../fhir/error.js';
 import { keyText, parseReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL, or } from '../../search/criteria/criteria.js';
+import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { valueTraits } from '../../search/index/value-traits.js';
 import type { SearchPage } from '../../store/store.js';
 import type { RepositorySession } from '../repository-context.js';
-import type { Include } from './include.js';
+import { type Include, includesFrom } from './include.js';
 import {
   type CanonicalTarget,
   findCanonicals,
@@ -74,21 +75,22 @@ class IncludeRun {
     const keys: GuardedKey[] = [];
     const canonicals: CanonicalTarget[] = [];
     const logical: LogicalTarget[] = [];
+    const forward = new Map<string, readonly Include[]>();
     for (const resource of from) {
-      const wanted = edges.filter(
-        ({ direction, source }) => direction === 'forward' && source === resource.resourceType,
-      );
+      const wanted = forward.get(resource.resourceType) ?? this.#forward(resource.resourceType, edges);
+      forward.set(resource.resourceType, wanted);
       if (wanted.length === 0) continue;
-      for (const { parameter, key } of this.#references(resource)) {
+      const entries = indexEntries(this.session.store.model, resource);
+      for (const { parameter, key } of this.#references(entries)) {
         const isWanted = wanted.some((edge) => edge.parameter === parameter && (edge.target ?? key.type) === key.type);
         if (isWanted && this.#isNew(keyText(key))) keys.push(key);
       }
       for (const edge of wanted) {
         const types = this.#typesOf(edge);
-        for (const text of this.#canonicals(resource, edge)) {
+        for (const text of this.#canonicals(entries, edge)) {
           if (this.#isNew(`${types.join()} ${text}`)) canonicals.push({ text, types });
         }
-        for (const target of this.#logical(resource, edge, types)) {
+        for (const target of this.#logical(resource, entries, edge, types)) {
           if (this.#isNew(JSON.stringify(target))) logical.push(target);
         }
       }
@@ -143,7 +145,7 @@ class IncludeRun {
     const { matches } = await store.search({ type: source, criteria, limit: MAX_INCLUDED + 1 }, options);
     if (matches.length > MAX_INCLUDED) this.#assertFew(matches.length);
     for (const { resource } of matches) {
-      const texts = this.#canonicals(resource, { source, parameter });
+      const texts = this.#canonicals(indexEntries(store.model, resource), { source, parameter });
       if (texts.some((text) => named.has(text))) this.#add(resource);
     }
   }
@@ -187,9 +189,12 @@ class IncludeRun {
   }
 
   /** The canonicals under a parameter of a resource. */
-  #canonicals(resource: AnyResource, { source, parameter }: Pick<Include, 'source' | 'parameter'>): readonly string[] {
+  #canonicals(
+    entries: readonly IndexEntry[],
+    { source, parameter }: Pick<Include, 'source' | 'parameter'>,
+  ): readonly string[] {
     if (!this.#isCanonical(source, parameter)) return [];
-    return indexEntries(this.session.store.model, resource).flatMap((entry) =>
+    return entries.flatMap((entry) =>
       entry.parameter === parameter && entry.group === 0 && entry.value.kind === 'reference' && 'url' in entry.value
         ? [entry.value.url]
         : [],
@@ -197,9 +202,14 @@ class IncludeRun {
   }
 
   /** The references by identifier alone under a parameter of a resource, where the host follows them. */
-  #logical(resource: AnyResource, { parameter }: Include, types: readonly string[]): readonly LogicalTarget[] {
+  #logical(
+    resource: AnyResource,
+    entries: readonly IndexEntry[],
+    { parameter }: Include,
+    types: readonly string[],
+  ): readonly LogicalTarget[] {
     if (this.session.resolveIdentifiers !== true) return [];
-    const tokens = indexEntries(this.session.store.model, resource).flatMap(({ parameter: code, group, value }) =>
+    const tokens = entries.flatMap(({ parameter: code, group, value }) =>
       code === `${parameter}:identifier` && group === 0 && value.kind === 'token' ? [value] : [],
     );
     if (tokens.length === 0) return [];
@@ -207,6 +217,13 @@ class IncludeRun {
       if (!tokens.some((token) => token.code === value && (token.system || undefined) === system)) return [];
       return [{ system, value, types: type === undefined ? types : types.filter((one) => one === type) }];
     });
+  }
+
+  /** The includes that lead on from resources of a type, wildcards spelled out. */
+  #forward(type: string, edges: readonly Include[]): readonly Include[] {
+    return edges
+      .filter(({ direction }) => direction === 'forward')
+      .flatMap((edge) => includesFrom(this.session.store.model, type, edge));
   }
 
   /** The types that an include may reach. */
@@ -217,9 +234,9 @@ class IncludeRun {
   }
 
   /** The local references of a resource by search parameter; absolute ones below the own base are local. */
-  #references(resource: AnyResource): { readonly parameter: string; readonly key: GuardedKey }[] {
-    const { store, baseUrl } = this.session;
-    return indexEntries(store.model, resource).flatMap(({ parameter, group, value }) => {
+  #references(entries: readonly IndexEntry[]): { readonly parameter: string; readonly key: GuardedKey }[] {
+    const { baseUrl } = this.session;
+    return entries.flatMap(({ parameter, group, value }) => {
       if (value.kind !== 'reference' || group !== 0) return [];
       if (!('url' in value)) return [{ parameter, key: { type: value.type, id: value.id } }];
       const own = baseUrl === undefined ? undefined : parseReference(value.url, baseUrl);

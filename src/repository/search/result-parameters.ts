@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 import type { SearchPair } from '../../search/parse/search-pairs.js';
-import { type Include, parseInclude } from './include.js';
+import { type Include, parseIncludes } from './include.js';
 import type { Subset } from './subset.js';
 
 /** What a search says about its result beyond the page: what comes with it, and how much of each resource. */
@@ -19,7 +19,7 @@ const MAX_INCLUDES = 20;
 
 /**
  * @throws FhirError `invalid` - a malformed parameter, or two that contradict each other
- * @throws FhirError `unsupported`, `too-costly` - `_include` with a wildcard; more than 20 of them
+ * @throws FhirError `unsupported`, `too-costly` - `_revinclude=*`; more than 20 of them
  */
 export function readResultParameters(model: FhirModel, type: string, pairs: readonly SearchPair[]): ResultParameters {
   const includes: Include[] = [];
@@ -31,11 +31,13 @@ export function readResultParameters(model: FhirModel, type: string, pairs: read
   };
   for (const [name, value] of pairs) {
     const base = name.split(':', 1)[0];
-    if (base === '_include' || base === '_revinclude') includes.push(parseInclude(model, type, name, value));
+    if (base === '_include' || base === '_revinclude') includes.push(...parseIncludes(model, type, name, value));
     else if (name === '_elements') choose(name, { kind: 'elements', names: readElements(model, type, value) });
     else if (name === '_fields') choose(name, { kind: 'elements', names: readFields(model, type, value) });
     else if (name === '_summary' && SUMMARIES.has(value)) choose(name, { kind: SUMMARIES.get(value)! });
-    else rest.push([name, value]);
+    else if (name === '_summary' && value !== 'count' && value !== 'false') {
+      throw new FhirError('invalid', `"_summary" takes true, text, data, count or false, not ${quote(value)}`);
+    } else rest.push([name, value]);
   }
   if (includes.length > MAX_INCLUDES) {
     throw new FhirError(
