@@ -94,7 +94,7 @@ const aWildcard: fc.Arbitrary<Edge> = fc.record({
   target: fc.option(fc.constantFrom(...TYPES), { nil: undefined }),
 });
 
-/** The parameters that an edge stands for. */
+/** The parameters that an edge names. */
 function namesOf({ name, target }: Edge): readonly string[] {
   if (!name.endsWith(':*')) return [name];
   const own = NAMES.filter((one) => one.startsWith(name.slice(0, -1)));

@@ -54,7 +54,7 @@ export function parseIncludes(model: FhirModel, type: string, name: string, valu
   throw new FhirError('invalid', `"${base!}=${value}" does not begin at ${type}; what was included needs ":iterate"`);
 }
 
-/** The includes that a wildcard stands for, at resources of one type; the include itself without one. */
+/** Spells out a wildcard for resources of one type; any other include stays as it is. */
 export function includesFrom(model: FhirModel, type: string, include: Include): readonly Include[] {
   if (include.source !== ANY && include.source !== type) return [];
   return include.parameter === ANY ? parametersOf(model, { ...include, source: type }) : [include];
