@@ -2,12 +2,14 @@ import { entityTag } from '../fhir/entity-tag.js';
 import type { GuardedKey } from '../access/contract.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
-import type { HistoryEntry } from '../store/store.js';
+import type { HistoryEntry, HistoryPage } from '../store/store.js';
+import { findWindow, type HistoryPeriod, isWithin } from './history-window.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
 import { notFound } from '../fhir/not-found.js';
 import { assertReadable } from '../interactions/missing.js';
 import type { VersionsPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
+import { readAt, readSince } from './since.js';
 
 interface HistoryBundle {
   readonly resourceType: 'Bundle';
@@ -33,22 +35,47 @@ export async function historyBundle(
 ): Promise<HistoryBundle> {
   assertReadable(store.model, key);
   const page = pageOf(asked);
+  const read = (wanted: { offset: number; limit: number }): Promise<HistoryPage> => store.history(key, wanted, options);
+  const period = periodOf(asked);
+  const window = period === undefined ? undefined : await findWindow(read, period);
+  const start = (window?.start ?? 0) + page.offset;
+  const count = window === undefined ? page.count : Math.max(0, Math.min(page.count, window.end - start));
   // The version before the oldest one of the page shows whether that one is an update.
-  const { entries, total } = await store.history(key, { offset: page.offset, limit: page.count + 1 }, options);
-  if (total === 0) throw notFound(key);
-  const entry = entries.slice(0, page.count).map((version, index) => {
+  const { entries, total: all } = await read({ offset: start, limit: count + 1 });
+  if (all === 0) throw notFound(key);
+  const total = window === undefined ? all : window.end - window.start;
+  const entry = entries.slice(0, count).flatMap((version, index) => {
+    // A version that was written since the window was found shifts the others.
+    if (period !== undefined && !isWithin(version, period)) return [];
+    if (version.kind === 'put') trace?.show(version.resource);
     const before = entries[index + 1];
-    return toHistoryEntry(key, version, before === undefined || before.kind === 'delete', baseUrl);
+    return [toHistoryEntry(key, version, before === undefined || before.kind === 'delete', baseUrl)];
   });
-  for (const version of entries.slice(0, page.count)) if (version.kind === 'put') trace?.show(version.resource);
-  const more = page.count > 0 && entries.length > page.count;
   return {
     resourceType: 'Bundle',
     type: 'history',
     total,
-    link: pageLinks(`${referenceTo(key.type, key.id)}/_history`, page, more, baseUrl),
+    link: pageLinks(addressOf(key, asked), page, page.count > 0 && page.offset + page.count < total, baseUrl),
     ...(entry.length === 0 ? {} : { entry }),
   };
+}
+
+/** @throws FhirError `invalid` */
+function periodOf({ since, at }: VersionsPage): HistoryPeriod | undefined {
+  if (since === undefined && at === undefined) return undefined;
+  return {
+    since: since === undefined ? undefined : Date.parse(readSince(since)),
+    at: at === undefined ? undefined : readAt(at),
+  };
+}
+
+/** The history without the parameters of its pages. */
+function addressOf({ type, id }: GuardedKey, { since, at }: VersionsPage): string {
+  const parameters = new URLSearchParams({
+    ...(since === undefined ? {} : { _since: since }),
+    ...(at === undefined ? {} : { _at: at }),
+  }).toString();
+  return `${referenceTo(type, id)}/_history${parameters === '' ? '' : `?${parameters}`}`;
 }
 
 /** @param created there was no current version before this one */

@@ -139,6 +139,7 @@ export interface Repository {
    * The versions of a resource, newest first, its deletions included.
    *
    * @throws FhirError `not-found`
+   * @throws FhirError `invalid` - `since` or `at` is neither an instant nor a date
    * @throws FhirError `too-costly` - a page of more than 1000
    */
   history<Type extends ResourceType>(
@@ -206,6 +207,10 @@ export interface VersionsPage {
   readonly count?: number | undefined;
   /** Number of versions to skip. Default 0. */
   readonly offset?: number | undefined;
+  /** Only versions written at this instant or later: an instant or date as FHIR writes it. */
+  readonly since?: string | undefined;
+  /** Only versions that were current at some moment of this instant or date. A deletion counts as a version. */
+  readonly at?: string | undefined;
 }
 
 /** A page of the history of a type. */

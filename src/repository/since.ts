@@ -1,4 +1,4 @@
-import { parseDate } from '../fhir/date.js';
+import { type DateInterval, parseDate } from '../fhir/date.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages/quote.js';
 
@@ -11,4 +11,15 @@ export function readSince(text: string): string {
   const low = parseDate(text)?.low;
   if (low !== undefined) return new Date(low).toISOString();
   throw new FhirError('invalid', `"_since" takes an instant, not ${quote(text)}`);
+}
+
+/**
+ * The interval that an `_at` names: the whole day of a date.
+ *
+ * @throws FhirError `invalid` - neither an instant nor a date
+ */
+export function readAt(text: string): DateInterval {
+  const interval = parseDate(text);
+  if (interval !== undefined) return interval;
+  throw new FhirError('invalid', `"_at" takes an instant or a date, not ${quote(text)}`);
 }

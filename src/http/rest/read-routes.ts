@@ -5,7 +5,7 @@ import { subsetOf } from '../../repository/search/subset.js';
 import { type Exchange, repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
-import { pageParameters, typeHistoryParameters } from './page-parameters.js';
+import { historyParameters, typeHistoryParameters } from './page-parameters.js';
 
 export const READ_ROUTES: readonly Route[] = [
   {
@@ -38,7 +38,7 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/:id/_history',
     async answer(exchange) {
       const { type, id } = exchange.path;
-      const page = pageParameters(exchange.url.searchParams);
+      const page = historyParameters(exchange.url.searchParams);
       return answerResource(await repositoryOf(repositoryFor(exchange)).history(type as never, id, page));
     },
   },

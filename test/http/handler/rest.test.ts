@@ -50,10 +50,22 @@ describe('reading', () => {
     const next = (await call('GET', `${page.link!.find(({ relation }) => relation === 'next')!.url}`)).body as Bundle;
     expect(next.entry?.map(({ response }) => response?.etag)).toEqual(['W/"1"']);
     expect((await call('GET', `Patient/${id}/_history?_count=2000`)).status).toBe(422);
-    expect((await call('GET', `Patient/${id}/_history?_since=2020`)).status).toBe(400);
+    const since = (second.body as Patient).meta!.lastUpdated!;
+    const recent = (await call('GET', `Patient/${id}/_history?_since=${since}&_count=1`)).body as Bundle;
+    expect([recent.total, recent.entry?.map(({ response }) => response?.etag)]).toEqual([2, ['W/"3"']]);
+    const older = (await call('GET', recent.link!.find(({ relation }) => relation === 'next')!.url)).body as Bundle;
+    expect(older.entry?.map(({ response }) => response?.etag)).toEqual(['W/"2"']);
+    expect((await call('GET', `Patient/${id}/_history?_at=1999`)).body).toMatchObject({ type: 'history', total: 0 });
+    for (const query of ['_since=x', '_at=yesterday', '_at=2020&_at=2021', '_list=x', '_cursor=x']) {
+      expect([query, (await call('GET', `Patient/${id}/_history?${query}`)).status]).toEqual([query, 400]);
+    }
     expect((await call('GET', `Patient/${id}/_history?name=x`)).status).toBe(400);
     await call('DELETE', `Patient/${id}`);
     expect((await call('GET', `Patient/${id}`)).status).toBe(410);
+    const deleted = (await call('GET', `Patient/${id}/_history`)).body as Bundle;
+    expect(deleted.entry?.map(({ request }) => request?.method)).toEqual(['DELETE', 'PUT', 'PUT', 'POST']);
+    expect((await call('GET', 'Patient/none/_history')).status).toBe(404);
+    expect((await call('GET', 'Patient/none/_history?_since=2020')).status).toBe(404);
   });
 
   test('versions of all resources of a type, page by page', async () => {
@@ -87,6 +99,7 @@ describe('reading', () => {
       '_since=2020&_since=2021',
       '_cursor=x',
       '_sort=x',
+      '_at=2020',
       'a=b',
     ]) {
       expect([query, (await call('GET', `Slot/_history?${query}`)).status]).toEqual([query, 400]);
