@@ -10,43 +10,48 @@ import type { AuditedResources, AuditInteraction, AuditRecord, AuditTarget } fro
  * | interaction | `type`, `subtype`, `action` (C, R, U, D; E for searches, Bundles and operations) |
  * | outcome | `outcome` 0 success, 4 the caller's failure, 8 the service's; the code in `outcomeDesc`, with `, unknown` if the outcome of a write is unknown |
  * | started, duration | `period`; `recorded` is its end |
- * | who | `agent`: the profile in `who`, the user in `altId`, the membership in `policy`; the project in `source.site` and, as identifier, in `source.observer` |
+ * | who | `agent`: the profile in `who`, the user in `altId`; the project as identifier in `source.observer`; the membership in the `detail` of the query |
  * | purpose, reason, emergency access | `purposeOfEvent` |
  * | patients | an `entity` each, so that `AuditEvent?patient=` finds the events of a patient |
- * | targets | an `entity` each, with type, id and version |
+ * | targets | an `entity` each for those with an id, with type, id and version; types in the `detail` of the query |
  * | returned | one `entity` with the description `returned`, with a `detail` per type: ids with versions, parted by spaces |
  * | document, parameters, counts, requestId and numbers | `detail` of an `entity` for the query |
+ *
+ * PERF: the members of all objects are in the order of their names, as the log hashes them; and an element that searches
+ * index costs a tenth of a short request, so none is there twice.
  */
 export function toAuditEvent(record: AuditRecord): AuditEvent {
   const { interaction, outcome, started, duration } = record;
   const end = new Date(Date.parse(started) + Math.ceil(duration)).toISOString();
   const entity = [
     ...(record.patients?.ids ?? []).map(patientEntity),
-    ...record.targets.map(toEntity),
+    ...record.targets.flatMap(toEntity),
     ...returnedEntity(record.returned),
     ...queryEntity(record),
   ];
   const purposes = purposesOf(record);
+  const { type, subtype } = kindOf(record);
   return {
-    resourceType: 'AuditEvent',
-    ...kindOf(record),
     action: ACTIONS[interaction] ?? 'E',
-    period: { start: started, end },
-    recorded: end,
+    agent: [toAgent(record)],
+    ...(entity.length === 0 ? {} : { entity }),
     outcome: outcome.success ? '0' : ERROR_CODES[outcome.code].status < 500 ? '4' : '8',
     ...(outcome.success ? {} : { outcomeDesc: outcome.unknown === true ? `${outcome.code}, unknown` : outcome.code }),
+    period: { end, start: started },
     ...(purposes.length === 0 ? {} : { purposeOfEvent: purposes }),
-    agent: [toAgent(record)],
+    recorded: end,
+    resourceType: 'AuditEvent',
     source: sourceOf(record),
-    ...(entity.length === 0 ? {} : { entity }),
+    subtype,
+    type,
   };
 }
 
 const REST = 'http://hl7.org/fhir/restful-interaction';
 const RESTFUL: Coding = {
-  system: 'http://terminology.hl7.org/CodeSystem/audit-event-type',
   code: 'rest',
   display: 'RESTful Operation',
+  system: 'http://terminology.hl7.org/CodeSystem/audit-event-type',
 };
 
 const ACTIONS: { readonly [Name in AuditInteraction]?: 'C' | 'R' | 'U' | 'D' } = {
@@ -68,7 +73,7 @@ const DICOM: { readonly [Name in AuditInteraction]?: readonly [type: Coding, sub
 };
 
 function dicom(code: string, display: string): Coding {
-  return { system: 'http://dicom.nema.org/resources/ontology/DCM', code, display };
+  return { code, display, system: 'http://dicom.nema.org/resources/ontology/DCM' };
 }
 
 /** FHIR's codes for interactions with other names; interactions without a code are operations. */
@@ -91,13 +96,13 @@ const FHIR_SUBTYPES: ReadonlySet<string> = new Set([
   'batch',
 ]);
 
-function kindOf({ interaction, targets }: AuditRecord): Pick<AuditEvent, 'type' | 'subtype'> {
-  const operation = { system: REST, code: 'operation', display: interaction };
+function kindOf({ interaction, targets }: AuditRecord): { readonly type: Coding; readonly subtype: Coding[] } {
+  const operation = { code: 'operation', display: interaction, system: REST };
   const [type, subtype] = DICOM[interaction] ?? [];
   if (type !== undefined) return { type, subtype: [subtype ?? operation] };
   const isOfType = interaction === 'history' && targets[0]?.id === undefined;
   const code = isOfType ? 'history-type' : (SUBTYPES[interaction] ?? interaction);
-  return { type: RESTFUL, subtype: [FHIR_SUBTYPES.has(code) ? { system: REST, code } : operation] };
+  return { type: RESTFUL, subtype: [FHIR_SUBTYPES.has(code) ? { code, system: REST } : operation] };
 }
 
 function purposesOf({ purpose, reason, who }: AuditRecord): CodeableConcept[] {
@@ -110,17 +115,16 @@ function purposesOf({ purpose, reason, who }: AuditRecord): CodeableConcept[] {
 }
 
 function purposeOf(code: string): CodeableConcept {
-  return { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ActReason', code }] };
+  return { coding: [{ code, system: 'http://terminology.hl7.org/CodeSystem/v3-ActReason' }] };
 }
 
-/** The identifiers of projects: searches ignore the case of `site`, a string. */
+/** The identifiers of projects. */
 export const PROJECT_SYSTEM = 'https://fhirgraph.org/fhir/project';
 
 function sourceOf({ who }: AuditRecord): AuditEvent['source'] {
   const display = 'fhirgraph';
   if (!('project' in who) || who.project === undefined) return { observer: { display } };
-  const { project } = who;
-  return { site: `Project/${project}`, observer: { identifier: { system: PROJECT_SYSTEM, value: project }, display } };
+  return { observer: { display, identifier: { system: PROJECT_SYSTEM, value: who.project } } };
 }
 
 /** Who R4 lets an agent refer to; clients and Bots are named in words. */
@@ -130,10 +134,9 @@ function toAgent({ who }: AuditRecord): AuditEventAgent {
   if (who.kind !== 'member') return { altId: who.kind, requestor: true };
   const known = AGENT_TYPES.has(who.profile.split('/', 1)[0]!);
   return {
-    who: known ? { reference: who.profile } : { display: who.profile },
     altId: who.user,
     requestor: true,
-    policy: [who.membership],
+    who: known ? { reference: who.profile } : { display: who.profile },
   };
 }
 
@@ -142,18 +145,17 @@ const OBJECT_ROLES = 'http://terminology.hl7.org/CodeSystem/object-role';
 
 function patientEntity(id: string): AuditEventEntity {
   return {
+    role: { code: '1', display: 'Patient', system: OBJECT_ROLES },
+    type: { code: '1', display: 'Person', system: ENTITY_TYPES },
     what: { reference: `Patient/${id}` },
-    type: { system: ENTITY_TYPES, code: '1', display: 'Person' },
-    role: { system: OBJECT_ROLES, code: '1', display: 'Patient' },
   };
 }
 
-function toEntity({ type, id, versionId, interaction }: AuditTarget): AuditEventEntity {
+function toEntity({ type, id, versionId, interaction }: AuditTarget): AuditEventEntity[] {
+  if (id === undefined) return [];
   const version = versionId === undefined ? '' : `/_history/${versionId}`;
-  return {
-    ...(id === undefined ? { name: type } : { what: { reference: `${type}/${id}${version}` } }),
-    ...(interaction === undefined ? {} : { description: interaction }),
-  };
+  const description = interaction === undefined ? {} : { description: interaction };
+  return [{ ...description, what: { reference: `${type}/${id}${version}` } }];
 }
 
 /** One entity for all, without what searches index: an index of every id would cost more than the request. */
@@ -168,8 +170,10 @@ function returnedEntity(returned: AuditedResources | undefined): AuditEventEntit
 }
 
 function queryEntity(record: AuditRecord): AuditEventEntity[] {
-  const { parameters, results, storeCalls, counts, document, requestId, patients } = record;
+  const { parameters, results, storeCalls, counts, document, requestId, patients, targets, who } = record;
   const facts: readonly (readonly [type: string, value: string | undefined])[] = [
+    ['membership', who.kind === 'member' ? who.membership : undefined],
+    ['types', typesOf(targets)],
     ['parameters', parameters?.join(',')],
     ['results', results?.toString()],
     ['storeCalls', storeCalls?.toString()],
@@ -179,7 +183,17 @@ function queryEntity(record: AuditRecord): AuditEventEntity[] {
     ['requestId', requestId],
   ];
   const detail = facts.flatMap(([type, value]) => (value === undefined || value === '' ? [] : [fact(type, value)]));
-  return detail.length === 0 ? [] : [{ role: { system: OBJECT_ROLES, code: '24', display: 'Query' }, detail }];
+  return detail.length === 0 ? [] : [{ detail, role: { code: '24', display: 'Query', system: OBJECT_ROLES } }];
+}
+
+/** Targets without an id; entries of a Bundle with their interaction: `Patient search, Observation search`. */
+function typesOf(targets: readonly AuditTarget[]): string {
+  return targets
+    .flatMap(({ type, id, interaction }) => {
+      if (id !== undefined) return [];
+      return interaction === undefined ? type : `${type} ${interaction}`;
+    })
+    .join(', ');
 }
 
 function fact(type: string, valueString: string): { readonly type: string; readonly valueString: string } {

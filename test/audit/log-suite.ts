@@ -73,6 +73,38 @@ export function testLog(open: () => ResourceStore | Promise<ResourceStore>): voi
       ({ entity, ...event }: AuditEvent) => ({ ...event, entity: entity!.slice(1) }),
       'changed',
     ],
+    [
+      'an extension that was added beside the chain',
+      3,
+      (event: AuditEvent) => ({ ...event, extension: [...event.extension!, { url: 'urn:x', valueString: 'Nobody' }] }),
+      'changed',
+    ],
+    [
+      'an addition inside the chain',
+      3,
+      ({ extension: [chain] = [], ...event }: AuditEvent) => ({
+        ...event,
+        extension: [
+          { ...chain, url: chain!.url, extension: [...chain!.extension!, { url: 'by', valueString: 'Nobody' }] },
+        ],
+      }),
+      'changed',
+    ],
+    [
+      'a member that was added to a part of the chain',
+      3,
+      ({ extension: [chain] = [], ...event }: AuditEvent) => ({
+        ...event,
+        extension: [{ url: chain!.url, extension: chain!.extension!.map((part) => ({ ...part, id: 'x' })) }],
+      }),
+      'changed',
+    ],
+    [
+      'a label that was added',
+      3,
+      (event: AuditEvent) => ({ ...event, meta: { ...event.meta, security: [{ code: 'R' }] } }),
+      'changed',
+    ],
     ['a chain that was taken off', 3, ({ extension: _, ...event }: AuditEvent) => event, 'foreign'],
   ] as const)('verification finds %s', async (_, index, change, kind) => {
     const store = await open();

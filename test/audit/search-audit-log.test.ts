@@ -71,9 +71,9 @@ describe('who saw my record', () => {
   test('includes lead to no event of another project', async () => {
     const officer = await signedIn(store, { rules: [{ resourceType: '*', readonly: true }] });
     const { entry = [] } = await searchAuditLog('_include=AuditEvent:patient', { store, caller: officer });
-    expect(entry.map(({ resource }) => resource?.source?.site)).toEqual([
-      'Project/clinic',
-      'Project/clinic',
+    expect(entry.map(({ resource }) => resource?.source?.observer.identifier?.value)).toEqual([
+      'clinic',
+      'clinic',
       undefined,
       undefined,
     ]);

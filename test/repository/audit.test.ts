@@ -285,14 +285,13 @@ describe('an AuditEvent', () => {
       action: 'E',
       outcome: '0',
       recorded: '2026-01-02T03:04:05.019Z',
-      agent: [
-        { who: { reference: 'Practitioner/a' }, altId: 'User/u', policy: ['ProjectMembership/m'], requestor: true },
-      ],
-      source: { site: 'Project/clinic' },
+      agent: [{ who: { reference: 'Practitioner/a' }, altId: 'User/u', requestor: true }],
+      source: { observer: { identifier: { system: 'https://fhirgraph.org/fhir/project', value: 'clinic' } } },
       entity: [
-        { name: 'Patient' },
         {
           detail: [
+            { type: 'membership', valueString: 'ProjectMembership/m' },
+            { type: 'types', valueString: 'Patient' },
             { type: 'parameters', valueString: 'family,_sort' },
             { type: 'results', valueString: '3' },
           ],

@@ -1,6 +1,6 @@
 import type { AuditEvent, Extension } from '@medplum/fhirtypes';
 import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
-import { isJsonObject } from '../../fhir/resource.js';
+import type { JsonObject } from '../../fhir/resource.js';
 import { sha256Of } from '../../platform/sha256.js';
 
 const AUDIT_CHAIN = OWN_EXTENSIONS.auditChain;
@@ -46,19 +46,35 @@ export function parseEventId(id: string): Pick<Link, 'segment' | 'sequence'> | u
   return segment === undefined ? undefined : { segment, sequence: Number(digits) };
 }
 
+/** An event with its id and its place in the chain, its text, and its hash. */
+export interface ChainedEvent {
+  readonly event: AuditEvent;
+  readonly text: string;
+  readonly hash: string;
+}
+
 /** The event with its id and its place in the chain. */
-export function chained(event: AuditEvent, link: Link): { readonly event: AuditEvent; readonly hash: string } {
+export function chained(event: AuditEvent, link: Link): ChainedEvent {
   const parts: Extension[] = [
     { url: 'sequence', valueString: String(link.sequence) },
     { url: 'previous', valueString: link.previous },
   ];
-  const linked: AuditEvent = { ...event, id: eventId(link), extension: [{ url: AUDIT_CHAIN, extension: parts }] };
-  const hash = hashOf(linked, link.previous);
-  parts.push({ url: 'hash', valueString: hash });
-  return { event: linked, hash };
+  const linked = inOrder({ ...event, id: eventId(link), extension: [{ extension: parts, url: AUDIT_CHAIN }] });
+  const bare = JSON.stringify(linked);
+  const hash = hashOf(bare, link.previous);
+  linked.extension![0]!.extension!.push({ url: 'hash', valueString: hash });
+  // PERF: the text is not made twice. The quotes in it are those of members, because JSON escapes all others.
+  const end = bare.indexOf(`"url":"previous","valueString":"${link.previous}"}`) + PREVIOUS_LENGTH;
+  return {
+    event: linked,
+    text: `${bare.slice(0, end)},{"url":"hash","valueString":"${hash}"}${bare.slice(end)}`,
+    hash,
+  };
 }
 
-/** The place of a stored event in its chain; undefined if the event does not state one as the log writes it. */
+const PREVIOUS_LENGTH = `"url":"previous","valueString":"${GENESIS}"}`.length;
+
+/** The place of a stored event in its chain; undefined if the event does not state one. */
 export function linkOf(event: AuditEvent): (Link & { readonly hash: string; readonly isIntact: boolean }) | undefined {
   const named = parseEventId(event.id ?? '');
   const [sequence, previous, hash] = event.extension?.[0]?.extension ?? [];
@@ -67,22 +83,51 @@ export function linkOf(event: AuditEvent): (Link & { readonly hash: string; read
   if (sequence.valueString !== String(named.sequence)) return undefined;
   const { valueString: before = '' } = previous;
   const { valueString: stated = '' } = hash;
-  const { meta: _meta, ...content } = event;
-  const bare = { ...content, extension: [{ url: AUDIT_CHAIN, extension: [sequence, previous] }] };
-  return { ...named, previous: before, hash: stated, isIntact: hashOf(bare, before) === stated };
+  return { ...named, previous: before, hash: stated, isIntact: isAsWritten(event, before, stated) };
 }
 
-function hashOf(event: AuditEvent, previous: string): string {
-  return sha256Of(`${previous}\n${canonical(event)}`);
+/** Nothing stands outside of the hash: an addition to the chain itself or to the metadata of the store is a change too. */
+function isAsWritten(event: AuditEvent, previous: string, hash: string): boolean {
+  const { meta, ...content } = event;
+  const parts = event.extension![0]!.extension!;
+  const isChainAlone =
+    event.extension!.length === 1 &&
+    hasOnly(event.extension![0], ['extension', 'url']) &&
+    parts.length === 3 &&
+    parts.every((part) => hasOnly(part, ['url', 'valueString']));
+  if (!isChainAlone || !hasOnly(meta ?? {}, ['lastUpdated', 'versionId'])) return false;
+  const bare = { ...content, extension: [{ extension: parts.slice(0, 2), url: AUDIT_CHAIN }] };
+  return hashOf(JSON.stringify(inOrder(bare)), previous) === hash;
 }
 
-/** JSON with the members in the order of their names: stores may keep members in another order. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const members: string[] = [];
-  for (const name of Object.keys(value).sort()) {
-    if (value[name] !== undefined) members.push(`${JSON.stringify(name)}:${canonical(value[name])}`);
+function hasOnly(value: unknown, names: readonly string[]): boolean {
+  return Object.keys(value as object).every((name) => names.includes(name));
+}
+
+function hashOf(text: string, previous: string): string {
+  return sha256Of(`${previous}\n${text}`);
+}
+
+/** The event with the members in the order of their names: stores may keep members in another order. */
+function inOrder(event: AuditEvent): AuditEvent {
+  return isInOrder(event) ? event : (sorted(event) as AuditEvent);
+}
+
+function isInOrder(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isInOrder);
+  let before = '';
+  for (const name of Object.keys(value)) {
+    if (name < before || !isInOrder((value as JsonObject)[name])) return false;
+    before = name;
   }
-  return `{${members.join(',')}}`;
+  return true;
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const name of Object.keys(value).sort()) copy[name] = sorted((value as JsonObject)[name]);
+  return copy;
 }

@@ -8,15 +8,15 @@ export function logEvent(
   detail: readonly { readonly type: string; readonly valueString: string }[] = [],
 ): AuditEvent {
   return {
-    resourceType: 'AuditEvent',
-    type: { system: 'http://dicom.nema.org/resources/ontology/DCM', code: '110101', display: 'Audit Log Used' },
-    subtype: [{ system: 'http://hl7.org/fhir/restful-interaction', code: 'operation', display }],
     action: 'E',
-    recorded: now.toISOString(),
-    outcome: display === 'records-lost' ? '8' : '0',
     agent: [{ altId: 'server', requestor: false }],
+    ...(detail.length === 0 ? {} : { entity: [{ detail: [...detail], name: display }] }),
+    outcome: display === 'records-lost' ? '8' : '0',
+    recorded: now.toISOString(),
+    resourceType: 'AuditEvent',
     source: { observer: { display: 'fhirgraph' } },
-    ...(detail.length === 0 ? {} : { entity: [{ name: display, detail: [...detail] }] }),
+    subtype: [{ code: 'operation', display, system: 'http://hl7.org/fhir/restful-interaction' }],
+    type: { code: '110101', display: 'Audit Log Used', system: 'http://dicom.nema.org/resources/ontology/DCM' },
   };
 }
 

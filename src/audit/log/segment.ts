@@ -10,6 +10,8 @@ import { afterDetail, logEvent } from './log-events.js';
 /** Events with their places in the chain, and the head after them. */
 export interface LinkedEvents {
   readonly events: readonly AuditEvent[];
+  /** Their JSON. */
+  readonly texts: readonly string[];
   readonly head: AuditHead;
 }
 
@@ -48,11 +50,15 @@ export class Segment {
     let { sequence, hash } = this.last;
     const linked = events.map((event) => {
       sequence += 1;
-      const link = chained(event, { segment: this.name, sequence, previous: hash });
-      hash = link.hash;
-      return link.event;
+      const one = chained(event, { segment: this.name, sequence, previous: hash });
+      hash = one.hash;
+      return one;
     });
-    return { events: linked, head: { segment: this.name, sequence, hash } };
+    return {
+      events: linked.map(({ event }) => event),
+      texts: linked.map(({ text }) => text),
+      head: { segment: this.name, sequence, hash },
+    };
   }
 
   advance({ head: { sequence, hash } }: LinkedEvents): void {
