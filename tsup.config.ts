@@ -15,6 +15,7 @@ export default defineConfig({
     postgres: 'src/postgres.ts',
     definitions: 'src/definitions.ts',
     'fhir-package': 'src/fhir-package.ts',
+    'audit-journal': 'src/audit-journal.ts',
     terminology: 'src/terminology.ts',
     store: 'src/store.ts',
     telemetry: 'src/telemetry.ts',

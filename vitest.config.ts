@@ -14,7 +14,7 @@ if (!hasShared) {
 export const OWN_NAME = [
   { find: /^fhirgraph$/, replacement: source('index') },
   {
-    find: /^fhirgraph\/(access|definitions|terminology|fhir-package|http|mail|sqlite|postgres|store|telemetry|client|testing|test-service|types)$/,
+    find: /^fhirgraph\/(access|audit-journal|definitions|terminology|fhir-package|http|mail|sqlite|postgres|store|telemetry|client|testing|test-service|types)$/,
     replacement: source('$1'),
   },
 ];

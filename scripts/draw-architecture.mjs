@@ -21,6 +21,7 @@ const PURPOSES = {
   fhirpath: 'FHIRPath',
   fhir: 'definitions, validation, errors',
   'fhir-package': 'definitions from FHIR packages',
+  'audit-journal': 'events that wait',
   profiles: 'profiles and extensions',
   terminology: 'value sets and codes',
   platform: 'what runtimes differ in',
@@ -29,7 +30,17 @@ const PURPOSES = {
   testing: 'the conformance kit',
 };
 /** The folders that a request does not pass through. They get a column of their own, without arrows. */
-const BESIDE = ['audit', 'telemetry', 'platform', 'client', 'fhir-package', 'terminology', 'test-service', 'testing'];
+const BESIDE = [
+  'audit',
+  'telemetry',
+  'platform',
+  'client',
+  'fhir-package',
+  'audit-journal',
+  'terminology',
+  'test-service',
+  'testing',
+];
 const BOX = { width: 210, height: 46, gap: 24, rise: 26 };
 const MARGIN = 16;
 

@@ -18,6 +18,8 @@ export const LAYERS = {
   terminology: ['store', 'search', 'fhir', 'platform'],
   // Reads the host's file system; only its own entry imports it.
   'fhir-package': ['fhir'],
+  // Writes to the host's file system; only its own entry imports it.
+  'audit-journal': ['audit', 'fhir', 'platform'],
   store: ['fhir', 'search', 'platform'],
   telemetry: ['fhir', 'store'],
   audit: ['fhir', 'search', 'store', 'telemetry', 'platform'],

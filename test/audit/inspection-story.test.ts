@@ -1,12 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
+import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { inspect, MARK } from './inspection.js';
 
 const fileNamed = temporaryFolder();
 
-test.each(['store', 'journal'])(
+const journals = {
+  store: () => undefined,
+  journal: () => new SqliteAuditJournal(fileNamed('journal-of.db'), { synchronous: 'normal' }),
+  files: () => new FileAuditJournal(fileNamed('journal-files'), { sync: 'interval' }),
+};
+
+test.each(['store', 'journal', 'files'] as const)(
   'an inspection, records taken by the %s: the audit alone tells who saw which patient and why, and nothing erased remains',
   async (takenBy) => {
     const file = fileNamed(`${takenBy}.db`);
@@ -15,7 +23,7 @@ test.each(['store', 'journal'])(
       const files = ['', '-wal', '-shm'].map((end) => file + end).filter((one) => existsSync(one));
       expect(files.filter((one) => readFileSync(one, 'latin1').includes(MARK))).toEqual([]);
     };
-    await inspect(store, { assertGone, ...(takenBy === 'journal' ? { journal: fileNamed('journal-of.db') } : {}) });
+    await inspect(store, { assertGone, journal: journals[takenBy]() });
     await store.close();
     assertGone();
   },

@@ -4,6 +4,7 @@ import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { breakGlass } from '../../src/access/sign-in/break-glass.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import type { AuditJournal } from '../../src/audit/log/audit-journal.js';
 import type { AuditHead } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
@@ -17,7 +18,6 @@ import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { searchAuditLog } from '../../src/repository/search-audit-log.js';
 import type { ResourceStore } from '../../src/store/store.js';
-import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { keepingMailer, openClinic, person, rejection } from '../projects/harness.js';
 
 /** A word of the content that is erased. */
@@ -34,8 +34,8 @@ function lineOf({ subtype, agent, purposeOfEvent, entity = [], outcome }: AuditE
 
 /** How the story is told. */
 export interface InspectionOptions {
-  /** The file of a journal; without one, records are taken by the store. */
-  readonly journal?: string;
+  /** Closed at the end; without one, records are taken by the store. */
+  readonly journal: (AuditJournal & { close(): void }) | undefined;
   /** Asserts that no byte of the erased content remains. */
   assertGone(): void | Promise<void>;
 }
@@ -46,8 +46,7 @@ export interface InspectionOptions {
  */
 export async function inspect(store: ResourceStore, options: InspectionOptions): Promise<void> {
   const heads: AuditHead[] = [];
-  const journal =
-    options.journal === undefined ? undefined : new SqliteAuditJournal(options.journal, { synchronous: 'normal' });
+  const { journal } = options;
   const log = createAuditLog({ store, gather: 0, journal, onHead: (head) => void heads.push(head) });
   const { audit } = log;
   const trail = { audit, requireAudit: true } as const;

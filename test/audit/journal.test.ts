@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AuditJournal } from '../../src/audit/log/audit-journal.js';
+import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
 import type { AuditHead } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
@@ -22,6 +23,12 @@ function openJournal(
   options?: ConstructorParameters<typeof SqliteAuditJournal>[1],
 ): SqliteAuditJournal {
   const journal = new SqliteAuditJournal(file, options);
+  onceTestEnds(() => journal.close());
+  return journal;
+}
+
+function openFiles(folder = fileNamed(`${(files += 1)}`), options?: FileAuditJournalOptions): FileAuditJournal {
+  const journal = new FileAuditJournal(folder, options);
   onceTestEnds(() => journal.close());
   return journal;
 }
@@ -52,8 +59,11 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** The log over a journal, and over one whose operations take a turn. */
 describe.each([
-  ['a file', openJournal],
+  ['a file', () => openJournal()],
+  ['a file, at once', () => openJournal(undefined, { synchronous: 'normal' })],
   ['a service', () => slow(openJournal())],
+  ['files', () => openFiles()],
+  ['files, at once', () => openFiles(undefined, { sync: 'interval' })],
 ] as const)('a log with a journal in %s', (_, open) => {
   test('takes records while the store is down, and delivers them in groups when it is back', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
 import type { AuditHead } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
@@ -48,26 +49,32 @@ test('a killed process leaves a chain that verifies, with all that it was told, 
   }
 });
 
-test('every record that a journal took before the process was killed reaches the log when the next one starts', async () => {
-  const files = [fileIn('journaled.db'), fileIn('journal.db')] as const;
-  const taken = (await linesOfKilled(500, ...files)) as string[];
-  const store = new SqliteStore(files[0]);
-  const journal = new SqliteAuditJournal(files[1]);
-  try {
-    const log = createAuditLog({ store, journal });
-    await log.audit(readOf('last'));
-    await log.close();
-    const patients = (await eventsIn(store)).flatMap(({ entity = [] }) => entity[0]?.what?.reference ?? []);
-    // At most one was in the journal and not yet told.
-    const untold = `Patient/p${taken.length}`;
-    expect(patients.filter((one) => one !== untold)).toEqual([...taken, 'Patient/last']);
-    expect(await verifyAuditLog({ store })).toMatchObject({
-      intact: true,
-      segments: [{ closed: false }, { closed: true }],
-    });
-    expect(journal.oldest(1)).toEqual([]);
-  } finally {
-    journal.close();
-    await store.close();
-  }
-});
+test.each([
+  ['a file', (path: string) => new SqliteAuditJournal(path), []],
+  ['files', (path: string) => new FileAuditJournal(path), ['files']],
+] as const)(
+  'every record that a journal in %s took before the process was killed reaches the log when the next one starts',
+  async (name, open, more) => {
+    const files = [fileIn(`${name}.db`), fileIn(`${name}.journal`)] as const;
+    const taken = (await linesOfKilled(500, ...files, ...more)) as string[];
+    const store = new SqliteStore(files[0]);
+    const journal = open(files[1]);
+    try {
+      const log = createAuditLog({ store, journal });
+      await log.audit(readOf('last'));
+      await log.close();
+      const patients = (await eventsIn(store)).flatMap(({ entity = [] }) => entity[0]?.what?.reference ?? []);
+      // At most one was in the journal and not yet told.
+      const untold = `Patient/p${taken.length}`;
+      expect(patients.filter((one) => one !== untold)).toEqual([...taken, 'Patient/last']);
+      expect(await verifyAuditLog({ store })).toMatchObject({
+        intact: true,
+        segments: [{ closed: false }, { closed: true }],
+      });
+      expect(journal.oldest(1)).toEqual([]);
+    } finally {
+      journal.close();
+      await store.close();
+    }
+  },
+);

@@ -2,6 +2,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
 import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { inspect, MARK } from '../audit/inspection.js';
@@ -18,7 +19,7 @@ test('an inspection over PostgreSQL, with all options', async () => {
   const database = await PGlite.create(folder);
   const store = new PostgresStore(pglitePool(database));
   await inspect(store, {
-    journal: fileNamed('journal.db'),
+    journal: new FileAuditJournal(fileNamed('journal'), { sync: 'interval' }),
     assertGone: async () => {
       await store.vacuum({ full: true });
       await database.exec('CHECKPOINT');

@@ -1,8 +1,14 @@
 /**
  * Where events wait until the store has them: a first-in, first-out queue of texts that outlives the process, and that one
- * process has open at a time. `SqliteAuditJournal` of `fhirgraph/sqlite` is one.
+ * process has open at a time. `FileAuditJournal` of `fhirgraph/audit-journal` and `SqliteAuditJournal` of `fhirgraph/sqlite`
+ * are two.
  */
 export interface AuditJournal {
+  /**
+   * Appends wait for no disk, and return nothing: each record is appended when it comes. Default false: records gather for
+   * a turn of the event loop, and while the ones before them are appended.
+   */
+  readonly isImmediate?: boolean | undefined;
   /**
    * Appends texts, all or none. They outlive the process when it returns or resolves.
    *

@@ -31,9 +31,16 @@ export class Delivery {
   ) {}
 
   /** @throws what the journal throws */
-  async append(events: readonly AuditEvent[]): Promise<void> {
-    await this.journal.append(events.map((event) => JSON.stringify(event)));
-    this.#backlog += events.length;
+  async append(texts: readonly string[]): Promise<void> {
+    await this.journal.append(texts);
+    this.#backlog += texts.length;
+    this.start();
+  }
+
+  /** The same for a journal whose appends are immediate. */
+  appendNow(texts: readonly string[]): void {
+    void this.journal.append(texts);
+    this.#backlog += texts.length;
     this.start();
   }
 

@@ -26,6 +26,8 @@ const MAX_GROUP_WEIGHT = 20_000;
 /** Turns of the event loop without another record after which a group is written: the second sees what the first began. */
 const QUIET_TURNS = 2;
 
+const TAKEN = Promise.resolve();
+
 /** Writes queued records in groups: to the store, or to a journal from which they are delivered to the store. */
 export class LogWriter {
   readonly #store: ResourceStore;
@@ -51,6 +53,7 @@ export class LogWriter {
 
   add(record: AuditRecord): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new FhirError('unavailable', 'The audit log is closed'));
+    if (this.#isImmediate) return this.#addNow(record);
     const taken = this.queue.add(record);
     this.#start();
     return taken;
@@ -75,6 +78,32 @@ export class LogWriter {
     const isDelivered = (await this.#delivery?.close()) ?? true;
     if (this.#segment === undefined || !isDelivered) return;
     await this.#commit([logEvent('segment-closed', this.#now())]);
+  }
+
+  /** The journal takes records as they come, and nothing is on its way that must come before. */
+  get #isImmediate(): boolean {
+    const { journal } = this.config;
+    return (
+      journal?.isImmediate === true &&
+      this.#segment !== undefined &&
+      this.#running === undefined &&
+      this.queue.lost === 0
+    );
+  }
+
+  /** PERF: without the turns of the event loop that gathering takes. */
+  #addNow(record: AuditRecord): Promise<void> {
+    const segment = this.#segment!;
+    try {
+      const linked = segment.link([toAuditEvent(record)]);
+      this.#delivery!.appendNow(linked.texts);
+      segment.advance(linked);
+      return TAKEN;
+    } catch (error) {
+      this.#segment = undefined;
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the journal threw it
+      return Promise.reject(error);
+    }
   }
 
   #start(): void {
@@ -104,7 +133,7 @@ export class LogWriter {
       const events = group.map(({ record }) => toAuditEvent(record));
       if (lost > 0) events.push(logEvent('records-lost', this.#now(), [{ type: 'count', valueString: String(lost) }]));
       if (this.#delivery === undefined) await this.#commit(events);
-      else await this.#append(events, (linked) => this.#delivery!.append(linked.events));
+      else await this.#append(events, (linked) => this.#delivery!.append(linked.texts));
       this.queue.lost -= lost;
       for (const { taken } of group) taken();
     } catch (error) {

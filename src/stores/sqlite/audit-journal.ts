@@ -24,6 +24,8 @@ export interface SqliteAuditJournalOptions {
  * const log = createAuditLog({ store, journal });
  */
 export class SqliteAuditJournal {
+  /** True with `normal`: appends wait for no disk, so the log does not gather records for them. */
+  readonly isImmediate: boolean;
   readonly #database: SqliteDatabase;
   readonly #insert: SqliteStatement;
   readonly #select: SqliteStatement;
@@ -58,6 +60,7 @@ export class SqliteAuditJournal {
     }
     this.#database = database;
     this.#maxEntries = maxEntries;
+    this.isImmediate = synchronous === 'normal';
   }
 
   /**

@@ -1,0 +1,243 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
+import { linesOf } from '../../src/audit-journal/lines.js';
+import { ownerText, ownOwner } from '../../src/audit-journal/owner.js';
+import type { FhirError } from '../../src/fhir/error.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { onceTestEnds } from '../support/after-tests.js';
+
+const folderNamed = temporaryFolder();
+let folders = 0;
+const newFolder = (): string => folderNamed(`${(folders += 1)}`);
+
+function open(folder: string, options: FileAuditJournalOptions = { sync: 'never' }): FileAuditJournal {
+  const journal = new FileAuditJournal(folder, options);
+  onceTestEnds(() => journal.close());
+  return journal;
+}
+
+const pathsIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name));
+
+function codeOf(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return (error as FhirError).code;
+  }
+}
+
+/** A file as another process leaves it. */
+function leave(folder: string, texts: readonly string[], owner: string, time = '20260101T000000000'): string {
+  const path = join(folder, `${time}-00000000.${owner}.journal`);
+  writeFileSync(path, linesOf(texts));
+  return path;
+}
+
+/** The id of a process that has ended. */
+const endedProcess = (): number => spawnSync('true').pid;
+
+afterEach(() => void vi.restoreAllMocks());
+
+test.each(['always', 'interval', 'never'] as const)('sync %s: keeps the order over openings', async (sync) => {
+  const folder = newFolder();
+  const first = open(folder, { sync });
+  await first.append(['a', 'ä "\u{1f512}']);
+  await first.append(['c']);
+  first.close();
+  first.close();
+  const second = open(folder, { sync });
+  expect(second.oldest(2)).toEqual(['a', 'ä "\u{1f512}']);
+  second.drop(2);
+  await second.append(['d']);
+  expect(second.oldest(10)).toEqual(['c']);
+  second.drop(1);
+  expect(second.oldest(10)).toEqual(['d']);
+  second.drop(5);
+  expect(second.oldest(10)).toEqual([]);
+  expect(codeOf(() => first.append(['e']))).toBe('unavailable');
+  expect(codeOf(() => first.oldest(1))).toBe('unavailable');
+});
+
+test('an append that waits for no disk returns nothing, the others a promise', () => {
+  expect(open(newFolder(), { sync: 'interval' }).append(['a'])).toBeUndefined();
+  expect(open(newFolder(), {}).append(['a'])).toBeInstanceOf(Promise);
+});
+
+test('only its user can read what it holds', () => {
+  const folder = newFolder();
+  void open(folder).append(['a']);
+  expect([folder, ...pathsIn(folder)].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
+});
+
+test('files are short after delivery, and none is left after closing', () => {
+  const folder = newFolder();
+  const journal = open(folder);
+  void journal.append(['a', 'b']);
+  journal.drop(1);
+  expect(statSync(pathsIn(folder)[0]!).size).toBeGreaterThan(0);
+  journal.drop(1);
+  expect(pathsIn(folder).map((path) => statSync(path).size)).toEqual([0]);
+  void journal.append(['c']);
+  expect(journal.oldest(5)).toEqual(['c']);
+  journal.drop(1);
+  journal.close();
+  expect(pathsIn(folder)).toEqual([]);
+});
+
+test('a new file begins when one is large, and goes when it is delivered', () => {
+  const folder = newFolder();
+  const journal = open(folder, { sync: 'never', fileBytes: 20 });
+  for (const text of ['a', 'b', 'c', 'd', 'e']) void journal.append([text]);
+  expect(pathsIn(folder)).toHaveLength(3);
+  expect(journal.oldest(5)).toEqual(['a', 'b']);
+  journal.drop(2);
+  expect(pathsIn(folder)).toHaveLength(2);
+  journal.drop(3);
+  expect(pathsIn(folder)).toHaveLength(1);
+  expect(journal.oldest(5)).toEqual([]);
+});
+
+test('refuses what does not fit, all or none', () => {
+  const journal = open(newFolder(), { sync: 'never', maxBytes: 33 });
+  void journal.append(['a', 'b']);
+  expect(codeOf(() => journal.append(['c', 'd']))).toBe('unavailable');
+  expect(journal.oldest(5)).toEqual(['a', 'b']);
+  void journal.append(['c']);
+  expect(codeOf(() => journal.append(['d']))).toBe('unavailable');
+  journal.drop(3);
+  void journal.append(['d']);
+});
+
+test('a line feed in a text is refused, and so are options that are none', () => {
+  expect(codeOf(() => open(newFolder()).append(['a\nb']))).toBe('invalid');
+  for (const options of [{ sync: 'sometimes' }, { syncEvery: 0 }, { maxBytes: 1.5 }, { fileBytes: -1 }]) {
+    expect(codeOf(() => open(newFolder(), options as never))).toBe('invalid');
+  }
+  const file = newFolder();
+  writeFileSync(file, '');
+  expect(codeOf(() => open(file))).toBe('unavailable');
+});
+
+test('a line that its process did not finish is not delivered', () => {
+  const folder = newFolder();
+  const first = open(folder);
+  void first.append(['a', 'b']);
+  first.close();
+  appendFileSync(pathsIn(folder)[0]!, linesOf(['torn']).subarray(0, -1));
+  const second = open(folder);
+  expect(second.oldest(5)).toEqual(['a', 'b']);
+  second.drop(2);
+  expect(second.oldest(5)).toEqual([]);
+  expect(pathsIn(folder)).toEqual([]);
+});
+
+test('a changed line is left out with a warning, and its file is kept', () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const folder = newFolder();
+  const first = open(folder);
+  void first.append(['a', 'b', 'c']);
+  first.close();
+  const [path] = pathsIn(folder);
+  const changed = readFileSync(path!, 'latin1').replace(' b\n', ' x\n');
+  writeFileSync(path!, changed);
+  const second = open(folder);
+  expect(second.oldest(5)).toEqual(['a', 'c']);
+  expect(warned.mock.calls.map(([error]) => (error as unknown as FhirError).code)).toEqual(['corrupt']);
+  second.drop(2);
+  expect(pathsIn(folder)).toEqual([expect.stringMatching(/\.journal\.damaged$/)]);
+  expect(readFileSync(pathsIn(folder)[0]!, 'latin1')).toBe(changed);
+});
+
+test('lines that were cut off while the process runs are missed, and it goes on', () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const folder = newFolder();
+  const journal = open(folder);
+  void journal.append(['a']);
+  writeFileSync(pathsIn(folder)[0]!, '');
+  expect(journal.oldest(5)).toEqual([]);
+  expect(warned).toHaveBeenCalledOnce();
+  void journal.append(['b']);
+  expect(journal.oldest(5)).toEqual(['b']);
+});
+
+test('journals of one folder keep apart', () => {
+  const folder = newFolder();
+  const [first, second] = [open(folder), open(folder)];
+  void first.append(['a']);
+  void second.append(['b']);
+  expect([first.oldest(5), second.oldest(5)]).toEqual([['a'], ['b']]);
+  first.close();
+  const third = open(folder);
+  expect(third.oldest(5)).toEqual(['a']);
+  expect(second.oldest(5)).toEqual(['b']);
+});
+
+test('what ended processes left is taken over once, the oldest first', () => {
+  const folder = newFolder();
+  open(folder).close();
+  const owner = ownerText({ ...ownOwner(), process: endedProcess() });
+  leave(folder, ['c'], owner, '20260103T000000000');
+  leave(folder, ['a', 'b'], owner);
+  const journal = open(folder);
+  expect(open(folder).oldest(5)).toEqual([]);
+  void journal.append(['d']);
+  const texts: string[] = [];
+  for (let next = journal.oldest(5); next.length > 0; next = journal.oldest(5)) {
+    texts.push(...next);
+    journal.drop(next.length);
+  }
+  expect(texts).toEqual(['a', 'b', 'c', 'd']);
+  expect(pathsIn(folder)).toHaveLength(1);
+});
+
+test('files of a running process, and of processes that nobody here can see, are left to them until nobody touches them', () => {
+  const folder = newFolder();
+  open(folder).close();
+  const paths = [
+    leave(folder, ['running'], ownerText({ ...ownOwner(), process: process.ppid }), '20260101T000000000'),
+    leave(folder, ['elsewhere'], ownerText({ ...ownOwner(), place: '0123456789ab' }), '20260102T000000000'),
+    leave(folder, ['thread'], ownerText({ ...ownOwner(), thread: 99 }), '20260103T000000000'),
+  ];
+  expect(open(folder).oldest(5)).toEqual([]);
+  for (const path of paths) utimesSync(path, new Date(), new Date(Date.now() - 61_000));
+  const journal = open(folder);
+  expect(journal.oldest(5)).toEqual(['running']);
+  journal.drop(1);
+  expect(journal.oldest(5)).toEqual(['elsewhere']);
+  journal.drop(1);
+  expect(journal.oldest(5)).toEqual(['thread']);
+});
+
+test('a process that slept until another took its file over goes on in a new one', () => {
+  const folder = newFolder();
+  const sleeper = open(folder);
+  void sleeper.append(['a', 'b']);
+  expect(sleeper.oldest(1)).toEqual(['a']);
+  const [path] = pathsIn(folder);
+  const other = ownerText({ ...ownOwner(), process: endedProcess() });
+  renameSync(path!, path!.replace(ownerText(ownOwner()), other));
+  vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 31_000);
+  void sleeper.append(['c']);
+  // Of the file that it lost, nothing is dropped.
+  sleeper.drop(1);
+  expect(sleeper.oldest(5)).toEqual(['c']);
+  expect(open(folder).oldest(5)).toEqual(['a', 'b']);
+});
+
+test('what is not a file of a journal is left alone', () => {
+  const folder = newFolder();
+  open(folder).close();
+  const owner = ownerText({ ...ownOwner(), process: endedProcess() });
+  writeFileSync(join(folder, 'notes.txt'), 'x');
+  writeFileSync(join(folder, `20260101T000000000-00000000.${owner}.journal.damaged`), 'x');
+  const before = pathsIn(folder);
+  const journal = open(folder);
+  expect(journal.oldest(5)).toEqual([]);
+  expect(pathsIn(folder)).toEqual(before);
+});
