@@ -105,6 +105,8 @@ export const ROOMS = {
   graphql: [
     ...[
       'graphql-js.ts',
+      'graphql-js-validation.ts',
+      'plain-variables.ts',
       'dialect.ts',
       'service-store.ts',
       'limits.ts',
@@ -119,6 +121,7 @@ export const ROOMS = {
       'plan/',
       'prepared-document.ts',
       'parse-query.ts',
+      'check-by-rules.ts',
       'validate-document.ts',
       'prepare-document.ts',
       'plan-cache.ts',
@@ -135,6 +138,7 @@ export const ROOMS = {
     ],
     ...[
       'execute-fhir-graphql.ts',
+      'type-key.ts',
       'forwarded-document.ts',
       'executable-schema.ts',
       'explain/',

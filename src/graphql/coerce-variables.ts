@@ -1,9 +1,12 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { placeElement, takeElement, textOfDecimals } from '../fhir/json/written-decimal.js';
 import { setDecimalText } from '../fhir/json/decimal-texts.js';
-import type { FhirSchema } from './schema/schema.js';
-import { coerceVariables, GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
-import type { CoercedVariables } from './graphql-js.js';
+import { perModel } from '../fhir/model/per-model.js';
+import { GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
+import type { CoercedVariables } from './graphql-js-validation.js';
+import { NOT_PLAIN, plainTypeOf, plainValueOf, type PlainType } from './plain-variables.js';
+import type { PreparedDocument } from './prepared-document.js';
+import { schemaFor } from './schema/schema-for.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
@@ -12,33 +15,91 @@ import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
 import { inputFieldsOf, JSON_VALUE, RESOURCE_INPUT, type InputField, type InputPlace } from './schema/input-fields.js';
 
+/** Where the types of variables are looked up. */
+type VariableTypes = Pick<PreparedDocument, 'model' | 'dialect' | 'root'>;
+
 /**
  * Coerces the variables of a request: scalars and search values by graphql-js, enums, resources and patches by our own code,
- * since its errors give the location but never the value, which may be clinical.
+ * since its errors give the location but never the value, which may be clinical. Values that coercion leaves as they are
+ * do not pass graphql-js.
+ *
+ * @returns a promise the first time that graphql-js is needed
  */
 export function coerceRequestVariables(
-  schema: FhirSchema,
+  types: VariableTypes,
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },
-): CoercedVariables {
-  const own = new Map<VariableDefinitionNode, ReadVariable>();
-  for (const definition of definitions) {
-    const read = readerOf(schema.model, definition);
-    if (read !== undefined) own.set(definition, read);
+): CoercedVariables | Promise<CoercedVariables> {
+  if (definitions.length === 0) return { values: {} };
+  const values: { [name: string]: unknown } = {};
+  const errors: GraphQLError[] = [];
+  const readers = readersOf(types.model, definitions);
+  for (const { definition, name, read, plain } of readers) {
+    if (read !== undefined) {
+      readOwn(definition, read, inputs, values, errors);
+      continue;
+    }
+    const value = plain === undefined ? NOT_PLAIN : plainValueOf(plain, name, inputs);
+    if (value === NOT_PLAIN) return coerceByGraphqlJs(types, readers, inputs);
+    if (value !== undefined) values[name] = value;
   }
-  const others = definitions.filter((definition) => !own.has(definition));
-  const coerced = coerceVariables(schema, others, inputs);
+  return errors.length === 0 ? { values } : { errors };
+}
+
+async function coerceByGraphqlJs(
+  { model, dialect, root }: VariableTypes,
+  readers: readonly VariableReader[],
+  inputs: { readonly [name: string]: unknown },
+): Promise<CoercedVariables> {
+  const { coerceVariables } = await import('./graphql-js-validation.js');
+  const others = readers.filter(({ read }) => read === undefined).map(({ definition }) => definition);
+  const coerced = coerceVariables(schemaFor(model, dialect, root), others, inputs);
   if (coerced.errors !== undefined) return coerced;
   const values: { [name: string]: unknown } = { ...coerced.values };
   for (const definition of others) keepDecimalText(values, definition, inputs);
   const errors: GraphQLError[] = [];
-  for (const [definition, read] of own) {
-    const name = definition.variable.name.value;
-    const { value, faults } = readVariable(definition, read, inputs);
-    for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
-    if (value !== undefined) placeElement(values, name, value);
+  for (const { definition, read } of readers) {
+    if (read !== undefined) readOwn(definition, read, inputs, values, errors);
   }
   return errors.length === 0 ? { values } : { errors };
+}
+
+function readOwn(
+  definition: VariableDefinitionNode,
+  read: ReadVariable,
+  inputs: { readonly [name: string]: unknown },
+  values: { [name: string]: unknown },
+  errors: GraphQLError[],
+): void {
+  const { value, faults } = readVariable(definition, read, inputs);
+  for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
+  if (value !== undefined) placeElement(values, definition.variable.name.value, value);
+}
+
+/** How one variable is read: by our own code, as a plain value, or by graphql-js. */
+interface VariableReader {
+  readonly definition: VariableDefinitionNode;
+  readonly name: string;
+  readonly read: ReadVariable | undefined;
+  readonly plain: PlainType | undefined;
+}
+
+const READERS = perModel(() => new WeakMap<readonly VariableDefinitionNode[], readonly VariableReader[]>());
+
+function readersOf(model: FhirModel, definitions: readonly VariableDefinitionNode[]): readonly VariableReader[] {
+  const known = READERS(model);
+  let readers = known.get(definitions);
+  if (readers === undefined) {
+    readers = definitions.map((definition) => ({
+      definition,
+      name: definition.variable.name.value,
+      read: readerOf(model, definition),
+      // graphql-js evaluates defaults.
+      plain: definition.defaultValue === undefined ? plainTypeOf(definition) : undefined,
+    }));
+    known.set(definitions, readers);
+  }
+  return readers;
 }
 
 /** graphql-js makes numbers of decimals; how they are written gives the precision of searches. */

@@ -11,10 +11,11 @@ import {
   type GraphQLResolveInfo,
   type OperationDefinitionNode,
 } from './graphql-js.js';
-import { forwardedDocument, TYPE_KEY, type ForwardedDocument } from './forwarded-document.js';
+import type { ForwardedDocument } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
+import { TYPE_KEY } from './type-key.js';
 
 /** Executes what a GraphQL server asks of the schema, for the context of its request. */
 export type ExecuteForwarded = (
@@ -39,12 +40,16 @@ export function executableSchema(
   const complete = completeSchema(model, types, 'whole', { enums: hasEnums(model) });
   const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
   const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
+  const forward = async (info: GraphQLResolveInfo, context: unknown): Promise<Answer> => {
+    const { forwardedDocument } = await import('./forwarded-document.js');
+    const document = forwardedDocument(schema, info.operation, info.fragments);
+    return withErrors(await execute(document, variablesOf(info), context));
+  };
   const resolveRoot: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {
     const requests = within(answers, info.variableValues);
     let answer = requests.get(info.operation);
     if (answer === undefined) {
-      const document = forwardedDocument(schema, info.operation, info.fragments);
-      answer = execute(document, variablesOf(info), context).then(withErrors);
+      answer = forward(info, context);
       requests.set(info.operation, answer);
     }
     const { data, failure } = await answer;

@@ -1,9 +1,7 @@
 import {
   isInterfaceType,
   Kind,
-  TypeInfo,
   visit,
-  visitWithTypeInfo,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -11,12 +9,11 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from './graphql-js.js';
+import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
+import { TYPE_KEY } from './type-key.js';
 
 /** An operation for the engine. */
 export type ForwardedDocument = DocumentNode;
-
-/** The key under which objects of an interface say their type. */
-export const TYPE_KEY = '_fhirgraph_type';
 
 /**
  * The part of an operation that the engine answers: without the fields and types that a host merged into the schema, and

@@ -29,6 +29,7 @@ const BY_DOCUMENT = perModel(() => new WeakMap<DocumentNode, Map<string, Prepare
 /**
  * Parses and validates a query, or finds it in the cache.
  *
+ * @returns a promise if it was not in the cache
  * @param root `Query`, or the type of the instance the query is executed on
  * @throws DocumentErrors - the document is malformed or does not fit the schema
  * @throws FhirError `invalid` - an object that is not a document
@@ -41,25 +42,36 @@ export function prepareDocument(
   dialect: Dialect = DEFAULT_DIALECT,
   root: string = QUERY,
   observer?: Observer,
-): PreparedDocument {
+): PreparedDocument | Promise<PreparedDocument> {
   if (typeof query === 'string') assertQueryLength(query, limits);
   else assertDocument(query, limits);
   const cache = typeof query === 'string' ? BY_TEXT(model) : cacheOf(model, query);
   const key = typeof query === 'string' ? `${dialect} ${root}\n${query}` : `${dialect} ${root}`;
-  let prepared = cache.get(key);
+  const prepared = cache.get(key);
   countLookup(observer, 'documents', prepared !== undefined);
   if (prepared === undefined) {
-    if (typeof query === 'string') {
-      const parsed = inSpan(observer, 'fhirgraph.parse', () => parseQuery(query, limits));
-      prepared = inSpan(observer, 'fhirgraph.validate', () => validateDocument(model, parsed, limits, dialect, root));
-    } else {
-      prepared = inSpan(observer, 'fhirgraph.validate', () => validateForeign(model, query, limits, dialect, root));
-    }
-    cache.set(key, prepared);
+    return validateNew(model, query, limits, dialect, root, observer).then((document) => {
+      cache.set(key, document);
+      return document;
+    });
   }
   // The cached document may have been accepted under other limits.
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);
   return prepared;
+}
+
+async function validateNew(
+  model: FhirModel,
+  query: string | DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+  observer: Observer | undefined,
+): Promise<PreparedDocument> {
+  const document =
+    typeof query === 'string' ? inSpan(observer, 'fhirgraph.parse', () => parseQuery(query, limits)) : query;
+  const validate = typeof query === 'string' ? validateDocument : validateForeign;
+  return inSpan(observer, 'fhirgraph.validate', () => validate(model, document, limits, dialect, root));
 }
 
 function cacheOf(model: FhirModel, document: DocumentNode): Map<string, PreparedDocument> {
@@ -70,11 +82,11 @@ function cacheOf(model: FhirModel, document: DocumentNode): Map<string, Prepared
 }
 
 /** Validates a document from another parser, which may have arbitrary nodes. */
-function validateForeign(
+async function validateForeign(
   ...[model, document, limits, dialect, root]: Parameters<typeof validateDocument>
-): PreparedDocument {
+): Promise<PreparedDocument> {
   try {
-    return validateDocument(model, document, limits, dialect, root);
+    return await validateDocument(model, document, limits, dialect, root);
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof TypeError)) throw error;

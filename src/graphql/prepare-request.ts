@@ -21,7 +21,6 @@ import type { TypedSelections } from './plan/typed-selections.js';
 import { prepareDocument } from './prepare-document.js';
 import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
-import { schemaFor } from './schema/schema-for.js';
 import { QUERY } from './schema/fields.js';
 
 /** A valid request, ready for planning. */
@@ -56,15 +55,17 @@ export async function prepareRequest(
   const focus = parseFocus(context.store.model, context.focus);
   const found = await findDocument(query, context.documents, limits, { signal: context.signal });
   const model = modelWithHost(context.store.model, context);
-  const document = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
+  const prepared = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
+  const document = prepared instanceof Promise ? await prepared : prepared;
   await found.keep?.();
   const operation = chooseOperation(document, context.operationName);
   assertCarriedOut(operation, focus, context);
-  const variables = coerceRequestVariables(
-    schemaFor(document.model, dialect, document.root),
+  const coerced = coerceRequestVariables(
+    document,
     operation.variableDefinitions ?? [],
     assertVariables(context.variables, limits),
   );
+  const variables = coerced instanceof Promise ? await coerced : coerced;
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
   if (document.usesFhirPath) await loadFhirPath();
   return { source: found.document, document, operation, variables: variables.values, limits, dialect, focus };

@@ -3,7 +3,6 @@ import { assertDocumentSize } from './check-document.js';
 import type { Dialect } from './dialect.js';
 import {
   Kind,
-  validate,
   type DocumentNode,
   type FragmentDefinitionNode,
   type OperationDefinitionNode,
@@ -12,11 +11,8 @@ import {
 import type { Limits } from './limits.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { usesFhirPath } from './plan/uses-fhirpath.js';
-import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
-import { schemaFor } from './schema/schema-for.js';
-import { findMergeErrors } from './validation/fields-merge.js';
-import { VALIDATION_RULES } from './validation/rules.js';
-import { withTypedReferences } from './validation/typed-references.js';
+import type { PreparedDocument } from './prepared-document.js';
+import { isPlainDocument } from './validation/plain-document.js';
 
 /** The number of valid documents so far, the source of their numbers. */
 let documents = 0;
@@ -24,6 +20,7 @@ let documents = 0;
 /**
  * Checks a parsed document against the schema whose root is `root`.
  *
+ * @returns a promise for documents that are checked by the rules, which are loaded with the first of them
  * @throws DocumentErrors - it does not fit the schema
  * @throws LimitError `tokens`, `depth`, `fields`
  */
@@ -33,25 +30,24 @@ export function validateDocument(
   limits: Limits,
   dialect: Dialect,
   root: string,
-): PreparedDocument {
+): PreparedDocument | Promise<PreparedDocument> {
   const tokens = assertDocumentSize(written, limits);
-  const schema = schemaFor(model, dialect, root);
-  const document = withTypedReferences(written, schema);
-  const errors = validate(schema, document, VALIDATION_RULES[dialect], { maxErrors: 20 });
-  if (errors.length > 0) throw new DocumentErrors(errors);
+  const prepare = (document: DocumentNode): PreparedDocument => preparedOf(document, { model, tokens, root, dialect });
+  if (isPlainDocument(model, written, root)) return prepare(written);
+  return import('./check-by-rules.js').then(({ checkByRules }) => prepare(checkByRules(model, written, dialect, root)));
+}
+
+function preparedOf(
+  document: DocumentNode,
+  facts: Pick<PreparedDocument, 'model' | 'tokens' | 'root' | 'dialect'>,
+): PreparedDocument {
   const fragments = fragmentsOf(document);
-  // In dialect `hl7` equal keys are collated, so fields need not merge.
-  const conflicts = dialect === 'hl7' ? [] : findMergeErrors(schema, document, fragments);
-  if (conflicts.length > 0) throw new DocumentErrors(conflicts.slice(0, 20));
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   const definitions = [...operations, ...fragments.values()];
   documents += 1;
   return {
+    ...facts,
     number: documents,
-    model,
-    tokens,
-    root,
-    dialect,
     operations,
     fragments,
     conditions: conditionVariables(definitions),

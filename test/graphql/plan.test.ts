@@ -14,13 +14,13 @@ const CHART = `query ($count: Int) {
   }
 }`;
 
-function planOf(query: string, limits = DEFAULT_LIMITS): OperationPlan {
-  const document = prepareDocument(R4, query, limits);
+async function planOf(query: string, limits = DEFAULT_LIMITS): Promise<OperationPlan> {
+  const document = await prepareDocument(R4, query, limits);
   return makePlan(document, document.operations[0]!, {}, limits).plan;
 }
 
-test('two plans of one operation are equal, and a plan can be printed as JSON', () => {
-  const [one, two] = [planOf(CHART), planOf(CHART)];
+test('two plans of one operation are equal, and a plan can be printed as JSON', async () => {
+  const [one, two] = [await planOf(CHART), await planOf(CHART)];
   expect(one).toEqual(two);
   expect(one).not.toBe(two);
   const { root, ...counts } = JSON.parse(JSON.stringify(one)) as OperationPlan;
@@ -63,8 +63,8 @@ test('two plans of one operation are equal, and a plan can be printed as JSON', 
   ]);
 });
 
-test('a plan is frozen through and through, but for the nodes of its document', () => {
-  const open: unknown[] = [planOf(CHART)];
+test('a plan is frozen through and through, but for the nodes of its document', async () => {
+  const open: unknown[] = [await planOf(CHART)];
   let objects = 0;
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     expect(Object.isFrozen(one)).toBe(true);

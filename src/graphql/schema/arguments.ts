@@ -1,3 +1,4 @@
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { GraphQLBoolean, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } from '../graphql-js.js';
 import type { GraphQLArgumentConfig, GraphQLInputObjectType, GraphQLInputType } from '../graphql-js.js';
@@ -28,8 +29,10 @@ export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
   '_cursor',
 ]);
 
-/** Search parameters that GraphQL leaves out: they need a full-text index or page geometry this service does not have. */
-const NOT_OFFERED: ReadonlySet<string> = new Set(['special']);
+/** False for search parameters that need a full-text index or page geometry, which this service does not have. */
+export function isOffered({ type }: SearchParameterDefinition): boolean {
+  return type !== 'special';
+}
 
 /**
  * The arguments a field takes. See https://hl7.org/fhir/R4/graphql.html#fields, #searching and #mutations.
@@ -104,7 +107,7 @@ function searchArguments(model: FhirModel, type: string, reverse: boolean): Argu
     );
   }
   for (const parameter of model.searchParameters(type).values()) {
-    if (NOT_OFFERED.has(parameter.type)) continue;
+    if (!isOffered(parameter)) continue;
     found[argumentName(parameter.code)] = argument(STRINGS, parameter.short);
   }
   found['_filter'] = argument(STRINGS, 'A _filter expression');

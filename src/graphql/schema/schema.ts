@@ -13,8 +13,8 @@ import {
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
-  type ValidationContext,
 } from '../graphql-js.js';
+import type { ValidationContext } from '../graphql-js-validation.js';
 import { argumentsOf } from './arguments.js';
 import { DIRECTIVES } from './directives.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';

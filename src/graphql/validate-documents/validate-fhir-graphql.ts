@@ -117,10 +117,12 @@ async function validateListed({ id, document }: ListedDocument, settings: Settin
   const { model, limits, dialect, root } = settings;
   const place = id === undefined ? {} : { document: id };
   try {
-    const prepared = prepareDocument(model, document, limits, dialect, root);
+    const prepared = await prepareDocument(model, document, limits, dialect, root);
     if (prepared.operations.length === 0) throw new FhirError('invalid', 'The document holds no operation');
     if (prepared.usesFhirPath) await loadFhirPath();
-    const validated = prepared.operations.map((operation) => validateOperation(prepared, operation, settings));
+    const validated = await Promise.all(
+      prepared.operations.map((operation) => validateOperation(prepared, operation, settings)),
+    );
     return {
       errors: validated.flatMap(({ errors, name }) =>
         errors.map((error) => ({ ...place, ...(name === undefined ? {} : { operation: name }), ...error })),

@@ -13,7 +13,6 @@ import { makePlan } from '../plan-cache.js';
 import type { PreparedDocument } from '../prepared-document.js';
 import { assertAffordableMutation } from '../request-cost.js';
 import { QUERY } from '../schema/fields.js';
-import { schemaFor } from '../schema/schema-for.js';
 import { checkArguments } from './check-arguments.js';
 
 /** A valid operation and what it costs. */
@@ -45,15 +44,15 @@ export interface OperationSettings {
   readonly maxEstimatedCost: number | undefined;
 }
 
-export function validateOperation(
+export async function validateOperation(
   document: PreparedDocument,
   operation: OperationDefinitionNode,
   settings: OperationSettings,
-): {
+): Promise<{
   readonly name: string | undefined;
   readonly errors: readonly OperationFinding[];
   readonly operation: ValidatedOperation | undefined;
-} {
+}> {
   const name = operation.name?.value;
   const kind = operation.operation;
   if (kind === 'subscription')
@@ -65,7 +64,7 @@ export function validateOperation(
       errors: [unsupported('A mutation is about the whole service, not one instance')],
     };
   }
-  const { values, errors } = knownVariables(document, operation, settings.variables);
+  const { values, errors } = await knownVariables(document, operation, settings.variables);
   try {
     const plans = conditionsOf(document).map((conditions) =>
       validatePlan(document, operation, { ...values, ...conditions }, values, settings),
@@ -125,15 +124,15 @@ function validatePlan(
 }
 
 /** Variables with a default or an example. */
-function knownVariables(
+async function knownVariables(
   document: PreparedDocument,
   { variableDefinitions = [] }: OperationDefinitionNode,
   examples: Variables,
-): { readonly values: Variables; readonly errors: readonly OperationFinding[] } {
+): Promise<{ readonly values: Variables; readonly errors: readonly OperationFinding[] }> {
   const known = variableDefinitions.filter(
     ({ variable, defaultValue }) => defaultValue !== undefined || Object.hasOwn(examples, variable.name.value),
   );
-  const coerced = coerceRequestVariables(schemaFor(document.model, document.dialect, document.root), known, examples);
+  const coerced = await coerceRequestVariables(document, known, examples);
   if (coerced.errors === undefined) return { values: coerced.values, errors: [] };
   const errors = coerced.errors.map(documentError);
   return { values: {}, errors: errors.map(({ message, locations }) => invalid(message, locations)) };

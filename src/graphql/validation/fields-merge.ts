@@ -8,7 +8,6 @@ import {
   Kind,
   print,
   SchemaMetaFieldDef,
-  sortValueNode,
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
   type DocumentNode,
@@ -19,6 +18,7 @@ import {
   type GraphQLSchema,
   type SelectionSetNode,
 } from '../graphql-js.js';
+import { sortValueNode } from '../graphql-js-validation.js';
 import { LimitError } from '../limits.js';
 
 /** Maximum number of selections compared; typical documents have some hundreds. 100,000 take about 50 ms. */

@@ -1,14 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { modelOf } from '../schema/schema.js';
-import {
-  GraphQLError,
-  isCompositeType,
-  typeFromAST,
-  type ASTNode,
-  type GraphQLType,
-  type ValidationContext,
-  type ValidationRule,
-} from '../graphql-js.js';
+import { GraphQLError, isCompositeType, type ASTNode, type GraphQLType } from '../graphql-js.js';
+import { typeFromAST, type ValidationContext, type ValidationRule } from '../graphql-js-validation.js';
 import { RESOURCE } from '../schema/fields.js';
 
 /**

@@ -10,15 +10,17 @@ import {
   isNonNullType,
   isScalarType,
   Kind,
-  typeFromAST,
-  ValuesOfCorrectTypeRule,
   type ASTNode,
   type GraphQLType,
   type ObjectValueNode,
-  type ValidationContext,
-  type ValidationRule,
   type ValueNode,
 } from '../graphql-js.js';
+import {
+  typeFromAST,
+  ValuesOfCorrectTypeRule,
+  type ValidationContext,
+  type ValidationRule,
+} from '../graphql-js-validation.js';
 import { hostOf } from '../schema/host/service-model.js';
 import { inputFieldsOf, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, takesLiteral } from '../schema/input-scalars.js';

@@ -2,7 +2,8 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { GraphQLError, isCompositeType, isInterfaceType, isObjectType } from '../graphql-js.js';
-import type { GraphQLCompositeType, ValidationContext, ValidationRule } from '../graphql-js.js';
+import type { GraphQLCompositeType } from '../graphql-js.js';
+import type { ValidationContext, ValidationRule } from '../graphql-js-validation.js';
 import { fieldsOf, RESOURCE } from '../schema/fields.js';
 import { modelOf, targetsOf } from '../schema/schema.js';
 

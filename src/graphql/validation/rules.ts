@@ -8,7 +8,7 @@ import {
   ValuesOfCorrectTypeRule,
   VariablesInAllowedPositionRule,
   type ValidationRule,
-} from '../graphql-js.js';
+} from '../graphql-js-validation.js';
 import { ReadByIdRule, ReferenceParameterRule, ReservedVariableRule, ResourceTypeRule } from './fhir-rules.js';
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
 import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';

@@ -1,13 +1,6 @@
 import { modelOf } from '../schema/schema.js';
-import {
-  getNamedType,
-  GraphQLError,
-  isCompositeType,
-  ScalarLeafsRule,
-  type FieldNode,
-  type ValidationContext,
-  type ValidationRule,
-} from '../graphql-js.js';
+import { getNamedType, GraphQLError, isCompositeType, type FieldNode } from '../graphql-js.js';
+import { ScalarLeafsRule, type ValidationContext, type ValidationRule } from '../graphql-js-validation.js';
 import { CHOICE, fieldsOf, MUTATION } from '../schema/fields.js';
 
 /**

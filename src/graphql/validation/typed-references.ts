@@ -2,15 +2,14 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import {
   getNamedType,
   Kind,
-  TypeInfo,
   visit,
-  visitWithTypeInfo,
   type DocumentNode,
   type FieldNode,
   type InlineFragmentNode,
   type SelectionNode,
   type SelectionSetNode,
 } from '../graphql-js.js';
+import { TypeInfo, visitWithTypeInfo } from '../graphql-js-validation.js';
 import { RESOURCE } from '../schema/fields.js';
 import type { FhirSchema } from '../schema/schema.js';
 

@@ -5,14 +5,11 @@ import {
   isListType,
   isNonNullType,
   isScalarType,
-  isTypeSubTypeOf,
-  typeFromAST,
   Kind,
   type GraphQLType,
-  type ValidationContext,
-  type ValidationRule,
   type VariableDefinitionNode,
 } from '../graphql-js.js';
+import { isTypeSubTypeOf, typeFromAST, type ValidationContext, type ValidationRule } from '../graphql-js-validation.js';
 import { INPUT_SCALARS, takesVariable } from '../schema/input-scalars.js';
 import { withStandardLeaf } from '../schema/leaf-types.js';
 import { isLenientScalar } from '../schema/scalars.js';
