@@ -15,6 +15,8 @@ const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts', 'scrip
 export default tseslint.config(
   {
     ignores: [
+      // An application of Next.js, which resolves imports by its own rules.
+      'scripts/bundlers/next/{app,lib}/**',
       'dist/',
       'coverage/',
       'node_modules/',

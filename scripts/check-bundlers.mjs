@@ -1,6 +1,6 @@
 // Bundles a service from the packed package with the bundlers that people use, runs each result in an empty folder, and
-// tries the package from Jest in CommonJS mode and from CommonJS written in TypeScript. Run `npm run build` first. What
-// cannot be installed is told and left out.
+// tries the package from Jest in CommonJS mode, from CommonJS written in TypeScript and in routes of Next.js. Run `npm run
+// build` first. What cannot be installed is reported and left out.
 import './assert-node.mjs';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -68,6 +68,7 @@ for (const { packages, results, command } of BUNDLERS) {
 }
 tryJest();
 tryTypeScript();
+tryNext();
 
 /** Runs one file in a folder that holds nothing but what the bundler wrote. */
 function runAlone(name, file) {
@@ -113,6 +114,21 @@ function tryTypeScript() {
   const options = ['--module', 'nodenext', '--target', 'es2023', '--strict', '--skipLibCheck', '--types', 'node'];
   run(join(project, 'node_modules', '.bin', 'tsc'), [...options, 'service.cts'], { cwd: project });
   console.log(`require with TypeScript: ${run(process.execPath, ['service.cjs'], { cwd: project }).trim()}`);
+}
+
+/** Builds an application of Next.js, which also checks the types of its routes, and asks it over loopback. */
+function tryNext() {
+  const project = projectFor('next');
+  const packages = ['next@16', 'react@19', 'react-dom@19', 'typescript@5.9', '@types/node@24', '@types/react@19'];
+  if (!tryInstall(project, packages)) {
+    console.log('next cannot be installed here: left out');
+    return;
+  }
+  cpSync(join(sources, 'next'), project, { recursive: true });
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
+  const next = [join(project, 'node_modules', 'next', 'dist', 'bin', 'next')];
+  run(process.execPath, [...next, 'build'], { cwd: project, env });
+  console.log(`Next.js: ${run(process.execPath, ['ask.mjs', ...next], { cwd: project, env }).trim()}`);
 }
 
 /** A project with the package and graphql. */

@@ -3,7 +3,16 @@
 import './assert-node.mjs';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createProject, fail, install, pack, ROOT, run, temporaryFolder } from './package/temporary-project.mjs';
+import {
+  createProject,
+  fail,
+  install,
+  pack,
+  ROOT,
+  run,
+  temporaryFolder,
+  tryInstall,
+} from './package/temporary-project.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
@@ -23,13 +32,14 @@ const tarball = checkTarball();
 lintManifest();
 createProject(temporary);
 // Nothing of this repository but the compiler's declarations of Node.js.
-for (const file of ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs', 'sqlite.mjs', 'start.mjs', 'consumer.ts']) {
+const PROGRAMS = ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs'];
+for (const file of [...PROGRAMS, 'run-kit.mjs', 'sqlite.mjs', 'start.mjs', 'consumer.ts']) {
   copyFileSync(join(ROOT, 'scripts', 'package', file), join(temporary, file));
 }
 install(temporary, [tarball, NODE_TYPES]);
 for (const major of GRAPHQL_MAJORS) {
   install(temporary, [`graphql@${major}`]);
-  for (const file of ['memory.mjs', 'core.mjs', 'require.cjs', 'service.mjs']) runProgram(file, `graphql ${major}`);
+  for (const file of PROGRAMS) runProgram(file, `graphql ${major}`);
   checkTypes(major);
 }
 install(temporary, [`better-sqlite3@${manifest.peerDependencies['better-sqlite3']}`]);
@@ -86,12 +96,16 @@ function checkTypes(major) {
   }
 }
 
-/** Emits declarations where dependencies of dependencies are out of sight, as under pnpm. */
+/** Emits declarations where dependencies of dependencies are out of sight: by pnpm, or as pnpm lays packages out. */
 function checkDeclarations() {
   const project = join(temporary, 'linked');
   mkdirSync(project);
   createProject(project);
-  install(project, ['--install-strategy=linked', tarball, 'graphql@17', NODE_TYPES]);
+  const packages = [tarball, 'graphql@17', NODE_TYPES];
+  const isPnpm = tryInstall(temporary, ['pnpm@12']);
+  if (isPnpm)
+    run(join(temporary, 'node_modules', '.bin', 'pnpm'), ['add', '--ignore-scripts', ...packages], { cwd: project });
+  else install(project, ['--install-strategy=linked', ...packages]);
   const compilerOptions = { module: 'nodenext', target: 'es2023', strict: true, declaration: true, outDir: 'out' };
   copyFileSync(join(ROOT, 'scripts', 'package', 'declarations.ts'), join(project, 'declarations.ts'));
   writeFileSync(
@@ -99,7 +113,7 @@ function checkDeclarations() {
     JSON.stringify({ compilerOptions: { ...compilerOptions, types: ['node'] }, files: ['declarations.ts'] }),
   );
   run(join(BIN, 'tsc'), ['-p', project], { cwd: project });
-  console.log('declarations can be emitted where only direct dependencies are in sight');
+  console.log(`declarations can be emitted after an install by ${isPnpm ? 'pnpm' : 'npm, linked'}`);
 }
 
 /** The examples of the package run from a copy, as a reader would try them. */

@@ -1,6 +1,7 @@
 // Compiled against the installed package's declarations, and against src by `npm run typecheck`.
 import { executeFhirGraphql, FhirError, MemoryStore, systemCaller, type ResourceStore } from 'fhirgraph';
 import { type PostgresPool, PostgresStore } from 'fhirgraph/postgres';
+import type { FhirHandler } from 'fhirgraph/http';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { createSubject, matches, R4 } from 'fhirgraph/store';
 import { dataIdFromObject, getDataID, keys, possibleTypes } from 'fhirgraph/client';
@@ -30,6 +31,12 @@ for (const store of stores) {
   // @ts-expect-error a caller is required
   await executeFhirGraphql('{ PatientList { id } }', { store });
 }
+
+declare const handler: FhirHandler;
+/** As Next.js types route handlers. */
+const route: (request: Request, context: { params: Promise<{ path: string[] }> }) => Response | Promise<Response> =
+  handler;
+void route;
 
 const world = { find: () => undefined, referencing: () => [] };
 console.log(matches({ kind: 'all' }, createSubject(R4, patient, 0), world));

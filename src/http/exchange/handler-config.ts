@@ -130,6 +130,8 @@ export interface FhirHandlerOptions {
   readonly signal?: AbortSignal | undefined;
   /** The caller, if the host knows it already; `signIn` is not called then. */
   readonly caller?: Caller | undefined;
+  /** Ignored. Next.js gives it to route handlers; with it, a handler is one as it is. */
+  readonly params?: unknown;
 }
 
 /** Answers requests. It never rejects. */

@@ -1,0 +1,1 @@
+export * from '../../fhir/R4/[[...path]]/route';

@@ -1,0 +1,33 @@
+// An encrypted build of better-sqlite3 by the door of an open database, as docs/how-to/sqlite.md shows it.
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import Database from 'better-sqlite3-multiple-ciphers';
+import { createRepository, systemCaller } from 'fhirgraph';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import { runKit } from './run-kit.mjs';
+
+const FILE = 'encrypted.db';
+rmSync(FILE, { force: true });
+
+function open(key) {
+  const database = new Database(FILE);
+  database.pragma(`key = '${key}'`);
+  return database;
+}
+
+const caller = systemCaller('clinic');
+for (const expected of [1, 2]) {
+  const database = open('right');
+  const store = new SqliteStore(database);
+  const repository = createRepository({ store, caller });
+  await repository.create({ resourceType: 'Patient', name: [{ family: 'Wachholder' }] });
+  assert.equal((await repository.search('Patient', 'family=wachholder&_total=accurate')).total, expected);
+  await store.close();
+  database.close();
+}
+const bytes = readFileSync(FILE);
+assert.equal(bytes.includes('Wachholder') || bytes.includes('SQLite format'), false);
+assert.throws(() => new SqliteStore(open('wrong')), { code: 'corrupt' });
+assert.throws(() => new SqliteStore(FILE), { code: 'corrupt' });
+const count = await runKit(() => new SqliteStore(new Database(':memory:')));
+console.log(`an encrypted file holds no plain text, ${count} cases of the kit pass`);
