@@ -1,9 +1,11 @@
 import '../scripts/assert-node.mjs';
+import Database from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type AuditOptions,
+  type Caller,
   createAuditLog,
   createRepository,
   executeFhirGraphql,
@@ -13,29 +15,31 @@ import {
   signIn,
   systemCaller,
 } from 'fhirgraph';
-import { SqliteAuditJournal, SqliteStore } from 'fhirgraph/sqlite';
+import { FileAuditJournal } from 'fhirgraph/audit-journal';
+import { SqliteStore } from 'fhirgraph/sqlite';
 import { chooseVariables } from './choose-variables.js';
 import { loadData } from './data.js';
+import { assertEqualAnswers } from './equal-answers.js';
 import { importIndexed } from './import-rate.js';
-import { QUERIES } from './queries.js';
+import { QUERIES, type Variables, type Variant } from './queries.js';
 import { table } from './table.js';
+import { FloorAudit } from './variants/floor-audit.js';
+import { floor } from './variants/floor.js';
 
 /**
  * What the options of trust cost the six queries: a member with a policy instead of trusted code, its rechecks, and the
- * audit in its forms. CPU time and wall clock of each over that of the member without options, the medians of rounds that
- * are interleaved in one process; one client, then sixteen.
+ * audit in its forms. CPU time and wall clock of each over that of the member without options; then those of everything
+ * together over a floor with an audit of its own. Medians of rounds that are interleaved in one process; one client, then
+ * sixteen.
  *
  *     npx tsx --tsconfig bench/tsconfig.built.json bench/all-options.ts [DIR]
  */
 const PROJECT = 'bench';
 const ROUNDS = 15;
-/** How long a sample takes without options, in milliseconds. */
+/** How long a sample of the first subject takes, in milliseconds. */
 const SAMPLE = 15;
 
-interface Option {
-  readonly name: string;
-  readonly caller: Parameters<typeof executeFhirGraphql>[1]['caller'];
-  readonly audit: AuditOptions;
+interface Subject extends Variant {
   /** Ends what the sample left to do. */
   readonly settle?: () => Promise<void>;
 }
@@ -48,32 +52,34 @@ try {
   const store = new SqliteStore(file);
   const logs = ['full', 'normal', 'journal'].map((kind) => openLog(kind));
   const options = await optionsOf(store, logs);
-  for (const clients of [1, 16]) {
-    const rows = [];
-    for (const query of QUERIES) {
-      const run = (option: Option, count: number): Promise<Cost> =>
-        cost(option, clients, count, async () =>
-          JSON.stringify(
-            await executeFhirGraphql(query.text, {
-              ...{ store, caller: option.caller, variables: { ...variables } },
-              ...option.audit,
-            }),
-          ),
-        );
-      rows.push([query.name, ...(await ratios(options, run))]);
-    }
-    console.log(`\n${table([[`${clients} at once, CPU (wall)`, ...options.map(({ name }) => name)], ...rows])}`);
+  const database = new Database(file, { readonly: true });
+  const audit = new FloorAudit(join(folder, 'floor.db'), 'normal');
+  const floors: Subject[] = [floor(database, PROJECT, audit), floor(database, PROJECT), ...options.slice(-2)];
+  for (const query of QUERIES) await assertEqualAnswers([...floors, ...options], query, variables);
+  for (const subjects of [options, floors]) {
+    for (const clients of [1, 16]) await compareAll(subjects, clients, variables);
   }
+  audit.close();
+  database.close();
   for (const { close } of logs) await close();
   await store.close();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+async function compareAll(subjects: readonly Subject[], clients: number, variables: Variables): Promise<void> {
+  const rows = [];
+  for (const query of QUERIES) {
+    const asks = subjects.map((subject) => subject.prepare(query, variables));
+    const run = (at: number, count: number): Promise<Cost> => cost(asks[at]!, clients, count, subjects[at]!.settle);
+    rows.push([query.name, ...(await ratios(subjects.length, run))]);
+  }
+  console.log(`\n${table([[`${clients} at once, CPU (wall)`, ...subjects.map(({ name }) => name)], ...rows])}`);
+}
+
 function openLog(kind: string) {
   const trail = new SqliteStore(join(folder, `${kind}.db`), { synchronous: kind === 'full' ? 'full' : 'normal' });
-  const journal =
-    kind === 'journal' ? new SqliteAuditJournal(join(folder, 'journal'), { synchronous: 'normal' }) : undefined;
+  const journal = kind === 'journal' ? new FileAuditJournal(join(folder, 'journal'), { sync: 'interval' }) : undefined;
   const log = createAuditLog({ store: trail, journal });
   const close = async (): Promise<void> => {
     await log.close();
@@ -83,7 +89,7 @@ function openLog(kind: string) {
   return { log, close };
 }
 
-async function optionsOf(store: ResourceStore, logs: readonly ReturnType<typeof openLog>[]): Promise<Option[]> {
+async function optionsOf(store: ResourceStore, logs: readonly ReturnType<typeof openLog>[]): Promise<Subject[]> {
   const trusted = createRepository({ store, caller: systemCaller(PROJECT) });
   const policy = await trusted.create({
     ...{ resourceType: 'AccessPolicy', name: 'All', resource: [{ resourceType: '*', readonly: true }] },
@@ -107,15 +113,21 @@ async function optionsOf(store: ResourceStore, logs: readonly ReturnType<typeof 
   const always = await signIn(store, identity, { recheckAfter: 0 });
   const [full, normal, journal] = logs.map(({ log }) => log);
   const required = (log: typeof full): AuditOptions => ({ audit: log!.audit, requireAudit: true, purpose: 'TREAT' });
+  const subject = (name: string, caller: Caller, options: AuditOptions, settle?: () => Promise<void>): Subject => ({
+    name,
+    prepare: (query, variables) => async () =>
+      JSON.stringify(await executeFhirGraphql(query.text, { store, caller, variables: { ...variables }, ...options })),
+    ...(settle === undefined ? {} : { settle }),
+  });
   return [
-    { name: 'member', caller: standing, audit: {} },
-    { name: 'rechecks', caller: usual, audit: {} },
-    { name: 'each call', caller: always, audit: {} },
-    { name: 'hook', caller: standing, audit: { audit: () => undefined } },
-    { name: 'log, full', caller: standing, audit: required(full), settle: () => full!.flush() },
-    { name: 'log, normal', caller: standing, audit: required(normal), settle: () => normal!.flush() },
-    { name: 'all, journal', caller: usual, audit: required(journal) },
-    { name: '+ delivery', caller: usual, audit: required(journal), settle: () => journal!.flush() },
+    subject('member', standing, {}),
+    subject('rechecks', usual, {}),
+    subject('each call', always, {}),
+    subject('hook', standing, { audit: () => undefined }),
+    subject('log, full', standing, required(full), () => full!.flush()),
+    subject('log, normal', standing, required(normal), () => normal!.flush()),
+    subject('all, journal', usual, required(journal)),
+    subject('+ delivery', usual, required(journal), () => journal!.flush()),
   ];
 }
 
@@ -125,21 +137,18 @@ interface Cost {
   readonly wall: number;
 }
 
-async function ratios(
-  options: readonly Option[],
-  run: (option: Option, count: number) => Promise<Cost>,
-): Promise<string[]> {
-  for (const option of options) await run(option, 30);
-  const once = await run(options[0]!, 30);
+/** @param subjects their number; the first is the base of the ratios */
+async function ratios(subjects: number, run: (at: number, count: number) => Promise<Cost>): Promise<string[]> {
+  const all = Array.from({ length: subjects }, (_, at) => at);
+  for (const at of all) await run(at, 30);
+  const once = await run(0, 30);
   const count = Math.max(16, Math.round((SAMPLE * 1000 * 30) / once.wall));
-  const samples = options.map((): Cost[] => []);
+  const samples = all.map((): Cost[] => []);
   for (let round = 0; round < ROUNDS; round += 1) {
-    const order = [...options.keys()];
-    if (round % 2 === 1) order.reverse();
-    for (const at of order) samples[at]!.push(await run(options[at]!, count));
+    for (const at of round % 2 === 1 ? all.toReversed() : all) samples[at]!.push(await run(at, count));
   }
   const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-  return options.map((_, at) => {
+  return all.map((at) => {
     const of = (member: keyof Cost): string =>
       median(samples[at]!.map((one, round) => one[member] / samples[0]![round]![member])).toFixed(2);
     if (at === 0) return `${(median(samples[0]!.map(({ cpu }) => cpu)) / count).toFixed(0)} µs`;
@@ -147,16 +156,24 @@ async function ratios(
   });
 }
 
-async function cost(option: Option, clients: number, count: number, ask: () => Promise<unknown>): Promise<Cost> {
+async function cost(
+  ask: () => unknown,
+  clients: number,
+  count: number,
+  settle: (() => Promise<void>) | undefined,
+): Promise<Cost> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   let left = count;
   const client = async (): Promise<void> => {
-    while (left-- > 0) await ask();
+    while (left-- > 0) {
+      const answer = ask();
+      if (answer instanceof Promise) await answer;
+    }
   };
   await Promise.all(Array.from({ length: clients }, client));
   const wall = (performance.now() - start) * 1000;
-  await option.settle?.();
+  await settle?.();
   const { user, system } = process.cpuUsage(cpu);
   return { cpu: user + system, wall };
 }

@@ -5,7 +5,12 @@ export class Tables {
   readonly #database: Database.Database;
   readonly #project: string;
 
-  constructor(database: Database.Database, project: string) {
+  /** @param onRead is shown each resource: what an audit names */
+  constructor(
+    database: Database.Database,
+    project: string,
+    private readonly onRead?: (resource: object) => void,
+  ) {
     this.#database = database;
     this.#project = project;
   }
@@ -15,14 +20,14 @@ export class Tables {
       'SELECT text FROM version WHERE key = (SELECT content FROM resource WHERE collection = ? AND id = ?)',
     );
     const collection = this.#collection(type);
-    return (id) => JSON.parse(statement.get(collection, id)!) as Resource;
+    return (id) => this.#parse<Resource>(statement.get(collection, id)!);
   }
 
   first<Resource>(type: string, count: number): () => Resource[] {
     const statement = this.#texts<[number, number]>(`SELECT version.text FROM resource
       JOIN version ON version.key = resource.content WHERE collection = ? ORDER BY id LIMIT ?`);
     const collection = this.#collection(type);
-    return () => statement.all(collection, count).map((text) => JSON.parse(text) as Resource);
+    return () => statement.all(collection, count).map((text) => this.#parse<Resource>(text));
   }
 
   byToken<Resource>(type: string, code: string, count: number): (value: string) => Resource[] {
@@ -31,7 +36,7 @@ export class Tables {
         WHERE parameter = ? AND code = ? AND system = 0 ORDER BY id LIMIT ?) AS page
       JOIN version ON version.key = page.content ORDER BY page.id`);
     const parameter = this.#parameter(type, code);
-    return (value) => statement.all(parameter, value, count).map((text) => JSON.parse(text) as Resource);
+    return (value) => statement.all(parameter, value, count).map((text) => this.#parse<Resource>(text));
   }
 
   byReference<Resource>(type: string, code: string, target: string, count: number): (id: string) => Resource[] {
@@ -42,7 +47,7 @@ export class Tables {
       JOIN version ON version.key = page.content ORDER BY page.id`);
     const parameter = this.#parameter(type, code);
     const collection = this.#collection(target);
-    return (id) => statement.all(parameter, collection, id, count).map((text) => JSON.parse(text) as Resource);
+    return (id) => statement.all(parameter, collection, id, count).map((text) => this.#parse<Resource>(text));
   }
 
   readMany<Resource>(type: string): (ids: readonly string[]) => Map<string, Resource> {
@@ -57,7 +62,7 @@ export class Tables {
     return (ids) => {
       const found = new Map<string, Resource>();
       for (const [id, text] of statement.all(JSON.stringify(ids), collection)) {
-        found.set(id, JSON.parse(text) as Resource);
+        found.set(id, this.#parse<Resource>(text));
       }
       return found;
     };
@@ -72,7 +77,7 @@ export class Tables {
       .raw();
     const collection = this.#collection(type);
     return () =>
-      statement.all(collection, count).map(([key, text]) => ({ key, resource: JSON.parse(text) as Resource }));
+      statement.all(collection, count).map(([key, text]) => ({ key, resource: this.#parse<Resource>(text) }));
   }
 
   /** All parents in one statement, which is faster than one each. @returns a list per parent */
@@ -96,10 +101,16 @@ export class Tables {
     return (parents) => {
       const lists = new Map(parents.map((parent): [number, Keyed<Resource>[]] => [parent, []]));
       for (const [parent, key, text] of statement.all(JSON.stringify(parents), parameter, count)) {
-        lists.get(parent)!.push({ key, resource: JSON.parse(text) as Resource });
+        lists.get(parent)!.push({ key, resource: this.#parse<Resource>(text) });
       }
       return lists;
     };
+  }
+
+  #parse<Resource>(text: string): Resource {
+    const resource = JSON.parse(text) as Resource & object;
+    this.onRead?.(resource);
+    return resource;
   }
 
   #texts<Values extends unknown[]>(text: string): Database.Statement<Values, string> {
