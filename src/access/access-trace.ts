@@ -2,7 +2,7 @@ import type { AuditFacts, AuditHook } from '../audit/audit.js';
 import type { AuditedCount, AuditRecord } from '../audit/audit-record.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { addPatientsOf } from '../search/index/patients-of.js';
+import { addPatientsOf, addPatientsOfStored } from '../search/index/patients-of.js';
 
 /** The most resources, and the most patients, that a record names. */
 const MAX_NAMED = 1000;
@@ -76,7 +76,7 @@ export class AccessTrace {
       const key = `${resourceType}/${id}/${meta?.versionId}`;
       if (versions.has(key)) continue;
       versions.set(key, resource);
-      addPatientsOf(this.model, resource, this.baseUrl, this.#patients);
+      addPatientsOfStored(this.model, resource, this.baseUrl, this.#patients);
     }
     const patients = this.#patients;
     return {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AccessTrace, tracedBy } from '../../src/access/access-trace.js';
 import type { AuditFacts } from '../../src/audit/audit.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { deepFreeze } from '../../src/store/deep-freeze.js';
 import { R4 } from '../../src/fhir/r4.js';
 
 const BASE = 'https://clinic.example/fhir';
@@ -47,6 +48,21 @@ describe('the trace of an interaction', () => {
       },
       patients: { total: 2, ids: ['ann', 'bob'] },
     });
+  });
+
+  test('knows the patients of a shared version by the base of each service, when it is shown again, too', () => {
+    const shared = deepFreeze(version('Observation', 'o', '1', ofBob));
+    const malformed = deepFreeze(version('Observation', 'm', '1', { subject: { reference: 'Patient/a b' } }));
+    const patientsAt = (base: string | undefined): unknown => {
+      const trace = new AccessTrace(R4, base);
+      trace.show(shared);
+      trace.show(malformed);
+      return trace.facts().patients;
+    };
+    const bob = { total: 1, ids: ['bob'] };
+    expect([BASE, BASE, undefined, 'https://other.example', BASE].map(patientsAt)).toEqual([
+      ...[bob, bob, undefined, undefined, bob],
+    ]);
   });
 
   test('knows the patients of what was written, and no version of it', () => {

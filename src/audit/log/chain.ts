@@ -110,7 +110,7 @@ function hashOf(text: string, previous: string): string {
 
 /** The event with the members in the order of their names: stores may keep members in another order. */
 function inOrder(event: AuditEvent): AuditEvent {
-  return isInOrder(event) ? event : (sorted(event) as AuditEvent);
+  return sorted(event, (value) => (isInOrder(value) ? value : sortedDeeply(value))) as AuditEvent;
 }
 
 function isInOrder(value: unknown): boolean {
@@ -124,10 +124,13 @@ function isInOrder(value: unknown): boolean {
   return true;
 }
 
-function sorted(value: unknown): unknown {
+function sortedDeeply(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
+  return Array.isArray(value) ? value.map(sortedDeeply) : sorted(value, sortedDeeply);
+}
+
+function sorted(object: object, ofMember: (value: unknown) => unknown): object {
   const copy = Object.create(null) as Record<string, unknown>;
-  for (const name of Object.keys(value).sort()) copy[name] = sorted((value as JsonObject)[name]);
+  for (const name of Object.keys(object).sort()) copy[name] = ofMember((object as JsonObject)[name]);
   return copy;
 }

@@ -30,6 +30,32 @@ export function addPatientsOf(
   }
 }
 
+/**
+ * {@link addPatientsOf} for a resource that a store returned. PERF: a version that the store keeps in memory is walked
+ * once, not with each answer that shows it.
+ */
+export function addPatientsOfStored(
+  model: FhirModel,
+  resource: AnyResource,
+  baseUrl: string | undefined,
+  ids: Set<string>,
+): void {
+  if (!Object.isFrozen(resource)) return addPatientsOf(model, resource, baseUrl, ids);
+  const known = KNOWN(model);
+  let versions = known.get(baseUrl);
+  if (versions === undefined) known.set(baseUrl, (versions = new WeakMap()));
+  let patients = versions.get(resource);
+  if (patients === undefined) {
+    const found = new Set<string>();
+    addPatientsOf(model, resource, baseUrl, found);
+    versions.set(resource, (patients = [...found]));
+  }
+  for (const id of patients) ids.add(id);
+}
+
+/** By the base of the service, of which a process has few. */
+const KNOWN = perModel(() => new Map<string | undefined, WeakMap<AnyResource, readonly string[]>>());
+
 interface Found {
   readonly baseUrl: string | undefined;
   readonly ids: Set<string>;
@@ -56,6 +82,12 @@ function compile(model: FhirModel, type: string): Visitor<Found> | null {
 function addReference(value: unknown, { baseUrl, ids }: Found): void {
   const text = isJsonObject(value) ? value['reference'] : undefined;
   if (typeof text !== 'string') return;
+  // PERF: what almost all references to patients look like.
+  const id = text.startsWith('Patient/') ? text.slice('Patient/'.length) : '';
+  if (isResourceId(id)) {
+    ids.add(id);
+    return;
+  }
   const reference = parseReference(text, baseUrl);
   if (reference?.kind === 'local' && reference.type === 'Patient') ids.add(reference.id);
 }
