@@ -26,6 +26,7 @@ import type { PreparedWrite } from './prepared-write.js';
 import { noteRemoval } from './removal-epoch.js';
 import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
+import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
 import { inTransaction, isBusy } from './transaction.js';
 import type { ValueIndexes } from './value-indexes.js';
@@ -185,6 +186,7 @@ export class Commits {
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
     this.#index.zones.remake(left.owner);
+    removeSkipRows(this.#statements, left.collection);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
   }

@@ -27,6 +27,7 @@ export interface SqliteStoreOptions {
    * verification, rebuilding and large commits (by one more thread, which writes). Threads start when they are first
    * needed and do not keep the process alive. If they cannot start, everything runs in the event loop, and a process
    * warning with the code `FHIRGRAPH_THREADS` says so. Databases in memory and those that the host opened have no threads.
+   * Threads also make the skip indexes, without which pages under conditions that their order depends on take longer.
    */
   readonly readers?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */

@@ -13,6 +13,7 @@ import { Reads } from './reads.js';
 import { Removal } from './removal.js';
 import { scrub } from './scrub.js';
 import { type KeyPage, Searches } from './search.js';
+import { SkipIndexes } from './skip/skip-indexes.js';
 import { Statements } from './statements.js';
 import { registerTextTest } from './text-test.js';
 import { asOfNow } from './transaction.js';
@@ -32,6 +33,7 @@ export class Connection {
   readonly maintenance: Maintenance;
   readonly removal: Removal;
   readonly valueIndexes: ValueIndexes;
+  readonly skipIndexes: SkipIndexes;
 
   constructor(
     model: FhirModel,
@@ -49,7 +51,9 @@ export class Connection {
     this.contents = new Contents(statements, cacheBytes, guard);
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
-    this.searches = new Searches(model, statements, dictionaries, guard, snapshot);
+    this.skipIndexes = new SkipIndexes(model, database, statements, dictionaries, guard);
+    const noteStale = (collection: number): void => this.skipIndexes.noteStale(collection);
+    this.searches = new Searches(model, statements, dictionaries, guard, snapshot, noteStale);
     this.status = new IndexStatus(statements, model, () => {
       forgetAll(dictionaries);
       this.contents.forget();

@@ -16,6 +16,7 @@ import {
 import { isOfThisVersion, readFingerprints } from '../sql/index-state.js';
 import type { SqliteDatabase } from './driver.js';
 import { READ_PARAMETERS } from './index-status.js';
+import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
@@ -61,6 +62,7 @@ export function takeOver(database: SqliteDatabase, statements: Statements, model
 /** Ends the work on a collection. Where it was the last one of its type, all processes hear that the type is complete. */
 export function endWork(statements: Statements, collection: number, type: string): void {
   statements.write('DELETE FROM index_work WHERE collection = ?').run(collection);
+  removeSkipRows(statements, collection);
   if (statements.read(OTHER_WORK).get(type) !== undefined) return;
   const pending = readCodesByType(readMeta(statements, 'index_pending') ?? '{}');
   if (codesOf(pending, type).length === 0) return;

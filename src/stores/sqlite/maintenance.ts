@@ -57,7 +57,7 @@ export class Maintenance {
     assertNotOvertaken(this.#statements, this.#status);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
-    for (const table of [...INDEX_TABLES, 'shape', 'past', 'zone']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of [...INDEX_TABLES, 'shape', 'past', 'zone', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);
     this.#database.exec(resourceZones());

@@ -20,13 +20,23 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: queue of index rows to re-index; shapes, marks and zones; histories of types. */
+/** 3: queue of index rows to re-index; shapes, marks, zones and skip indexes; histories of types. */
 function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
   addZones(database);
+  addSkipIndexes(database);
   addPast(database);
   addRemovals(database);
+}
+
+/** A store fills it when its searches need it. */
+function addSkipIndexes(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE skip (
+      collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
+      PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
+    CREATE INDEX skip_by_collection ON skip (collection);`);
 }
 
 function addIndexWork(database: SqliteDatabase): void {

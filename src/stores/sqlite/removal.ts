@@ -9,6 +9,7 @@ import { endWork } from './index-takeover.js';
 import { assertNotOvertaken } from './prepare-schema.js';
 import { keepVersionKeys, noteRemoval } from './removal-epoch.js';
 import { removeVersions } from './remove-versions.js';
+import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
@@ -75,6 +76,7 @@ export class Removal {
       let examined = 0;
       let versions = 0;
       for (const [collection, type] of this.#collections(project, 0, undefined)) {
+        removeSkipRows(this.#statements, collection);
         for (;;) {
           const rows = this.#nextOf(collection);
           for (const row of rows) {

@@ -28,6 +28,8 @@
  * zone          (parameter, block)           the values of a date or number among a block of resource keys: the smallest and
  *                                            largest low and the largest high. Negative: the ids, or the instants of
  *                                            change, of a collection. Maybe wider, never narrower. See zones.ts
+ * skip          (sort, subject, value)       what stands in the order of a sort key, by a thousand resources each. As of a
+ *                                            moment: see skip-row.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
  *               rank                         order of the work
@@ -92,6 +94,10 @@ CREATE TABLE zone (
   parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
   PRIMARY KEY (parameter, block)) WITHOUT ROWID;
 CREATE INDEX zone_by_block ON zone (block);
+CREATE TABLE skip (
+  collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
+  PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
+CREATE INDEX skip_by_collection ON skip (collection);
 CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
   PRIMARY KEY (project, text)) WITHOUT ROWID;

@@ -33,16 +33,22 @@ export class Searches {
   readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
+  readonly #noteStale: (collection: number) => void;
 
-  /** @param snapshot runs work of several statements that see one moment's state */
+  /**
+   * @param snapshot runs work of several statements that see one moment's state
+   * @param noteStale called with a type of a project whose skip indexes are to be made again
+   */
   constructor(
     model: FhirModel,
     statements: Statements,
     dictionaries: Dictionaries,
     guard: Guard,
     snapshot: <Result>(work: () => Result) => Result,
+    noteStale: (collection: number) => void,
   ) {
     this.#snapshot = snapshot;
+    this.#noteStale = noteStale;
     this.#statements = statements;
     this.#guard = guard;
     this.#dictionaries = dictionaries;
@@ -79,7 +85,7 @@ export class Searches {
 
   #keys(search: PreparedSearch, among: readonly Condition[]): readonly number[] {
     if (search.scope.collection === undefined) return [];
-    const found = new PageFinder(search, this.#statements, this.#guard).find(among);
+    const found = new PageFinder(search, this.#statements, this.#guard, this.#noteStale).find(among);
     const keys = found.map(({ content }) => content);
     return search.isBackwards ? keys.reverse() : keys;
   }
@@ -242,5 +248,6 @@ function refersTo(parameter: number, target: number): Condition {
     test: sql`EXISTS (SELECT 1 FROM reference x INDEXED BY sqlite_autoindex_reference_1 WHERE x.resource = r0.key AND ${referring})`,
     scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value WHERE ${referring}`,
     direct: true,
+    shared: { parameter, value: target },
   };
 }

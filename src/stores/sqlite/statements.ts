@@ -42,6 +42,13 @@ export class Statements {
     return this.read(query.text).get(...query.values) as Row | undefined;
   }
 
+  /** The values of the only column. PERF: rows take three times as long. */
+  column(query: Sql): readonly SqlValue[] {
+    const name = `column of ${query.text}`;
+    const statement = this.#byText.get(name) ?? this.#keep(name, this.#prepare(query.text).pluck(true));
+    return statement.all(...query.values) as SqlValue[];
+  }
+
   #prepare(text: string): SqliteStatement {
     return this.#database.prepare(plannedOnce(text)).safeIntegers(false);
   }

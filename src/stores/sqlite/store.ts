@@ -43,6 +43,8 @@ import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { Reindexing } from './reindexing.js';
 import { isTextLost } from './kept-text.js';
+import { SKIP_TUNING } from './skip/skip-row.js';
+import { SkipRefresh } from './skip/skip-refresh.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
@@ -76,6 +78,8 @@ export class SqliteStore implements ResourceStore {
   readonly #clock: () => Date;
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
+  readonly #skips: SkipRefresh;
+  #written = 0;
 
   /**
    * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
@@ -113,6 +117,7 @@ export class SqliteStore implements ResourceStore {
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
     connection.contents.onFilled = () => this.#watch.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
+    this.#skips = new SkipRefresh(connection, calls);
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
     this.#reindexing = new Reindexing(this.#database, work);
@@ -173,6 +178,7 @@ export class SqliteStore implements ResourceStore {
       });
     }
     const page = await this.#calls.read({ kind: 'search', query }, options, find);
+    this.#skips.begin();
     return filled(page, await this.#load(page.keys, options));
   }
 
@@ -190,6 +196,7 @@ export class SqliteStore implements ResourceStore {
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
     const pages = fewEnough(await this.#calls.read(call, options, find), options);
+    this.#skips.begin();
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       options,
@@ -201,6 +208,7 @@ export class SqliteStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
     const commit = (): Committed => this.#connection.commits.commit(writes);
+    this.#written += writes.length;
     const { results, changes } = await this.#calls.commit(writes, this.#clock, options, commit);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     if (changes.some(decidesAccess)) this.#ownAccessEpoch += 1;
@@ -236,7 +244,10 @@ export class SqliteStore implements ResourceStore {
   }
 
   async close(): Promise<void> {
-    if (this.#ownsDatabase && !this.#calls.isClosed) await this.#indexes.finish();
+    if (this.#ownsDatabase && !this.#calls.isClosed) {
+      await this.#indexes.finish();
+      if (this.#written >= SKIP_TUNING.minLoad) await this.#skips.finish();
+    }
     if (!this.#calls.close()) return;
     this.#watch.stop();
     await this.#reindexing.stop();

@@ -9,6 +9,9 @@ import { contradictions } from './contradictions.js';
 import { createDictionaries, type Dictionaries } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
+import type { SqlDialect } from '../sql/dialect.js';
+import { sqliteDialect } from './dialect.js';
+import { countWrongSkipRows } from './skip/skip-verify.js';
 import { INDEX_TABLES, type ValueTable } from '../sql/index-tables.js';
 import { type Codes, EVERY, isMadeAgain } from '../sql/index-changes.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink } from './index-rows.js';
@@ -49,6 +52,7 @@ class Verifier {
   /** Of each collection: the parameters that are not looked at, and the numbers of those that are. */
   readonly #pending = new Map<number, Codes>();
   readonly #names: Names;
+  readonly #dialect: SqlDialect;
   readonly #problems: string[] = [];
   #resources = 0;
 
@@ -61,12 +65,18 @@ class Verifier {
     this.#statements = statements;
     this.#status = status;
     // The store's cached dictionaries would hide lost rows.
-    this.#names = knownNames(createDictionaries(database, statements));
+    const dictionaries = createDictionaries(database, statements);
+    this.#names = knownNames(dictionaries);
+    this.#dialect = sqliteDialect(model, dictionaries);
   }
 
   run(): Verification {
     this.#try('file', () => this.#checkFile());
     for (const { problem, count } of contradictions()) this.#try(problem, () => this.#checkCount(problem, count));
+    this.#try('skip', () => {
+      const wrong = countWrongSkipRows(this.#dialect, this.#statements);
+      if (wrong > 0) this.#report(`skip: rows that leave out what is there: ${wrong}`);
+    });
     this.#try('resources', () => {
       for (const resource of currentResources(this.#statements)) this.#checkResource(resource);
     });

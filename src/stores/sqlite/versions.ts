@@ -175,7 +175,7 @@ const NO_ENTRIES: MarkedEntries = markEntries([]);
 const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
 const READ_STATE = 'SELECT version, updated, content, shape, purged, erased FROM resource WHERE key = ?';
 /** A key never changes its meaning, also if the rows of the last ones were removed: see removal.ts. */
-const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
+export const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
   coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';

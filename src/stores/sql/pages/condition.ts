@@ -14,6 +14,8 @@ export interface Condition {
   readonly direct?: boolean;
   /** Rows that the scan reads even if it gives few; undefined: about as many as it gives, or unknown. */
   readonly reads?: number | undefined;
+  /** A code, or the key of a reference's target, that all its matches have. */
+  readonly shared?: { readonly parameter: number; readonly value: string | number } | undefined;
   /** What it says, where that is criteria. */
   readonly criteria?: Criteria;
 }

@@ -32,10 +32,14 @@ export interface OrderIndex {
   readonly valueOf: Sql;
   /** Condition that the resource `r0` has this value. */
   isValue(value: SqlValue): Sql;
+  /** The number of the parameter of which the values are codes. */
+  readonly codesOf?: number | undefined;
   /** No two resources have the same value. */
   readonly unique: boolean;
   /** The number of its values in the table `zone`; undefined where that has none. */
   readonly zone?: number | undefined;
+  /** Its number in the table `skip`; undefined where that never has it. */
+  readonly skip?: number | undefined;
   /** Of resources without a value; undefined where all have one. */
   readonly missing?: { readonly scan: Sql; readonly test: Sql };
 }
@@ -54,6 +58,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
       zone: zoneOf(parameter, scope),
+      skip: zoneOf(parameter, scope),
     };
   }
   if (parameter === '_lastUpdated') {
@@ -67,6 +72,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
       zone: zoneOf(parameter, scope),
+      skip: zoneOf(parameter, scope),
     };
   }
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
@@ -90,6 +96,8 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
     zone: zoneOf(parameter, scope),
+    codesOf: table === 'token' ? (number as number) : undefined,
+    skip: table === 'uri' ? undefined : (number as number),
     missing: {
       scan:
         table === 'token'

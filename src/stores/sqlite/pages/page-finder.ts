@@ -15,7 +15,7 @@ import { sortInTime } from './sort-in-time.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import type { Finding } from './finding.js';
-import { Walker } from './walk.js';
+import { type OtherWays, Walker } from './walk.js';
 import { boundsOf } from './walk-bounds.js';
 
 /**
@@ -44,7 +44,13 @@ export class PageFinder {
   readonly #positions: readonly number[];
   #looked = 0;
 
-  constructor(search: PreparedSearch, statements: Statements, guard: Guard) {
+  /** @param noteStale called with a type of a project whose skip indexes are to be made again */
+  constructor(
+    search: PreparedSearch,
+    statements: Statements,
+    guard: Guard,
+    noteStale: (collection: number) => void = () => undefined,
+  ) {
     const { scope, page } = search;
     const { sort, edge } = page;
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
@@ -57,10 +63,11 @@ export class PageFinder {
     this.#guard = guard;
     this.#order = { scope, keys: deciding.map(([, key]) => key), backwards: search.isBackwards };
     this.#positions = deciding.map(([position]) => position);
-    this.#walker = new Walker(statements, this.#order, {
-      find: (...from) => this.#find(...from),
-      collect: (...from) => this.#collect(...from),
-    });
+    const otherWays = {
+      find: (...from: Parameters<OtherWays['find']>) => this.#find(...from),
+      collect: (...from: Parameters<OtherWays['collect']>) => this.#collect(...from),
+    };
+    this.#walker = new Walker(statements, this.#order, otherWays, noteStale);
   }
 
   /** The page; from its end backwards where it ends at a position. @param among further conditions on its matches */
@@ -134,7 +141,7 @@ export class PageFinder {
         walked += step.value;
         yield step.value;
       }
-      if (look < TUNING.blocksFrom) continue;
+      if (look < (this.#walker.skips ? TUNING.blocksAfterSkips : TUNING.blocksFrom)) continue;
       blocks ??= this.#walk(level, conditions, need, place, true);
       while (blocks !== undefined && searched < look * TUNING.blocksPerScanned) {
         const step = blocks.next();

@@ -13,6 +13,8 @@ export const TUNING = {
   combinedFrom: 6_400,
   /** The number of rows from which blocks of resources are searched too. */
   blocksFrom: 6_400,
+  /** The same where the walk leaves out what cannot match. */
+  blocksAfterSkips: 102_400,
   /** Rows' worth of blocks that may be searched for each row that a scan would give. */
   blocksPerScanned: 2,
   /** Blocks that are searched before those that are left are counted. */
@@ -35,6 +37,8 @@ export const TUNING = {
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
   maxChunk: 4_096,
+  /** Rows that are walked before a skip index is asked. */
+  skipFrom: 400,
   /** Values outside of a range that are collected beside a walk through it. */
   maxOutside: 1_000,
 };

@@ -5,7 +5,9 @@ import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
+import { spansOf } from '../skip/skip-search.js';
+import { SKIP_TUNING } from '../skip/skip-row.js';
+import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchesIn, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { BlockSearch } from './block-search.js';
 import type { Finding, WalkedRange } from './finding.js';
@@ -31,8 +33,17 @@ export class Walker {
   readonly #order: PageOrder;
   readonly #ways: OtherWays;
   readonly #blocks: BlockSearch;
+  #skips = false;
+  readonly #noteStale: (collection: number) => void;
 
-  constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
+  /** A walk leaves out what cannot match. */
+  get skips(): boolean {
+    return this.#skips;
+  }
+
+  /** @param noteStale called with a type of a project whose skip indexes are to be made again */
+  constructor(statements: Statements, order: PageOrder, ways: OtherWays, noteStale: (collection: number) => void) {
+    this.#noteStale = noteStale;
     this.#statements = statements;
     this.#order = order;
     this.#ways = ways;
@@ -118,15 +129,24 @@ export class Walker {
       found.push(...(yield* this.#group(level, at, condition, conditions, need, place)));
     }
     let stretch = stretchOf(this.#order, key, index, bounds, at ?? undefined);
+    let further: readonly Stretch[] | undefined;
+    let mayNotSkip = false;
     let pending: FoundRow[] = [];
     let lastValue: SqlValue | undefined;
+    let walked = 0;
     for (let size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk); found.length < need;) {
       const { rows, last, looked } = this.#chunk(level, index, stretch, conditions, size);
+      walked += looked;
       yield looked;
       for (const row of rows) pending.push(row);
       if (last === undefined) {
         found.push(...pending.sort(compare));
-        break;
+        pending = [];
+        const [next, ...others] = further ?? [];
+        if (next === undefined) break;
+        [stretch, further, lastValue] = [next, others, undefined];
+        size = SKIP_TUNING.granule;
+        continue;
       }
       const [value] = last;
       const isOpen = ({ values }: FoundRow): boolean => !index.unique && values[0] === value;
@@ -144,14 +164,30 @@ export class Walker {
         stretch = { ...stretch, start: beyondRow(index, last, stretch.falling, false) };
         if (!index.unique) lastValue = value;
       }
-      size = Math.min(size * 2, TUNING.maxChunk);
+      size = Math.min(size * 2, further === undefined ? TUNING.maxChunk : SKIP_TUNING.granule);
+      if (mayNotSkip || walked < TUNING.skipFrom) continue;
+      mayNotSkip = true;
+      const spans = spansOf(index, conditions, this.#order.scope, this.#statements, this.#noteStale);
+      if (spans === undefined) continue;
+      // From here on the parts without matches are left out.
+      const [next, ...others] = stretchesIn(index, spans, bounds, stretch, value!);
+      if (next?.start !== stretch.start) {
+        found.push(...pending.sort(compare));
+        pending = [];
+      }
+      if (next === undefined) break;
+      [stretch, further] = [next, others];
+      this.#skips = true;
+      size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk);
     }
     return found.length > need ? found.slice(0, need) : found;
   }
 
   #isValue(index: OrderIndex, value: SqlValue): Condition {
+    const { codesOf } = index;
     return {
       test: index.isValue(value),
+      shared: codesOf === undefined || value === null ? undefined : { parameter: codesOf, value },
       scan: sql`SELECT ${index.key} FROM ${index.from} WHERE ${allOf([index.where, sql`${index.value} = ${value}`, inTime(index.key, this.#order.scope)])}`,
       direct: true,
     };

@@ -11,6 +11,8 @@ import type {
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { RemovedPart } from '../removal.js';
 import type { KeyPage } from '../search.js';
+import type { BuiltSkipIndexes } from '../skip/skip-indexes.js';
+import type { SkipSizes } from '../skip/skip-row.js';
 import type { Verification } from '../verify.js';
 
 /** What a thread is started with. */
@@ -44,6 +46,11 @@ export interface ThreadCalls {
   readonly commit: { readonly input: { readonly now: number }; readonly result: readonly WrittenRow[] };
   /** See `ValueIndexes`. */
   readonly 'create-indexes': { readonly input: object; readonly result: null };
+  readonly 'build-skip-indexes': {
+    readonly input: { readonly collection: number; readonly sizes: SkipSizes };
+    readonly result: BuiltSkipIndexes;
+  };
+  readonly 'write-skip-indexes': { readonly input: { readonly built: BuiltSkipIndexes }; readonly result: null };
   readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
   /** In place of a call that ended before it was sent. */
   readonly nothing: { readonly input: object; readonly result: null };

@@ -88,6 +88,7 @@ export class Task {
 const WRITING: ReadonlySet<CallKind> = new Set([
   'commit',
   'create-indexes',
+  'write-skip-indexes',
   'reindex',
   'purge-history',
   'remove-project',

@@ -1,0 +1,103 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { rowScope } from '../../sql/rows.js';
+import { sqliteDialect } from '../dialect.js';
+import type { Dictionaries } from '../dictionary.js';
+import type { SqliteDatabase } from '../driver.js';
+import type { Guard } from '../guard.js';
+import { REMOVAL_EPOCH } from '../removal-epoch.js';
+import { countOfCollection } from '../shapes.js';
+import type { Statements } from '../statements.js';
+import { asOfNow, inTransaction } from '../transaction.js';
+import { zoneOfIds } from '../zones.js';
+import { buildSkipRows } from './skip-build.js';
+import { removeSkipRows, SKIP_TUNING, type SkipRow, type SkipSizes } from './skip-row.js';
+import { readOrder, writtenSince } from './skip-search.js';
+
+/** The skip indexes of a type of a project, built but not written. */
+export interface BuiltSkipIndexes {
+  readonly collection: number;
+  /** The removals of the file until then: see removal-epoch.ts. */
+  readonly removals: string | null;
+  readonly rows: readonly SkipRow[];
+}
+
+/** Makes the skip indexes of a file: see skip-row.ts. */
+export class SkipIndexes {
+  readonly #model: FhirModel;
+  readonly #database: SqliteDatabase;
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  readonly #guard: Guard;
+  readonly #noted = new Set<number>();
+
+  constructor(
+    model: FhirModel,
+    database: SqliteDatabase,
+    statements: Statements,
+    dictionaries: Dictionaries,
+    guard: Guard,
+  ) {
+    this.#model = model;
+    this.#database = database;
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+    this.#guard = guard;
+  }
+
+  /** A search was without, or had many writes to look at. */
+  noteStale(collection: number): void {
+    this.#noted.add(collection);
+  }
+
+  /** The types of projects that searches were without. */
+  takeNoted(): readonly number[] {
+    if (this.#noted.size === 0) return NONE;
+    const noted = [...this.#noted];
+    this.#noted.clear();
+    return noted;
+  }
+
+  /** The types of projects with many resources and without skip indexes, or with many writes since. */
+  listStale(): readonly number[] {
+    const keys = this.#statements.read(LIST_COLLECTIONS).all() as readonly [number][];
+    return keys.map(([key]) => key).filter((key) => this.isStale(key));
+  }
+
+  isStale(collection: number): boolean {
+    const { granule, minGranules, maxFresh } = SKIP_TUNING;
+    const [count] = this.#statements.get(countOfCollection(collection)) as [number];
+    if (count < granule * minGranules) return false;
+    const order = readOrder(zoneOfIds(collection), this.#statements);
+    return order === undefined || writtenSince(order, collection, this.#statements).length > maxFresh;
+  }
+
+  /** Reads what there is, as of one moment. */
+  build(collection: number, sizes: SkipSizes = SKIP_TUNING): BuiltSkipIndexes {
+    return asOfNow(this.#database, () => {
+      const [removals] = this.#statements.read(READ_REMOVALS).get() as [string | null];
+      const names = this.#statements.read(READ_COLLECTION).get(collection) as [string, string] | undefined;
+      if (names === undefined) return { collection, removals, rows: [] };
+      const [project, type] = names;
+      const scope = rowScope({ project, dialect: sqliteDialect(this.#model, this.#dictionaries) }, type);
+      return { collection, removals, rows: buildSkipRows(scope, this.#statements, sizes, () => this.#guard.check()) };
+    });
+  }
+
+  /** Replaces those of the file, unless it has lost content since they were built. */
+  write({ collection, removals, rows }: BuiltSkipIndexes): void {
+    inTransaction(this.#database, () => {
+      const [now] = this.#statements.read(READ_REMOVALS).get() as [string | null];
+      if (now !== removals) return;
+      removeSkipRows(this.#statements, collection);
+      const write = this.#statements.write(ADD);
+      for (const { order, subject, value, data } of rows) write.run(collection, order, subject, value, data);
+    });
+  }
+}
+
+const NONE: readonly number[] = [];
+
+const LIST_COLLECTIONS = 'SELECT DISTINCT collection FROM shape WHERE resources > 0';
+const READ_COLLECTION = 'SELECT project, type FROM collection WHERE key = ?';
+const READ_REMOVALS = `SELECT (SELECT value FROM meta WHERE name = '${REMOVAL_EPOCH}')`;
+const ADD = 'INSERT OR REPLACE INTO skip (collection, sort, subject, value, data) VALUES (?, ?, ?, ?, ?)';

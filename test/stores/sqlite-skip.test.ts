@@ -1,0 +1,305 @@
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import type { SearchQuery } from '../../src/store/store.js';
+import { rowScope } from '../../src/stores/sql/rows.js';
+import { Connection } from '../../src/stores/sqlite/connection.js';
+import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
+import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
+import { guardOf } from '../../src/stores/sqlite/guard.js';
+import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
+import { PreparedSearch } from '../../src/stores/sqlite/pages/prepared-search.js';
+import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
+import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
+import { Statements } from '../../src/stores/sqlite/statements.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
+import { keyOf, PROJECT, put } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+const DEFAULTS = { ...TUNING };
+const [SKIPS, THREADS] = [{ ...SKIP_TUNING }, { ...THREAD_TUNING }];
+// Few resources are many granules.
+beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, minLoad: 100 }));
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+afterEach(() => {
+  Object.assign(TUNING, DEFAULTS);
+  Object.assign(THREAD_TUNING, THREADS);
+  vi.restoreAllMocks();
+});
+
+function connectionTo(database: Database.Database): Connection {
+  return new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
+}
+
+/** Makes all skip indexes. */
+function buildAll(database: Database.Database): void {
+  const { skipIndexes } = connectionTo(database);
+  for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
+}
+
+function countRows(database: Database.Database): number {
+  return database.prepare('SELECT count(*) FROM skip').pluck().get() as number;
+}
+
+async function write(store: SqliteStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
+  const results = await store.commit(resources.map((resource) => put(resource)));
+  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+}
+
+const WAYS = {
+  'walked over what can match': { looks: [Infinity], skipFrom: 0, firstChunk: 1, maxChunk: 3 },
+  'walked a little, then over what can match': { looks: [Infinity], skipFrom: 20, firstChunk: 1, maxChunk: 16 },
+  'collected from what can match': {
+    looks: [1, 1e9, Infinity],
+    walkedPerScanned: 1e-9,
+    blocksFrom: Infinity,
+    blocksAfterSkips: Infinity,
+    combinedFrom: 0,
+  },
+};
+
+describe('with skip indexes every way to a page gives the page', () => {
+  test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
+    const random = createRandom(SEED);
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    const stored = await write(store, [...skewedResources(120, random), ...randomResources(random)]);
+    buildAll(database);
+    expect(countRows(database)).toBeGreaterThan(50);
+    Object.assign(TUNING, tuning);
+    const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(store, PROJECT, current, random, cases(250, 30));
+  });
+
+  test.each(Object.entries(WAYS))('%s, after further writes', async (_, tuning) => {
+    const random = createRandom(SEED);
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    const first = await write(store, skewedResources(120, random));
+    buildAll(database);
+    const deleted = new Set<string>();
+    for (let round = 0; round < 8; round++) deleted.add(oneOf(first, random).id!);
+    await store.commit([...deleted].map((id) => ({ kind: 'delete', key: keyOf('Observation', id) })));
+    const changed = first.slice(0, 30).map((one, index) => ({ ...first[index + 40]!, id: one.id }));
+    const later = [...changed.filter(({ id }) => !deleted.has(id!)), ...randomResources(random)];
+    const second = await write(store, later);
+    Object.assign(TUNING, tuning);
+    const all = [...first.filter(({ id }) => !deleted.has(id!)), ...second];
+    const current = [...new Map(all.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(store, PROJECT, current, random, cases(250, 30));
+  });
+});
+
+const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
+const match = (parameter: string, code: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code },
+});
+const above = (value: number): Criteria => ({
+  kind: 'match',
+  parameter: 'value-quantity',
+  test: { kind: 'quantity', prefix: 'gt', low: value, high: value },
+});
+const before = (day: string): Criteria => {
+  const low = Date.parse(day);
+  return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: 'lt', low, high: low + 86_400_000 } };
+};
+
+/** Old Observations are corrected and low, and nothing is written in the order of anything. */
+function correlated(count: number): AnyResource[] {
+  const random = createRandom(7);
+  return Array.from({ length: count }, (_, index) => {
+    const day = Math.floor(random() * 3_000);
+    const old = day < 600;
+    return {
+      resourceType: 'Observation',
+      id: `o${String((index * 7919) % 100_003).padStart(6, '0')}`,
+      status: old ? 'corrected' : 'final',
+      code: { coding: [{ code: `c${Math.floor(random() * 4)}` }] },
+      ...(old ? {} : { subject: { reference: 'Patient/p' } }),
+      effectiveDateTime: new Date(Date.UTC(2010, 0, 1 + day)).toISOString(),
+      valueQuantity: { value: day / 10 + random() },
+    } as AnyResource;
+  });
+}
+
+describe('a page costs its rows where conditions and order depend on each other', () => {
+  const database = new Database(':memory:');
+  const statements = new Statements(database);
+  const SIZE = 32;
+
+  beforeAll(async () => {
+    await write(new SqliteStore(database), correlated(2_500));
+  });
+
+  /** The rows looked at, without and with skip indexes. */
+  function looked(criteria: Criteria, sort: readonly SortKey[]): readonly [without: number, with_: number] {
+    const scope = rowScope(
+      { project: PROJECT, dialect: sqliteDialect(R4, createDictionaries(database, statements)) },
+      'Observation',
+    );
+    const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria, sort, limit: 10 };
+    const find = (): readonly [number, readonly string[]] => {
+      const finder = new PageFinder(new PreparedSearch(query, scope, statements), statements, guardOf(database));
+      const ids = finder.find().map(({ values }) => JSON.stringify(values));
+      return [finder.looked, ids];
+    };
+    database.exec('DELETE FROM skip');
+    const [without, expected] = find();
+    Object.assign(SKIP_TUNING, { granule: SIZE });
+    buildAll(database);
+    Object.assign(SKIP_TUNING, { granule: 8 });
+    const [rows, found] = find();
+    expect(found).toEqual(expected);
+    return [without, rows];
+  }
+
+  const not = (of: Criteria): Criteria => ({ kind: 'not', of });
+  const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
+  const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
+
+  test.each<[string, Criteria, readonly SortKey[]]>([
+    ['a code of old ones, latest first', match('status', 'corrected'), [by('date', true)]],
+    ['a code of new ones, oldest first', match('status', 'final'), [by('date')]],
+    ['not the code of new ones, latest first', not(match('status', 'final')), [by('date', true)]],
+    ['a range of another parameter, oldest first', above(250), [by('date')]],
+    ['a range of the date, highest first', before('2011-01-01'), [by('value-quantity', true)]],
+    ['without a reference that new ones have, latest first', missing('subject'), [by('date', true)]],
+    ['a code of old ones in the group of a code', match('status', 'corrected'), [by('status', true), by('date', true)]],
+    ['two codes, latest first', and(match('status', 'corrected'), match('code', 'c1')), [by('date', true)]],
+  ])('%s', (_, criteria, sort) => {
+    Object.assign(TUNING, { looks: [Infinity], skipFrom: 40, maxChunk: 64 });
+    const [without, rows] = looked(criteria, sort);
+    expect(without).toBeGreaterThan(500);
+    expect(rows).toBeLessThan(without / 2);
+  });
+
+  test('conditions that exclude each other find nothing without a row', () => {
+    Object.assign(TUNING, {
+      looks: [100, Infinity],
+      skipFrom: 40,
+      maxChunk: 64,
+      combinedFrom: 0,
+      blocksFrom: Infinity,
+    });
+    const [without, rows] = looked(and(match('status', 'corrected'), above(200)), []);
+    expect(without).toBeGreaterThan(700);
+    expect(rows).toBeLessThan(100);
+  });
+});
+
+describe('skip indexes', () => {
+  async function filled(): Promise<{ readonly database: Database.Database; readonly store: SqliteStore }> {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    await write(store, correlated(200));
+    buildAll(database);
+    expect(countRows(database)).toBeGreaterThan(20);
+    return { database, store };
+  }
+
+  test('go when a resource of the type is erased, and when the project is removed', async () => {
+    const { database, store } = await filled();
+    await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
+    expect(countRows(database)).toBe(0);
+    buildAll(database);
+    expect(countRows(database)).toBeGreaterThan(20);
+    await store.removal.removeProject(PROJECT);
+    expect(countRows(database)).toBe(0);
+  });
+
+  test('that were built before an erasure are not written after it', async () => {
+    const { database, store } = await filled();
+    const { skipIndexes } = connectionTo(database);
+    const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
+    const built = skipIndexes.build(collection);
+    await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
+    skipIndexes.write(built);
+    expect(countRows(database)).toBe(0);
+  });
+
+  test('go with reindex()', async () => {
+    const { database, store } = await filled();
+    await store.reindex();
+    expect(countRows(database)).toBe(0);
+    buildAll(database);
+    await store.reindex({ project: PROJECT });
+    expect(countRows(database)).toBe(0);
+  });
+
+  test('of other definitions are not used', async () => {
+    const { database, store } = await filled();
+    const get = vi.spyOn(Statements.prototype, 'get');
+    const search = async (): Promise<string> => {
+      get.mockClear();
+      Object.assign(TUNING, { looks: [Infinity], skipFrom: 0, maxChunk: 16 });
+      const query = { project: PROJECT, type: 'Observation', criteria: match('status', 'corrected'), limit: 3 };
+      const { matches } = await store.search({ ...query, sort: [by('date', true)] });
+      return JSON.stringify([matches.length, get.mock.calls.length]);
+    };
+    const used = await search();
+    database.prepare("UPDATE meta SET value = value + 1 WHERE name = 'index_epoch'").run();
+    const unused = await search();
+    expect(JSON.parse(used)[0]).toBe(3);
+    expect(JSON.parse(unused)[1]).toBeGreaterThan(2 * JSON.parse(used)[1]);
+  });
+
+  test('are verified', async () => {
+    const { database, store } = await filled();
+    expect((await store.verify()).problems).toEqual([]);
+    const rows = database.prepare('SELECT sort, subject, value, data FROM skip WHERE subject <> 0').raw().all();
+    const change = database.prepare('UPDATE skip SET data = ? WHERE sort = ? AND subject = ? AND value = ?');
+    for (const [sort, subject, value, data] of rows.filter((_, index) => index % 37 === 0) as [
+      number,
+      number,
+      string | number,
+      string,
+    ][]) {
+      const isRange = data.startsWith('[');
+      const less = isRange ? data.replaceAll(/\d[\d.e+]*/g, '1') : Buffer.alloc(Buffer.from(data, 'base64').length);
+      change.run(isRange ? less : (less as Buffer).toString('base64'), sort, subject, value);
+      const { problems } = await store.verify();
+      expect(problems, `${sort} ${subject} ${value}`).toEqual(['skip: rows that leave out what is there: 1']);
+      change.run(data, sort, subject, value);
+    }
+  });
+
+  test('of few resources are not made', async () => {
+    const database = new Database(':memory:');
+    await write(new SqliteStore(database), correlated(31));
+    buildAll(database);
+    expect(countRows(database)).toBe(0);
+  });
+});
+
+const inFolder = temporaryFolder();
+
+describe('a store with threads', () => {
+  test('makes skip indexes after a load when it closes, and else after a search that was without', async () => {
+    const file = inFolder('skips.db');
+    Object.assign(THREAD_TUNING, { smallFile: 0 });
+    const first = new SqliteStore(file);
+    await write(first, correlated(200));
+    await first.close();
+    const database = new Database(file);
+    const made = countRows(database);
+    expect(made).toBeGreaterThan(20);
+    database.exec('DELETE FROM skip');
+    Object.assign(TUNING, { looks: [Infinity], skipFrom: 0 });
+    const second = new SqliteStore(file);
+    const query = { project: PROJECT, type: 'Observation', criteria: match('status', 'corrected'), limit: 3 };
+    await second.search({ ...query, sort: [by('date', true)] });
+    await vi.waitFor(() => expect(countRows(database)).toBe(made), 5_000);
+    await second.close();
+    database.close();
+  });
+});
