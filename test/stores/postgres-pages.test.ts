@@ -13,14 +13,24 @@ import { postgresPool } from './postgres-pool.js';
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
-describe('every way to a page gives the page', () => {
+describe('every way to a page and a count gives it', () => {
   const WAYS = {
     'as the data say': {},
-    collected: { looks: [1e9, Infinity] },
+    collected: { looks: [1e9, Infinity], maxCollected: 1e9 },
     walked: { looks: [Infinity], broadTarget: 2 },
     'walked in short stretches': { looks: [Infinity], stretch: 3, growth: 2, broadTarget: 1 },
     'walked without collecting what is outside of a range': { looks: [Infinity], stretch: 5, growth: 2, maxOutside: 0 },
+    'walked with lists': { looks: [Infinity], stretch: 5, growth: 2, listedFrom: 1, indirectFrom: 1 },
+    'walked with short lists': {
+      looks: [Infinity],
+      stretch: 5,
+      growth: 2,
+      listedFrom: 1,
+      indirectFrom: 1,
+      maxListed: 5,
+    },
     'walked a little, then collected': { looks: [2, 20, Infinity], stretch: 4, growth: 2, indirectFrom: 20 },
+    'counted by joins': { looks: [1, Infinity], maxCollected: 0, countLook: 5, maxCountList: 20 },
   };
 
   test.each(Object.entries(WAYS))('%s', async (_, tuning) => {

@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
+import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
@@ -27,7 +28,7 @@ function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
       const client = await pool.connect();
       return {
         async query(statement: PostgresStatement) {
-          if (statement.text.startsWith('WITH s0') || /^(?:WITH t0|SELECT count)/.test(statement.text)) {
+          if (/^(?:WITH [lst]0|SELECT (?:count|\(|CASE))/.test(statement.text)) {
             const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
             const { rows } = await client.query({ ...statement, text });
             const [[answer]] = rows as [[unknown]];
@@ -71,7 +72,12 @@ const SINCE: Criteria = {
   parameter: 'date',
   test: { kind: 'date', prefix: 'ge', low: Date.UTC(2020, 9, 1), high: Date.UTC(2020, 9, 2) },
 };
+const CATEGORY: Criteria = { kind: 'match', parameter: 'category', test: { kind: 'token', code: 'laboratory' } };
+const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
 const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
+
+const DEFAULTS = { ...TUNING };
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 describe('a page costs its rows', () => {
   const COUNT = 3_000;
@@ -120,7 +126,7 @@ describe('a page costs its rows', () => {
     beforeAll(async () => {
       if (when === 'without statistics') return;
       const client = await pool.connect();
-      await client.query({ text: 'ANALYZE', values: [], rowMode: 'array' });
+      await client.query({ text: 'VACUUM (ANALYZE)', values: [], rowMode: 'array' });
       client.release();
     });
 
@@ -146,6 +152,47 @@ describe('a page costs its rows', () => {
       const ofResources = nodes.filter((node) => node['Relation Name']?.startsWith('resource') === true);
       expect(ofResources.map((node) => node['Node Type'])).not.toContain('Index Scan');
       expect(examined(plans)).toBeLessThan(2.5 * COUNT);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are and has a code', and(status('final'), CATEGORY)],
+      ['what has a code and is not what nearly all are', and(CATEGORY, { kind: 'not', of: status('final') })],
+      ['values since a date of what nearly all are', and(SINCE, status('final'))],
+      ['values since a date with a code', and(SINCE, CATEGORY, status('final'))],
+    ])('the number of %s is read from indexes alone, each once', async (_, criteria) => {
+      Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, countLook: 100 });
+      plans.length = 0;
+      const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+      expect(total).toBeGreaterThan(20);
+      const tables = plans
+        .flatMap(nodesOf)
+        .filter((node) => /^(?:token|date|resource)$/.test(node['Relation Name'] ?? '') && node['Actual Loops'] > 0);
+      expect(new Set(tables.map((node) => node['Node Type']))).toEqual(new Set(['Index Only Scan']));
+      // Shapes are ranges of the index of resources.
+      const values = tables.filter((node) => node['Relation Name'] !== 'resource');
+      expect(Math.max(...values.map((node) => node['Actual Loops']))).toBe(1);
+      expect(examined(plans)).toBeLessThan(3 * COUNT);
+    });
+
+    test('a page far from the start of its order tests resources by a list', async () => {
+      Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, stretch: 40, listedFrom: 400 });
+      await ask(status('preliminary'), [by('date')]);
+      const tests = plans.flatMap(nodesOf).filter((node) => node['Index Name'] === 'token_by_resource');
+      const tested = tests.reduce((sum, node) => sum + node['Actual Loops'], 0);
+      expect(tested).toBeLessThan(100);
+    });
+
+    test('a text that no value contains costs the values', async () => {
+      const criteria: Criteria = {
+        kind: 'match',
+        parameter: 'value-string',
+        test: { kind: 'string', comparator: 'contains', text: 'nowhere' },
+      };
+      Object.assign(TUNING, { stretch: 40, indirectFrom: 100 });
+      plans.length = 0;
+      const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('date')], limit: 10 }));
+      expect(matches).toEqual([]);
+      expect(examined(plans)).toBeLessThan(1_500);
     });
 
     test('of a deep cursor as of the first', async () => {

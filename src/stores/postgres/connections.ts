@@ -102,7 +102,7 @@ export class Connections {
 }
 
 const BEGIN_SNAPSHOT = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off;
-  SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
+  SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'`;
 
 /** The longest `statement_timeout`, in milliseconds. */
 const MAX_TIMEOUT = 0x7fffffff;

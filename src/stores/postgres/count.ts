@@ -1,9 +1,10 @@
-import type { Criteria, MatchCriteria, ValueTest } from '../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria, TokenTest, ValueTest } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable, Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
-import { allOf, anyOf, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
+import { allOf, anyOf, type Sql, sql, type SqlValue, TRUE, unionAll } from '../sql/sql.js';
+import { firstOfCodes, indexesOf, isOfCode, isOfOneTarget } from './pages/own-scans.js';
 import { shapeScan, shapesWith } from './pages/shapes.js';
 
 /**
@@ -52,56 +53,70 @@ function countOfMatches(parameter: string, matches: readonly MatchCriteria[], sc
   const key = parameterKey(scope, parameter);
   if (key === undefined || parameter.includes('$') || matches.some(({ test }) => test.kind === 'text'))
     return undefined;
+  const only = matches.length === 1 ? matches[0]!.test : undefined;
+  if (only !== undefined && isOtherCode(only)) return countOfOtherCodes(only, key, scope);
   const tables = lookupsByTable(matches, scope);
   // A reference may be found in either of two tables, or in both.
   if (tables.length !== 1) return undefined;
   const [[table, lookups]] = tables as readonly [readonly [IndexTable, readonly Lookup[]]];
-  const ranges = rangesOf(lookups).map((range) => (which: Sql): Sql => {
-    const isPlain = table === 'token' || table === 'reference' ? [] : [sql`x.grp = 0`];
-    return sql`FROM ${TABLE_NAMES[table]} x WHERE ${allOf([ofParameter(X, key, scope), ...isPlain, range, which])}`;
+  const ranges = rangesOf(table, lookups).map((range) => (which: Sql): Sql => {
+    return sql`FROM ${TABLE_NAMES[table]} x WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, range, which])}`;
   });
   const distinct = (which: Sql): Sql => {
     const rows = ranges.map((range) => sql`SELECT x.resource ${range(which)}`);
-    return sql`(SELECT count(DISTINCT d.resource) FROM (${unionAll(rows)}) d)`;
+    return sql`(SELECT count(*) FROM (SELECT DISTINCT d.resource FROM (${unionAll(rows)}) d) e)`;
   };
-  const isMarked = table !== 'reference' && (table !== 'token' || isOfCodes(matches));
-  if (!isMarked) return distinct(TRUE);
   const each = (which: Sql): Sql => sql`(${sum(ranges.map((range) => sql`(SELECT count(*) ${range(which)})`))})`;
+  // A resource refers to a target once.
+  if (table === 'reference') return matches.length === 1 && isOfOneTarget(matches[0]!) ? each(TRUE) : distinct(TRUE);
   const repeats = sql`EXISTS (${shapesWith(scope.project, scope.collection!, key, 'several')})`;
-  if (table !== 'token')
+  if (table !== 'token') {
     return sql`(CASE WHEN ${repeats} THEN ${each(ALONE)} + ${distinct(SEVERAL)} ELSE ${each(TRUE)} END)`;
-  const counts = [each(FIRST), sql`(CASE WHEN ${repeats} THEN ${distinct(SEVERAL)} ELSE 0 END)`];
-  // Tokens without a code cannot be ordered, so they have no mark.
-  if (matches.some(({ test }) => isNegated(test))) counts.push(distinct(sql`x.code IS NULL AND ${ALONE}`));
-  return sql`(${sum(counts)})`;
+  }
+  const isOfOneCode = only?.kind === 'token' && isOneCode(only);
+  if (!matches.every((one) => isOfCode(one))) {
+    const repeated = anyOf(ranges.map((range) => sql`EXISTS (SELECT 1 ${range(REPEATED)})`));
+    return isOfOneCode ? sql`(CASE WHEN ${repeated} THEN ${distinct(TRUE)} ELSE ${each(TRUE)} END)` : distinct(TRUE);
+  }
+  if (isOfOneCode) return each(FIRST);
+  return sql`(${each(sql`x.extreme < 4`)} + (CASE WHEN ${repeats} THEN ${distinct(sql`x.extreme >= 4 AND x.extreme < 8`)} ELSE 0 END))`;
 }
 
-/** The tests compare codes only. */
-function isOfCodes(matches: readonly MatchCriteria[]): boolean {
-  return matches.every(
-    ({ test }) =>
-      test.kind === 'token' && test.code !== undefined && test.system === undefined && test.noSystem !== true,
-  );
+/** The test accepts one code; its rows have it. */
+function isOneCode({ code, folded, below, negated }: TokenTest): boolean {
+  return code !== undefined && (folded === undefined || folded === code) && below !== true && negated !== true;
 }
 
-function isNegated(test: ValueTest): boolean {
-  return test.kind === 'token' && test.negated === true;
+/** Tests that some value is another code. Of a code that is indexed in lower case too, a resource has two. */
+function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
+  if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
+  const { folded, system, noSystem, below, except } = test;
+  return folded === undefined && system === undefined && noSystem !== true && below !== true && except === undefined;
 }
 
-// Ranges of the index by code. See extremes.ts for the bits.
-const ALONE = sql`x.extreme < 4`;
-const SEVERAL = sql`x.extreme >= 4`;
-const FIRST = sql`x.extreme IN (1, 3)`;
+/** Resources with values, less those that have no other one: of these one row is marked. */
+function countOfOtherCodes({ code }: { readonly code: string }, key: SqlValue, scope: RowScope): Sql {
+  const rows = firstOfCodes(scope.dialect.codes.isOneOf(sql`x.code`, [code]), key, scope);
+  const some = sql`(SELECT count(*) FROM (${shapeScan(scope.project, scope.collection!, key, 'some')}) s)`;
+  return sql`(${some} - (SELECT count(*) FROM (${rows} AND x.extreme < 4) o))`;
+}
+
+// See extremes.ts for the bits.
+const ALONE = sql`x.extreme & 4 = 0`;
+const SEVERAL = sql`x.extreme & 4 <> 0`;
+const FIRST = sql`x.extreme < 8`;
+const REPEATED = sql`x.extreme >= 8`;
 
 function sum(counts: readonly Sql[]): Sql {
   return counts.reduce((all, one) => sql`${all} + ${one}`);
 }
 
-/** Disjoint conditions: the index ranges of a single test, otherwise one condition for all tests. */
-function rangesOf(lookups: readonly Lookup[]): readonly Sql[] {
+/** Disjoint conditions, each a range of one index: those of a single test, otherwise one condition for all tests in each index. */
+function rangesOf(table: IndexTable, lookups: readonly Lookup[]): readonly Sql[] {
   const [first] = lookups;
   if (lookups.length === 1 && first!.scans !== undefined && (first!.disjoint === true || first!.scans.length === 1)) {
     return first!.scans;
   }
-  return [anyOf(lookups.map(({ condition }) => condition))];
+  const condition = anyOf(lookups.map((one) => one.condition));
+  return indexesOf(table).map((ofIndex) => allOf([condition, ofIndex]));
 }

@@ -5,10 +5,10 @@ import { TABLE_NAMES } from '../sql/index-tables.js';
 import { anyOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { prefixEnd } from '../sql/texts.js';
 import { arrayText } from './array.js';
-import { parameterKey, projectKey, resourceKey } from './keys.js';
+import { parameterKey, projectKey, resourceKey, textKey } from './keys.js';
 
 /** `token.system` and `quantity.system` of values without one. */
-export const NO_SYSTEM = '';
+export const NO_SYSTEM = '00000000-0000-0000-0000-000000000000';
 
 /** PostgreSQL's side of the translation. Every row named in a statement says which project it is of: that is the shard. */
 export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model) => ({
@@ -16,8 +16,9 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
 
   collection: (_, type) => type,
   parameter: (type, code) => (hasValues(model, type as string, code) ? parameterKey(type as string, code) : undefined),
-  system: (_, uri) => uri,
+  system: (_, uri) => textKey(uri),
   noSystem: NO_SYSTEM,
+  unit: textKey,
 
   isCurrent: isCurrentRow,
   isFound: (row, project) => sql`${row}.project = ${projectKey(project)}`,
@@ -38,7 +39,8 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
     startsWith,
     equals: (column, value) => sql`left(${column}, 256) = ${value}`,
   },
-  codes: { isOneOf: isCode, startsWith: codeStartsWith },
+  codes: { isOneOf: isCode, startsWith: (column, prefix) => anyOf(rangesOfPrefix(column, prefix)) },
+  strings: { isOneOf: stringRanges, startsWith: rangesOfPrefix },
   endsWith: (column, suffix) => (suffix === '' ? TRUE : sql`right(${column}, ${[...suffix].length}) = ${suffix}`),
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   beginsWith: (text, part) => sql`starts_with(${text}, ${part})`,
@@ -93,28 +95,40 @@ function isOneOfLong(column: Sql, texts: readonly string[]): Sql {
   return isWhole ? begins : sql`${begins} AND ${isOneOf(column, texts)}`;
 }
 
-/** Bytes of a code in the index that holds codes whole; see schema.ts. */
-const WHOLE_CODE = 1024;
+/** Bytes of a text in the indexes that hold codes and strings whole; see schema.ts. */
+const WHOLE_TEXT = 1024;
 
 function isCode(column: Sql, codes: readonly string[]): Sql {
-  const [short, long] = [codes.filter(isShort), codes.filter((code) => !isShort(code))];
-  return anyOf([
-    short.length === 0 ? FALSE : sql`${isOneOf(column, short)} AND octet_length(${column}) <= 1024`,
-    long.length === 0 ? FALSE : sql`${isOneOfLong(column, long)} AND (octet_length(${column}) <= 1024) IS NOT TRUE`,
-  ]);
+  return anyOf(stringRanges(column, codes));
 }
 
-function isShort(code: string): boolean {
-  return Buffer.byteLength(code) <= WHOLE_CODE;
+/** The ranges of the two indexes of a column, of texts that are whole in theirs and of the others. */
+function stringRanges(column: Sql, texts: readonly string[]): readonly Sql[] {
+  const [short, long] = [texts.filter(isShort), texts.filter((text) => !isShort(text))];
+  return [
+    ...(short.length === 0 ? [] : [sql`${isOneOf(column, short)} AND ${isWhole(column)}`]),
+    ...(long.length === 0 ? [] : [sql`${isOneOfLong(column, long)} AND ${isNotWhole(column)}`]),
+  ];
 }
 
-function codeStartsWith(column: Sql, prefix: string): Sql {
+function isShort(text: string): boolean {
+  return Buffer.byteLength(text) <= WHOLE_TEXT;
+}
+
+function rangesOfPrefix(column: Sql, prefix: string): readonly Sql[] {
   const end = prefixEnd(prefix);
   const range = end === undefined ? sql`${column} >= ${prefix}` : sql`${column} >= ${prefix} AND ${column} < ${end}`;
-  return anyOf([
-    sql`${range} AND octet_length(${column}) <= 1024`,
-    sql`${startsWith(column, prefix)} AND (octet_length(${column}) <= 1024) IS NOT TRUE`,
-  ]);
+  const long = sql`${startsWith(column, prefix)} AND ${isNotWhole(column)}`;
+  return isShort(prefix) ? [sql`${range} AND ${isWhole(column)}`, long] : [long];
+}
+
+/** As written in the indexes of schema.ts, so that PostgreSQL uses them. */
+export function isWhole(column: Sql): Sql {
+  return sql`octet_length(${column}) <= 1024`;
+}
+
+export function isNotWhole(column: Sql): Sql {
+  return sql`(octet_length(${column}) <= 1024) IS NOT TRUE`;
 }
 
 function startsWith(column: Sql, prefix: string): Sql {

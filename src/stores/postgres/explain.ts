@@ -27,9 +27,9 @@ function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonl
     case 'read':
       return call.keys.length === 0 ? [] : [currentStatement(call.keys)];
     case 'search': {
-      const { pages: ways, count } = searchStatements(model, call.query, epoch);
+      const { pages: ways, counts } = searchStatements(model, call.query, epoch);
       const pages = call.query.limit === 0 ? [] : ways;
-      return call.query.total === true ? [...pages, count] : pages;
+      return call.query.total === true ? [...pages, ...counts] : pages;
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;

@@ -8,7 +8,7 @@ import { shapeText } from '../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { NO_SYSTEM } from './dialect.js';
-import { parameterKey, resourceKeyIn, shapeKey } from './keys.js';
+import { parameterKey, resourceKeyIn, shapeKey, textKey } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
@@ -49,7 +49,7 @@ export class IndexRows {
       const owner: Owner = [key, parameterKey(type, parameter), group];
       switch (value.kind) {
         case 'token':
-          this.#push('token', owner, value.code ?? null, value.system ?? NO_SYSTEM, mark);
+          this.#push('token', owner, value.code ?? null, systemKey(value.system), mark);
           for (const text of value.texts ?? []) this.#addText(owner, fold(text), texts);
           break;
         case 'string': {
@@ -65,7 +65,7 @@ export class IndexRows {
           break;
         case 'quantity': {
           const { low, high, system, code, unit } = value;
-          this.#push('quantity', owner, low, high, system ?? NO_SYSTEM, code ?? null, unit ?? null, mark);
+          this.#push('quantity', owner, low, high, systemKey(system), unitKey(code), unitKey(unit), mark);
           break;
         }
         case 'reference':
@@ -153,6 +153,14 @@ export class IndexRows {
   }
 }
 
+function systemKey(system: string | undefined): string {
+  return system === undefined ? NO_SYSTEM : textKey(system);
+}
+
+function unitKey(text: string | undefined): string | null {
+  return text === undefined ? null : textKey(text);
+}
+
 type Owner = readonly [resource: string, parameter: number, group: number];
 
 /** The columns of a table after `project`, and their array types. */
@@ -164,10 +172,10 @@ function columns(names: string, ...types: readonly string[]): { readonly names: 
 }
 
 const COLUMNS: { readonly [Table in IndexTable]: ReturnType<typeof columns> } = {
-  token: columns('code, system, extreme', 'text', 'text', 'smallint'),
+  token: columns('code, system, extreme', 'text', 'uuid', 'smallint'),
   string: columns('folded, text, "collation", extreme', 'text', 'text', 'text', 'smallint'),
   date: columns('low, high, extreme', 'bigint', 'bigint', 'smallint'),
-  quantity: columns('low, high, system, code, unit, extreme', 'float8', 'float8', 'text', 'text', 'text', 'smallint'),
+  quantity: columns('low, high, system, code, unit, extreme', 'float8', 'float8', 'uuid', 'uuid', 'uuid', 'smallint'),
   reference: columns('target, target_type, target_id', 'uuid', 'text', 'text'),
   uri: columns('value, extreme', 'text', 'smallint'),
   display: columns('folded', 'text'),

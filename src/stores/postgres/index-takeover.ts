@@ -68,10 +68,10 @@ export async function addWork(runner: Runner, changes: CodesByType, shard?: stri
   const ofShard = shard === undefined ? sql`TRUE` : sql`project = ${shard}`;
   const collections = await runner.run(sql`
     WITH RECURSIVE pairs AS (
-      (SELECT project, type FROM resource WHERE ${ofShard} ORDER BY project, type LIMIT 1)
+      (SELECT project, type FROM resource WHERE ${ofShard} AND content IS NOT NULL ORDER BY project, type LIMIT 1)
       UNION ALL
       SELECT n.project, n.type FROM pairs p CROSS JOIN LATERAL (
-        SELECT r.project, r.type FROM resource r WHERE (r.project, r.type) > (p.project, p.type) AND ${ofShard}
+        SELECT r.project, r.type FROM resource r WHERE (r.project, r.type) > (p.project, p.type) AND ${ofShard} AND r.content IS NOT NULL
         ORDER BY r.project, r.type LIMIT 1) AS n)
     SELECT p.type, w.parameters, coalesce(i.inside, '[]'), json_agg(p.project)::text FROM pairs p
     LEFT JOIN fhirgraph_index_work w ON w.project = p.project AND w.type = p.type

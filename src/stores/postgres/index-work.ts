@@ -175,7 +175,7 @@ async function readBatch(
   after: string,
 ): Promise<readonly BatchResource[]> {
   const rows = await transaction.run(sql`WITH next AS MATERIALIZED (
-      SELECT n.key FROM resource n WHERE n.project = ${shard} AND n.type = ${type} AND n.id > ${after}
+      SELECT n.key FROM resource n WHERE n.project = ${shard} AND n.type = ${type} AND n.content IS NOT NULL AND n.id > ${after}
       ORDER BY n.id LIMIT ${BATCH})
     SELECT r.key, r.id, r.content FROM resource r WHERE r.project = ${shard} AND r.key IN (SELECT key FROM next)
     ORDER BY r.key FOR UPDATE OF r`);

@@ -32,6 +32,11 @@ export function shapeKey(type: string, text: string): string {
   return remembered(shapes, `${type} ${text}`, () => digits(JSON.stringify([type, text])));
 }
 
+/** The system of a token, or the system, code or display of a unit. */
+export function textKey(text: string): string {
+  return remembered(texts, text, () => digits(JSON.stringify([text])));
+}
+
 /** The key of a row as the driver reads it, in the form of {@link projectKey}. */
 export function plainKey(uuid: unknown): string {
   return String(uuid).replaceAll('-', '');
@@ -44,6 +49,7 @@ function digits(text: string): string {
 const projects = new Map<string, string>();
 const parameters = new Map<string, number>();
 const shapes = new Map<string, string>();
+const texts = new Map<string, string>();
 
 /** Keys remembered of each kind; one takes about 100 bytes. */
 const MAX_REMEMBERED = 10_000;

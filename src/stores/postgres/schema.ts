@@ -181,10 +181,60 @@ function removals(): readonly Sql[] {
 }
 
 /**
+ * Indexes that answer alone: they hold all that a scan of values needs, so that it never looks into the table, whose rows
+ * are in another order. Systems and units have keys of one size, since an entry of an index is limited to 2,704 bytes.
+ *
+ * Strings are whole in their index, as codes are, and long ones in another.
+ */
+function covering(): readonly Sql[] {
+  return [
+    'ALTER TABLE token DROP COLUMN system',
+    "ALTER TABLE token ADD COLUMN system uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'",
+    'ALTER TABLE quantity DROP COLUMN system, DROP COLUMN code, DROP COLUMN unit',
+    'ALTER TABLE quantity ADD COLUMN system uuid, ADD COLUMN code uuid, ADD COLUMN unit uuid',
+    'DROP INDEX token_by_value',
+    `CREATE INDEX token_by_value ON token (project, parameter, code, extreme) INCLUDE (resource, grp, system)
+      WHERE octet_length(code) <= 1024`,
+    'DROP INDEX string_by_value',
+    `CREATE INDEX string_by_value ON string (project, parameter, folded) INCLUDE (resource, extreme)
+      WHERE grp = 0 AND octet_length(folded) <= 1024`,
+    `CREATE INDEX string_by_beginning ON string (project, parameter, left(folded, 256))
+      WHERE grp = 0 AND (octet_length(folded) <= 1024) IS NOT TRUE`,
+    'DROP INDEX date_by_value',
+    'CREATE INDEX date_by_value ON date (project, parameter, low, high) INCLUDE (resource, extreme) WHERE grp = 0',
+    'DROP INDEX date_by_end',
+    `CREATE INDEX date_by_end ON date (project, parameter, high, low) INCLUDE (resource, extreme)
+      WHERE grp = 0 AND high - low > 86400000`,
+    'DROP INDEX quantity_by_value',
+    `CREATE INDEX quantity_by_value ON quantity (project, parameter, low, high)
+      INCLUDE (resource, extreme, system, code, unit) WHERE grp = 0`,
+    'DROP INDEX quantity_by_end',
+    `CREATE INDEX quantity_by_end ON quantity (project, parameter, high, low)
+      INCLUDE (resource, extreme, system, code, unit) WHERE grp = 0 AND high > low`,
+    'DROP INDEX reference_by_value',
+    'CREATE INDEX reference_by_value ON reference (target, parameter) INCLUDE (resource, project, grp)',
+    // The key follows from the type and the id, so the primary key keeps them unique.
+    'DROP INDEX resource_by_id',
+    'CREATE INDEX resource_by_id ON resource (project, type, id) INCLUDE (key) WHERE content IS NOT NULL',
+    'DROP INDEX resource_by_shape',
+    'CREATE INDEX resource_by_shape ON resource (project, type, shape) INCLUDE (key) WHERE content IS NOT NULL',
+    // All rows are made again.
+    "DELETE FROM fhirgraph_meta WHERE name = 'index_version'",
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
-const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [tables, indexWork, ordered, timelines, removals];
+const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [
+  tables,
+  indexWork,
+  ordered,
+  timelines,
+  removals,
+  covering,
+];
 
 /** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = STEPS.length;

@@ -6,20 +6,22 @@ import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { planRows } from '../sql/plan.js';
-import { allOf, exists, FALSE, type Sql, sql } from '../sql/sql.js';
+import { allOf, exists, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope, valuesOf } from '../sql/rows.js';
 import { arrayText } from './array.js';
 import { type Condition, conditionsOf } from '../sql/pages/condition.js';
-import { countExpression } from './count.js';
+import { ConjunctionCount } from './count-conjunction.js';
 import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
 import { resourceKey } from './keys.js';
+import { withOwnScan } from './pages/own-scans.js';
 import { PageFinder } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
 
 const X = sql`x`;
 
 import type { Reader } from './run.js';
+import { SERIALLY } from './serially.js';
 
 /** The state of the index seen by a search. */
 export interface SearchIndex extends Reader {
@@ -35,12 +37,12 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
   const isWhole = edge === undefined && limit === undefined && offset === 0;
   const [texts, counted] = await Promise.all([
     limit === 0 ? [] : pageTexts(model, query, [], index),
-    query.total === true && !isWhole ? index.run(countStatement(model, query, index.epoch)) : undefined,
+    query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
   ]);
   const matches = texts.map(parseStored);
   if (edge?.before === true) matches.reverse();
   if (query.total !== true) return { matches };
-  return { matches, total: counted === undefined ? matches.length : Number(counted[0]![0]) };
+  return { matches, total: counted ?? matches.length };
 }
 
 /** The texts of a page among what meets some conditions: by one statement where few match or their order is that of an index by id. */
@@ -52,7 +54,7 @@ async function pageTexts(
 ): Promise<readonly string[]> {
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
-  const conditions = [...among, ...conditionsOf(query.criteria, scope)];
+  const conditions = [...among, ...conditionsIn(query, scope)];
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
@@ -65,8 +67,12 @@ async function pageTexts(
   return found.slice(offset).map(({ content }) => content);
 }
 
+function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Condition[] {
+  return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
+}
+
 function finderOf(query: SearchQuery, scope: RowScope, epoch: string): PageFinder {
-  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch));
+  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch, SERIALLY));
 }
 
 function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
@@ -134,15 +140,13 @@ async function ofBroadTarget(
     test: exists(ofRow.from, allOf([ofRow.where, isTarget, sql`x.grp = 0`])),
     scan: sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)} AND ${isTarget} AND x.grp = 0`,
     direct: true,
+    unique: true,
   };
-  const matching = allOf([sql`r0.key IN (${refers.scan!})`, isFound(scope), rowCondition(query.criteria, scope)]);
   const [contents, counted] = await Promise.all([
     query.limit === 0 ? [] : pageTexts(model, query, [refers], index),
-    query.total === true
-      ? index.run(sql`SELECT count(*) FROM resource r0 WHERE ${matching} AND ${epochHolds(index.epoch)}`)
-      : undefined,
+    query.total === true ? countOf(model, query, [refers], index) : undefined,
   ]);
-  return { contents: [...contents], total: Number(counted?.[0]![0] ?? 0) };
+  return { contents: [...contents], total: counted ?? 0 };
 }
 
 /** One row more than the call may return shows that there are too many. A target without matches has a row, too. */
@@ -154,9 +158,12 @@ function cutRows(statement: Sql, targets: readonly string[], options: CallOption
 /**
  * True if the index is in this epoch; otherwise the whole statement fails, and index-status.ts runs it again. The
  * condition has no columns, so it reads a single row, once.
+ *
+ * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
  */
-export function epochHolds(epoch: string): Sql {
-  return sql`1 = ${rollbackUnless(sql`(SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}`)}`;
+export function epochHolds(epoch: string, serially = TRUE): Sql {
+  const now = sql`SELECT m.value FROM fhirgraph_meta m WHERE ${allOf([sql`m.name = 'index_epoch'`, serially])}`;
+  return sql`1 = ${rollbackUnless(sql`(${now}) = ${epoch}`)}`;
 }
 
 /** The statements behind {@link search}: those of each way to find the page, and the count. */
@@ -164,23 +171,32 @@ export function searchStatements(
   model: FhirModel,
   query: SearchQuery,
   epoch: string,
-): { readonly pages: readonly Sql[]; readonly count: Sql } {
+): { readonly pages: readonly Sql[]; readonly counts: readonly Sql[] } {
   const scope = scopeOf(model, query);
-  const count = countStatement(model, query, epoch);
   const { offset, limit } = pageOf(query);
-  const conditions = conditionsOf(query.criteria, scope);
+  const conditions = conditionsIn(query, scope);
+  const counts = counter(scope, epoch).statements(query.criteria, conditions);
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
-    return { pages: [plainPage(query, scope, epoch)], count };
+    return { pages: [plainPage(query, scope, epoch)], counts };
   }
   const position = pageEdgeOf(model, query)?.position;
-  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit, position), count };
+  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit, position), counts };
 }
 
-function countStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
+/** The number of matches among what meets some conditions. */
+function countOf(
+  model: FhirModel,
+  query: SearchQuery,
+  among: readonly Condition[],
+  index: SearchIndex,
+): Promise<number> {
   const scope = scopeOf(model, query);
-  const short = countExpression(query.criteria, scope);
-  if (short !== undefined) return sql`SELECT ${short} WHERE ${epochHolds(epoch)}`;
-  return sql`SELECT count(*) FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`;
+  const criteria = among.length === 0 ? query.criteria : undefined;
+  return counter(scope, index.epoch).count(criteria, [...among, ...conditionsIn(query, scope)], index);
+}
+
+function counter(scope: RowScope, epoch: string): ConjunctionCount {
+  return new ConjunctionCount(scope, { one: epochHolds(epoch, SERIALLY), many: epochHolds(epoch) });
 }
 
 /** The id of the first match. */

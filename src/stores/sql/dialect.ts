@@ -24,7 +24,7 @@ export interface FromWhere {
  *                     SQLite                              PostgreSQL
  * collection          a number, looked up                 the type itself
  * parameter           a number, looked up                 a number made of type and code
- * system              a number, looked up                 the uri itself
+ * system              a number, looked up                 a number made of the uri
  * rows of a project   follow from the numbers             say so: the project is the shard
  * ```
  */
@@ -40,6 +40,8 @@ export interface SqlDialect {
   system(project: string, uri: string): SqlValue | undefined;
   /** `token.system` and `quantity.system` of values without one. */
   readonly noSystem: SqlValue;
+  /** The key of a unit's code or display. */
+  unit(text: string): SqlValue;
 
   /** The row of `resource` has a current version: it is neither deleted nor only a reference target. */
   isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
@@ -67,7 +69,7 @@ export interface SqlDialect {
 
   /** Equal to any of the texts. For ids. */
   isOneOf(column: Sql, texts: readonly string[]): Sql;
-  /** Texts of any length indexed by value. */
+  /** URIs of any length indexed by value. */
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
@@ -78,6 +80,11 @@ export interface SqlDialect {
   readonly codes: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
+  };
+  /** Folded strings. Conditions that exclude each other, each a range of one index. */
+  readonly strings: {
+    isOneOf(column: Sql, texts: readonly string[]): readonly Sql[];
+    startsWith(column: Sql, prefix: string): readonly Sql[];
   };
   endsWith(column: Sql, suffix: string): Sql;
   /** The text contains the part. Each may be a column or a value. */

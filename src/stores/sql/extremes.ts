@@ -8,12 +8,14 @@ import { compareTexts } from './texts.js';
 //   2  the largest; the last of equal ones
 //   4  the resource has several values for the parameter. Rows with the same code count as one value, since a `code`
 //      is indexed with and without its system.
+//   8  an earlier row of the resource for the parameter has the same code, so counts of a code pass over it
 // A resource's only row for a parameter has 3, or 0 if its value cannot be ordered (a token without code). Components of
 // composites (group not 0) have 0, since nothing sorts by them.
 
 export const SMALLEST = 1;
 export const LARGEST = 2;
 export const SEVERAL = 4;
+export const REPEATED_CODE = 8;
 
 /** Index entries of one resource with the bits of each, in order. */
 export interface MarkedEntries {
@@ -60,9 +62,11 @@ function markRepeated(entries: readonly IndexEntry[], positions: readonly number
   let smallest: Placed | undefined;
   let largest: Placed | undefined;
   const several = haveSeveral(positions.map((index) => entries[index]!.value)) ? SEVERAL : 0;
+  const codes = new Set<string | undefined>();
   for (const index of positions) {
-    marks[index] = several;
-    const value = orderOf(entries[index]!.value);
+    const { value: indexed } = entries[index]!;
+    marks[index] = several | (indexed.kind === 'token' && isRepeated(indexed.code, codes) ? REPEATED_CODE : 0);
+    const value = orderOf(indexed);
     if (value === undefined) continue;
     if (smallest === undefined || compare(value, smallest.value) < 0) smallest = { index, value };
     if (largest === undefined || compare(value, largest.value) >= 0) largest = { index, value };
@@ -70,6 +74,10 @@ function markRepeated(entries: readonly IndexEntry[], positions: readonly number
   if (smallest === undefined || largest === undefined) return;
   marks[smallest.index]! |= SMALLEST;
   marks[largest.index]! |= LARGEST;
+}
+
+function isRepeated(code: string | undefined, seen: Set<string | undefined>): boolean {
+  return seen.size === seen.add(code).size;
 }
 
 function haveSeveral(values: readonly IndexValue[]): boolean {

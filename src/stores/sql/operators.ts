@@ -105,15 +105,15 @@ function textLookup({ text }: TextTest, x: Sql, { dialect }: SearchScope): Looku
 }
 
 function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: SearchScope): Lookup {
-  const { indexed } = dialect;
+  const { strings } = dialect;
   const folded = sql`${x}.folded`;
   switch (comparator) {
     case 'starts-with':
-      return ranged('string', indexed.startsWith(folded, text));
+      return inRanges(strings.startsWith(folded, text));
     case 'equals':
-      return { ...ranged('string', indexed.isOneOf(folded, [text])), isPoint: true };
+      return { ...inRanges(strings.isOneOf(folded, [text])), isPoint: true };
     case 'exact':
-      return ranged('string', sql`${indexed.isOneOf(folded, [fold(text)])} AND ${x}.text = ${text}`);
+      return inRanges(strings.isOneOf(folded, [fold(text)]).map((range) => sql`${range} AND ${x}.text = ${text}`));
     case 'ends-with':
       return { table: 'string', condition: dialect.endsWith(folded, text) };
     case 'contains':
@@ -126,13 +126,16 @@ function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: Sea
 function quantityLookups(test: QuantityTest, x: Sql, { project, dialect }: SearchScope): readonly Lookup[] {
   const { system, code } = test;
   if (system === undefined) {
-    const named = code === undefined ? TRUE : sql`(${x}.code = ${code} OR ${x}.unit = ${code})`;
+    const named =
+      code === undefined ? TRUE : sql`(${x}.code = ${dialect.unit(code)} OR ${x}.unit = ${dialect.unit(code)})`;
     return [numberLookup(test, x, allOf([sql`${x}.system IS NOT NULL`, named]))];
   }
   const key = dialect.system(project, system);
   if (key === undefined) return [];
   const ofSystem = sql`${x}.system = ${key}`;
-  return [numberLookup(test, x, code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${code}`)];
+  return [
+    numberLookup(test, x, code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${dialect.unit(code)}`),
+  ];
 }
 
 function localReferenceLookups(
@@ -215,6 +218,10 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
     case 'not-equals':
       return { table: 'uri', condition: sql`${value} <> ${searched}` };
   }
+}
+
+function inRanges(scans: readonly Sql[]): Lookup {
+  return { table: 'string', condition: anyOf(scans), scans, disjoint: true };
 }
 
 function ranged(table: IndexTable, condition: Sql): Lookup {

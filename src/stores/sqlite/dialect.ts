@@ -22,6 +22,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     parameter: (collection, code) => parameters.find(collection as number, code),
     system: (project, uri) => systems.find(project, uri),
     noSystem: NO_SYSTEM,
+    unit: (text) => text,
 
     isCurrent: (row, _, collection) => sql`${row}.collection = ${collection} AND ${row}.content IS NOT NULL`,
     isFound: () => TRUE,
@@ -55,6 +56,10 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     isOneOf,
     indexed: { isOneOf, startsWith, equals: (column, value) => sql`${column} = ${value}` },
     codes: { isOneOf, startsWith },
+    strings: {
+      isOneOf: (column, texts) => [isOneOf(column, texts)],
+      startsWith: (column, prefix) => [startsWith(column, prefix)],
+    },
     endsWith,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,

@@ -4,6 +4,7 @@ import { TABLE_NAMES, tablesOf, type ValueTable } from '../../sql/index-tables.j
 import type { Condition } from '../../sql/pages/condition.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope, valuesOf } from '../../sql/rows.js';
 import { allOf, exists, FALSE, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
+import { isNotWhole, isWhole } from '../dialect.js';
 import { shapeScan } from './shapes.js';
 
 /**
@@ -52,7 +53,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
   const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
   const where = sql`${ofParameter(W, number, scope)} AND ${isMarked(W)}`;
   const from = sql`${TABLE_NAMES[table]} w`;
-  const long = sql`SELECT 1 FROM token x WHERE ${ofParameter(X, number, scope)} AND ${isNotWhole(X)} AND x.code IS NOT NULL`;
+  const long = sql`SELECT 1 FROM token x WHERE ${ofParameter(X, number, scope)} AND ${isNotWhole(sql`x.code`)} AND x.code IS NOT NULL`;
   const without = shapeScan(scope.project, scope.collection!, number, 'none');
   const isMissing = sql`NOT ${exists(ofRow.from, sql`${ofRow.where} AND x.extreme & ${mark} <> 0`)}`;
   return {
@@ -98,17 +99,8 @@ function ofResources(column: Sql, unique: boolean, scope: RowScope): OrderIndex 
 /** Resources with tokens that all lack a code: they have values, but no sort value. */
 function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
   const { from, where } = valuesOf('token', X, sql`z.resource`, parameter, scope);
-  return sql`SELECT z.resource FROM token z WHERE ${ofParameter(sql`z`, parameter, scope)} AND ${isNotWhole(sql`z`)} AND z.code IS NULL
+  return sql`SELECT z.resource FROM token z WHERE ${ofParameter(sql`z`, parameter, scope)} AND ${isNotWhole(sql`z.code`)} AND z.code IS NULL
     AND NOT ${exists(from, sql`${where} AND x.extreme & 3 <> 0`)}`;
-}
-
-/** As written in the indexes of schema.ts, so that PostgreSQL uses them. */
-function isWhole(x: Sql): Sql {
-  return sql`octet_length(${x}.code) <= 1024`;
-}
-
-function isNotWhole(x: Sql): Sql {
-  return sql`(octet_length(${x}.code) <= 1024) IS NOT TRUE`;
 }
 
 interface Walk {
@@ -121,7 +113,7 @@ interface Walk {
 const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
 
 const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
-  token: { value: (x) => sql`${x}.code`, isCut: false, restriction: isWhole },
+  token: { value: (x) => sql`${x}.code`, isCut: false, restriction: (x) => isWhole(sql`${x}.code`) },
   string: {
     value: (x) => sql`left(coalesce(${x}."collation", ${x}.folded), 256)`,
     isCut: true,

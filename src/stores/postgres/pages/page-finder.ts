@@ -10,7 +10,8 @@ import type { Run } from '../run.js';
 import { collection } from './collection.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { Asked } from './page-statement.js';
-import { type Stretch, walked } from './stretch.js';
+import { Sizes } from './sizes.js';
+import { isListed, type Stretch, walked } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf } from './walk-bounds.js';
 
@@ -38,6 +39,7 @@ export class PageFinder {
   /** The indexes of the sort values in a position. */
   readonly #positions: readonly number[];
   readonly #holds: Sql;
+  readonly #sizes = new Sizes();
 
   /**
    * @param backwards the page is found from its end
@@ -131,6 +133,7 @@ export class PageFinder {
     const walk = index && this.#walk(asked, index, conditions, run);
     let walkedRows = 0;
     for (const look of TUNING.looks) {
+      if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;
       if (look === Infinity ? walk === undefined : !(knownLong && look === TUNING.looks[0])) {
         yield 0;
         const found = await this.#few(asked, conditions, look, run);
@@ -216,7 +219,8 @@ export class PageFinder {
     let stretch = this.#stretchOf(asked, index, bounds);
     for (let size = TUNING.stretch; ; size *= TUNING.growth) {
       const left: Asked = { ...asked, need: need - found.length };
-      const rows = await run(walked(left, index, stretch, testsOf(conditions), size));
+      const tests = await this.#testsFor(size, conditions, run);
+      const rows = await run(walked(left, index, stretch, tests, size));
       const [end, first] = rows[0] as readonly [string | null, string | null];
       found.push(...foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
@@ -233,6 +237,15 @@ export class PageFinder {
       stretch = further(stretch, index, end, end === first);
     }
     return found;
+  }
+
+  /** Tests of as many rows: by lists where those are short beside them. */
+  async #testsFor(size: number, conditions: readonly Condition[], run: Run): Promise<readonly Sql[]> {
+    if (size < TUNING.listedFrom) return testsOf(conditions);
+    const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
+    const scans = conditions.filter((one) => one.direct === true || size >= TUNING.indirectFrom);
+    const listed = await this.#sizes.upTo(length, scans, run);
+    return conditions.map((one) => (listed.includes(one) ? isListed(one, length) : one.test));
   }
 
   #stretchOf({ order, level, place }: Asked, index: OrderIndex, { low, high }: Bounds): Stretch {

@@ -1,6 +1,7 @@
 import { beyond, orderBy, type OrderTerm, orderTerms } from '../../sql/order.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
+import type { RowScope } from '../../sql/rows.js';
 import { projectKey } from '../keys.js';
 
 /** What finds a page, from some key of the order on. */
@@ -41,6 +42,10 @@ export function pageOf({ order, level, need }: Asked, found: Sql, isCut: boolean
 
 /** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
 export function oneResource(row: Sql, key: Sql, { scope }: PageOrder): Sql {
+  return oneResourceOf(scope, row, key);
+}
+
+export function oneResourceOf(scope: RowScope, row: Sql, key: Sql): Sql {
   return sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(scope.project)} AND y.key = ${key} OFFSET 0) ${row}`;
 }
 

@@ -1,5 +1,6 @@
 import type { SqlValue } from '../../sql/sql.js';
 import { allOf, sql, type Sql, TRUE } from '../../sql/sql.js';
+import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import { type Asked, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
 
@@ -12,6 +13,11 @@ export interface Stretch {
   readonly falling: boolean;
   /** The value of the position; some of its resources come before it. */
   readonly at?: SqlValue | undefined;
+}
+
+/** A test whether the row's key is among those of a scan. PERF: no condition of a join, so that the list is hashed once. */
+export function isListed({ scan }: Condition, length: number): Sql {
+  return sql`(r0.key IN (SELECT u.* FROM (${scan!}) u LIMIT ${length})) IS TRUE`;
 }
 
 /**

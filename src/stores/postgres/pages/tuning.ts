@@ -9,10 +9,22 @@ export const TUNING = {
   indirectFrom: 4_000,
   /** Rows that may be walked for each row that a scan would give: testing and sorting one takes so much longer. */
   walkedPerScanned: 2,
+  /** The most rows that are collected where an index has the order: a walk with lists takes no longer. */
+  maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
-  stretch: 800,
+  stretch: 400,
   /** How much longer a stretch is than the one before. */
   growth: 10,
+  /** Rows of a stretch from which conditions are tested by lists of what they find. */
+  listedFrom: 2_000,
+  /** How many times as long as the stretch a list may be. A test by a list takes a tenth of the time of another. */
+  listedPerWalked: 4,
+  /** The longest list. One row takes some 50 bytes of the server's memory. */
+  maxListed: 400_000,
+  /** How far scans are read to find the longest, of which each row is counted that is in the lists of the others. */
+  countLook: 40_000,
+  /** The longest list of a count. One row takes some 100 bytes of the server's memory. */
+  maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
   /** Values outside of a range that are collected beside a walk through it. */

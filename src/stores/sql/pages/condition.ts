@@ -10,6 +10,8 @@ export interface Condition {
   readonly test: Sql;
   /** Undefined where no index helps. */
   readonly scan?: Sql | undefined;
+  /** The scan gives each resource once. */
+  readonly unique?: boolean;
   /** The scan gives its first rows at once. */
   readonly direct?: boolean;
   /** Rows that the scan reads even if it gives few; undefined: about as many as it gives, or unknown. */

@@ -7,3 +7,25 @@ export function presenceOf(criteria: Criteria | undefined, parameter: string): b
   const inner = criteria.of.kind === 'missing' ? presenceOf(criteria.of, parameter) : undefined;
   return inner === undefined ? undefined : !inner;
 }
+
+/** What all resources that meet the criteria have, or lack, a value of. */
+export function neededPresence(
+  criteria: Criteria,
+): { readonly parameter: string; readonly present: boolean } | undefined {
+  if (criteria.kind === 'match') {
+    const { parameter, test } = criteria;
+    // A text may be found where no value is indexed.
+    return test.kind === 'text' || parameter.includes('$') ? undefined : { parameter, present: true };
+  }
+  if (criteria.kind === 'or') {
+    const [first, ...others] = criteria.of.map(neededPresence);
+    const isSame = (one: typeof first): boolean =>
+      one?.parameter === first?.parameter && one?.present === first?.present;
+    return others.every(isSame) ? first : undefined;
+  }
+  const missing = criteria.kind === 'not' ? criteria.of : criteria;
+  if (missing.kind !== 'missing' || missing.parameter.includes('$')) return undefined;
+  const { parameter } = missing;
+  const present = presenceOf(criteria, parameter);
+  return present === undefined ? undefined : { parameter, present };
+}

@@ -1,6 +1,5 @@
-import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { presenceOf } from '../../sql/pages/presence.js';
+import { neededPresence } from '../../sql/pages/presence.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { countOfCollection, scanOfShapes } from '../shapes.js';
@@ -40,26 +39,6 @@ export function presenceScan(conditions: readonly Condition[], scope: RowScope):
     test: TRUE,
     direct: true,
   };
-}
-
-/** What all resources that meet the criteria have, or lack, a value of. */
-function neededPresence(criteria: Criteria): { readonly parameter: string; readonly present: boolean } | undefined {
-  if (criteria.kind === 'match') {
-    const { parameter, test } = criteria;
-    // A text may be found where no value is indexed.
-    return test.kind === 'text' || parameter.includes('$') ? undefined : { parameter, present: true };
-  }
-  if (criteria.kind === 'or') {
-    const [first, ...others] = criteria.of.map(neededPresence);
-    const isSame = (one: typeof first): boolean =>
-      one?.parameter === first?.parameter && one?.present === first?.present;
-    return others.every(isSame) ? first : undefined;
-  }
-  const missing = criteria.kind === 'not' ? criteria.of : criteria;
-  if (missing.kind !== 'missing' || missing.parameter.includes('$')) return undefined;
-  const { parameter } = missing;
-  const present = presenceOf(criteria, parameter);
-  return present === undefined ? undefined : { parameter, present };
 }
 
 /** PERF: a merge of two index ranges takes a fifth of the time of a test of each row of one. */

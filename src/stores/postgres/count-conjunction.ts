@@ -1,0 +1,201 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { type Condition, conditionsOf } from '../sql/pages/condition.js';
+import { isDirect } from '../sql/plan.js';
+import { isCurrent, type RowScope } from '../sql/rows.js';
+import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../sql/sql.js';
+import { countExpression } from './count.js';
+import type { Reader, Run } from './run.js';
+import { presenceScan, withOwnScan } from './pages/own-scans.js';
+import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
+import { Sizes } from './pages/sizes.js';
+import { TUNING } from './pages/tuning.js';
+
+/**
+ * Counts what meets conditions.
+ *
+ * - **few**: where a scan finds few rows, the others are tested on each of them. The first such look is one statement.
+ * - **short**: one index has the number.
+ * - **joined**: the lists of what each condition finds are joined, each read from one index, in its order. No row of a table
+ *   is read for it: in another order than its own that takes a hundred times as long.
+ */
+export class ConjunctionCount {
+  readonly #scope: RowScope;
+  readonly #holds: { readonly one: Sql; readonly many: Sql };
+  readonly #sizes = new Sizes();
+
+  /**
+   * @param holds end a statement where the index has changed: one that a single process of the server answers, and one that
+   * it may divide among several
+   */
+  constructor(scope: RowScope, holds: { readonly one: Sql; readonly many: Sql }) {
+    this.#scope = scope;
+    this.#holds = holds;
+  }
+
+  async count(
+    criteria: Criteria | undefined,
+    conditions: readonly Condition[],
+    { run, snapshot }: Reader,
+  ): Promise<number> {
+    if (conditions.some(({ test }) => test === FALSE)) return 0;
+    const few = await this.#few(conditions, run);
+    return few ?? snapshot((inSnapshot) => this.#count(criteria, conditions, inSnapshot));
+  }
+
+  /** The statements: of few rows, and of many. For people. */
+  statements(criteria: Criteria, conditions: readonly Condition[]): readonly Sql[] {
+    const scans = directScans(conditions);
+    const broad = this.#short(criteria) ?? this.#listed(conditions);
+    return scans.length === 0 ? [broad] : [this.#ofFew(scans, conditions, TUNING.looks[0]!), broad];
+  }
+
+  async #few(conditions: readonly Condition[], run: Run): Promise<number | undefined> {
+    const scans = directScans(conditions);
+    const [look] = TUNING.looks as readonly [number];
+    if (scans.length === 0 || look === Infinity) return undefined;
+    const [row] = await run(this.#ofFew(scans, conditions, look));
+    return row![0] === null ? undefined : Number(row![0]);
+  }
+
+  async #count(criteria: Criteria | undefined, conditions: readonly Condition[], run: Run): Promise<number> {
+    const short = this.#short(criteria);
+    if (short !== undefined) return countOf(await run(short))!;
+    const presence = presenceScan(conditions, this.#scope);
+    const scanned = [...conditions, ...(presence === undefined ? [] : [presence])];
+    if (scanned.length > 1) {
+      const [shortest] = await this.#sizes.upTo(TUNING.maxCollected, scanned, run);
+      if (shortest !== undefined) return countOf(await run(this.#ofFew([shortest], conditions, Infinity)))!;
+      await this.#sizes.upTo(TUNING.countLook, scanned, run);
+    }
+    const counted = countOf(await run(this.#listed(conditions)));
+    if (counted !== null) return counted;
+    // The planner knows nothing of how values go together, and would look up each row of one list in the other.
+    if (conditions.every((one) => one.criteria === undefined || isDirect(one.criteria))) await run(WITHOUT_LOOPS);
+    return countOf(await run(this.#joined(conditions)))!;
+  }
+
+  #short(criteria: Criteria | undefined): Sql | undefined {
+    const short = criteria && countExpression(criteria, this.#scope);
+    return short && sql`SELECT ${short} WHERE ${this.#holds.many}`;
+  }
+
+  /** The number of what the shortest of the scans finds, tested row by row; null where all are longer. */
+  #ofFew(scans: readonly Condition[], conditions: readonly Condition[], look: number): Sql {
+    const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
+    const lists = scans.map(
+      ({ scan }, index) => sql`s${literal(index)} (key) AS MATERIALIZED (SELECT * FROM (${scan!}) u ${limit})`,
+    );
+    const sizes = scans.map(
+      (_, index) => sql`SELECT ${literal(index)} AS c, (SELECT count(*) FROM s${literal(index)}) AS size`,
+    );
+    const fits = look === Infinity ? TRUE : sql`size <= ${look}`;
+    const keys = scans.map(
+      (_, index) => sql`SELECT key FROM s${literal(index)} WHERE (SELECT c FROM z) = ${literal(index)}`,
+    );
+    const tests = conditions.map((one) => {
+      const index = scans.indexOf(one);
+      if (index < 0) return one.test;
+      return scans.length === 1 ? TRUE : anyOf([sql`(SELECT c FROM z) = ${literal(index)}`, one.test]);
+    });
+    const test = allOf(tests);
+    const row = looksAtRow(test) ? sql`k k0 ${oneResourceOf(this.#scope, sql`r0`, sql`k0.key`)}` : sql`k r0`;
+    return sql`WITH ${list(lists)},
+      z AS MATERIALIZED (SELECT c FROM (${unionAll(sizes)}) n WHERE ${fits} ORDER BY size, c LIMIT 1),
+      k AS MATERIALIZED (SELECT DISTINCT key FROM (${unionAll(keys)}) u)
+      SELECT CASE WHEN EXISTS (SELECT 1 FROM z) THEN (SELECT count(*) FROM ${row} WHERE ${test}) END WHERE ${this.#holds.one}`;
+  }
+
+  /**
+   * The longest scan, each of its rows looked up in lists of what the others find, which are hashed once. Null where a list
+   * is too long for the memory.
+   */
+  #listed(conditions: readonly Condition[]): Sql {
+    const { start, others, rest } = this.#longest(conditions);
+    const without = rest.map((one) => this.#without(one));
+    const scans = [...others.map(({ scan }) => scan!), ...without.filter((one) => one !== undefined)];
+    const lists = scans.map(
+      (scan, index) =>
+        sql`l${literal(index)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${TUNING.maxCountList + 1})`,
+    );
+    const isLong = scans.map((_, index) => sql`(SELECT count(*) FROM l${literal(index)}) > ${TUNING.maxCountList}`);
+    let index = 0;
+    const inList = (): Sql => sql`(r0.key IN (SELECT key FROM l${literal(index++)}))`;
+    const tests = [
+      ...others.map(() => sql`${inList()} IS TRUE`),
+      ...rest.map((one, position) => (without[position] === undefined ? one.test : sql`${inList()} IS NOT TRUE`)),
+    ];
+    const counted = this.#counted(start, allOf(tests));
+    const withLists = lists.length === 0 ? sql`` : sql`WITH ${list(lists)} `;
+    return sql`${withLists}SELECT CASE WHEN ${anyOf(isLong)} THEN NULL ELSE (${counted}) END WHERE ${this.#holds.one}`;
+  }
+
+  /** The same as a join, which the server can do in parts. */
+  #joined(conditions: readonly Condition[]): Sql {
+    const { start, others, rest } = this.#longest(conditions);
+    const joins = others.map(({ scan }) => sql`r0.key IN (${scan!})`);
+    const kept = rest.map((one) => {
+      const without = this.#without(one);
+      return without === undefined
+        ? one.test
+        : sql`NOT EXISTS (SELECT 1 FROM (${without}) n (key) WHERE n.key = r0.key)`;
+    });
+    return this.#counted(start, allOf([...joins, ...kept, this.#holds.many]));
+  }
+
+  #counted(start: Condition | undefined, where: Sql): Sql {
+    const keys = sql`(${start?.scan ?? this.#all()})`;
+    const row = looksAtRow(where)
+      ? sql`${keys} k0 (key) ${oneResourceOf(this.#scope, sql`r0`, sql`k0.key`)}`
+      : sql`${keys} r0 (key)`;
+    if (start === undefined || start.unique === true) return sql`SELECT count(*) FROM ${row} WHERE ${where}`;
+    return sql`SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where}) d`;
+  }
+
+  /** The longest scan, as far as they are known, of such the one that gives each resource once; the other conditions. */
+  #longest(conditions: readonly Condition[]): Parts {
+    const rank = (one: Condition): number => this.#sizes.rowsOf(one);
+    const scans = conditions
+      .filter(({ scan }) => scan !== undefined)
+      .sort((a, b) => compare(rank(b), rank(a)) || Number(b.unique === true) - Number(a.unique === true));
+    const [start, ...others] = scans;
+    return { start, others, rest: conditions.filter(({ scan }) => scan === undefined) };
+  }
+
+  /** What a negation excludes, where a scan finds it. */
+  #without({ criteria }: Condition): Sql | undefined {
+    if (criteria?.kind !== 'not') return undefined;
+    const [inner, another] = conditionsOf(criteria.of, this.#scope);
+    return inner === undefined || another !== undefined ? undefined : withOwnScan(inner, this.#scope).scan;
+  }
+
+  #all(): Sql {
+    return sql`SELECT a.key FROM resource a WHERE ${isCurrent({ ...this.#scope, row: sql`a` })}`;
+  }
+}
+
+const WITHOUT_LOOPS = sql`SET LOCAL enable_nestloop = off`;
+
+interface Parts {
+  readonly start: Condition | undefined;
+  readonly others: readonly Condition[];
+  /** Without a scan. */
+  readonly rest: readonly Condition[];
+}
+
+/** Both may be infinite. */
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function directScans(conditions: readonly Condition[]): readonly Condition[] {
+  return conditions.filter((one) => one.scan !== undefined && one.direct === true);
+}
+
+function countOf(rows: readonly (readonly unknown[])[]): number | null {
+  const [value] = rows[0]!;
+  return value === null ? null : Number(value);
+}
+
+function literal(index: number): Sql {
+  return new Sql(String(index), []);
+}
