@@ -151,7 +151,7 @@ export class ConjunctionCount {
     return sql`SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where}) d`;
   }
 
-  /** The longest scan, as far as they are known, of such the one that gives each resource once; the other conditions. */
+  /** The longest scan, if its length is known, of such the one that gives each resource once; the other conditions. */
   #longest(conditions: readonly Condition[]): Parts {
     const rank = (one: Condition): number => this.#sizes.rowsOf(one);
     const scans = conditions

@@ -181,7 +181,7 @@ function removals(): readonly Sql[] {
 }
 
 /**
- * Indexes that answer alone: they hold all that a scan of values needs, so that it never looks into the table, whose rows
+ * Indexes that answer alone: they hold all that a scan of values needs, so that it never looks into the table: its rows
  * are in another order. Systems and units have keys of one size, since an entry of an index is limited to 2,704 bytes.
  *
  * Strings are whole in their index, as codes are, and long ones in another.

@@ -9,7 +9,7 @@ interface Size {
   readonly rows: number;
 }
 
-/** How many rows scans have, as far as they were read. */
+/** How many rows scans have, up to where they were read. */
 export class Sizes {
   readonly #known = new Map<Condition, Size>();
 

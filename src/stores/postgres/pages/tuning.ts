@@ -19,11 +19,11 @@ export const TUNING = {
   listedFrom: 2_000,
   /** How many times as long as the stretch a list may be. A test by a list takes a tenth of the time of another. */
   listedPerWalked: 4,
-  /** The longest list. One row takes some 50 bytes of the server's memory. */
+  /** The longest list. One row takes about 50 bytes of the server's memory. */
   maxListed: 400_000,
   /** How far scans are read to find the longest, of which each row is counted that is in the lists of the others. */
   countLook: 40_000,
-  /** The longest list of a count. One row takes some 100 bytes of the server's memory. */
+  /** The longest list of a count. One row takes about 100 bytes of the server's memory. */
   maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
