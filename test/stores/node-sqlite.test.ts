@@ -78,4 +78,20 @@ describe('over node:sqlite', () => {
     };
     expect(() => new SqliteStore(old)).toThrow('SqliteStore over node:sqlite needs Node.js 22.16 or newer');
   });
+
+  test.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 7],
+    ['no database', {}],
+    ['bun:sqlite, which has no pragma()', { prepare: () => 0, exec: () => 0, function: () => 0, query: () => 0 }],
+  ])('%s in place of a database is invalid', (_, database) => {
+    const open = (): SqliteStore => new SqliteStore(database as never);
+    expect(open).toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        message: 'SqliteStore takes the name of a file, or an open database of better-sqlite3 or node:sqlite',
+      }),
+    );
+  });
 });

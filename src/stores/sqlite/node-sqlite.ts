@@ -28,12 +28,27 @@ export interface NodeSqliteStatement {
   setReturnArrays?(on: boolean): unknown;
 }
 
-/** Returns the database itself, or one of `node:sqlite` in the shape of better-sqlite3. */
+/**
+ * Returns the database itself, or one of `node:sqlite` in the shape of better-sqlite3.
+ *
+ * @throws FhirError `invalid` - neither of them, such as `bun:sqlite`
+ */
 export function asDriver(database: SqliteDatabase | NodeSqliteDatabase): SqliteDatabase {
+  assertDatabase(database);
   if (!('isTransaction' in database)) return database;
   let driver = DRIVERS.get(database);
   if (driver === undefined) DRIVERS.set(database, (driver = new NodeSqlite(database)));
   return driver;
+}
+
+function assertDatabase(database: unknown): void {
+  const members = typeof database === 'object' && database !== null ? (database as { [name: string]: unknown }) : {};
+  const needed = ['prepare', 'exec', 'function', 'isTransaction' in members ? 'close' : 'pragma'];
+  if (needed.every((name) => typeof members[name] === 'function')) return;
+  throw new FhirError(
+    'invalid',
+    'SqliteStore takes the name of a file, or an open database of better-sqlite3 or node:sqlite',
+  );
 }
 
 /** Several stores over one connection share its functions, and so the object that they belong to. */

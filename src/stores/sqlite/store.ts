@@ -84,7 +84,7 @@ export class SqliteStore implements ResourceStore {
   /**
    * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
    * database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds nothing but the store.
-   * @throws FhirError `invalid` - the name is empty.
+   * @throws FhirError `invalid` - the name is empty, or the database is of another driver.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
    * @throws FhirError `corrupt` - the file is not a SQLite database.
    * @throws FhirError `conflict` - the database belongs to another application.
