@@ -12,6 +12,11 @@ export { validate } from 'graphql/validation/validate.js';
 export { specifiedRules } from 'graphql/validation/specifiedRules.js';
 export { OverlappingFieldsCanBeMergedRule } from 'graphql/validation/rules/OverlappingFieldsCanBeMergedRule.js';
 export { FieldsOnCorrectTypeRule } from 'graphql/validation/rules/FieldsOnCorrectTypeRule.js';
+export {
+  KnownArgumentNamesOnDirectivesRule,
+  KnownArgumentNamesRule,
+} from 'graphql/validation/rules/KnownArgumentNamesRule.js';
+export { ProvidedRequiredArgumentsRule } from 'graphql/validation/rules/ProvidedRequiredArgumentsRule.js';
 export { ScalarLeafsRule } from 'graphql/validation/rules/ScalarLeafsRule.js';
 export { PossibleFragmentSpreadsRule } from 'graphql/validation/rules/PossibleFragmentSpreadsRule.js';
 export { ValuesOfCorrectTypeRule } from 'graphql/validation/rules/ValuesOfCorrectTypeRule.js';

@@ -119,7 +119,7 @@ describe('the elements of a policy', () => {
     [{ name: null }, ['name: must not be null']],
     [{ names: 'x' }, ['names: unknown element. Did you mean "name"?']],
     [{ 'to string': 1 }, ['`to string`: unknown element.']],
-    [{ resources: [] }, ['resources: unknown element. Did you mean "resource" or "resourceType"?']],
+    [{ resources: [] }, ['resources: unknown element. Did you mean "resource"?']],
     [{ _resource: [] }, ['_resource: extensions of this element are not understood; remove them']],
     [{ resource: {} }, ['resource: must be a list, not an object']],
     [{ resource: null }, ['resource: must not be null']],
@@ -176,7 +176,7 @@ describe('the elements of a rule', () => {
     [{ ...Patient, interaction: 'read' }, ['interaction: must be a list, not a string']],
     [
       { ...Patient, interaction: ['read', 'reads', null] },
-      [`interaction[1]: ${ONE_OF} Did you mean "read", "vread" or "create"?`, `interaction[2]: ${ONE_OF}`],
+      [`interaction[1]: ${ONE_OF} Did you mean "read" or "vread"?`, `interaction[2]: ${ONE_OF}`],
     ],
     [{ ...Patient, hiddenFields: 'name' }, ['hiddenFields: must be a list, not a string']],
     [
@@ -189,7 +189,7 @@ describe('the elements of a rule', () => {
     [{ ...Patient, writeConstraint: [{ expression: '' }] }, ['writeConstraint[0].expression: must not be empty']],
     [
       { ...Patient, writeConstraint: [{ expresion: 'true' }] },
-      ['writeConstraint[0].expresion: unknown element. Did you mean "expression" or "extension"?'],
+      ['writeConstraint[0].expresion: unknown element. Did you mean "expression"?'],
     ],
     [
       { ...Patient, writeConstraint: [{ ...fhirPath('true'), language: 'text/cql' }] },

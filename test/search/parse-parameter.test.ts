@@ -189,7 +189,7 @@ describe('without modifiers', () => {
 
 describe('unknown names', () => {
   it.each([
-    ['Patient', 'famly', 'Unknown search parameter "famly" of Patient. Did you mean "family" or "name"?'],
+    ['Patient', 'famly', 'Unknown search parameter "famly" of Patient. Did you mean "family"?'],
     ['Patient', 'birth_date', 'Unknown search parameter "birth_date" of Patient. Did you mean "birthdate"'],
     ['Patient', 'zzzzzzzzzzzzzzzzzzzz', 'Unknown search parameter "zzzzzzzzzzzzzzzzzzzz" of Patient.'],
     ['Patient', '__proto__', 'Unknown search parameter "__proto__" of Patient.'],

@@ -6,25 +6,41 @@ const MAX_NAME_LENGTH = 100;
 /**
  * The end of an error message about an unknown name: ` Did you mean "family"?`, or an empty string if no name is close.
  *
- * Close means few edits relative to the length, as in graphql-js; at most five names, closest first.
+ * A name that differs only in case, hyphens and underscores is meant alone. Otherwise close means few edits relative to
+ * the length; at most five names, closest first, and none that is much farther than the closest.
  */
 export function didYouMean(input: string, names: Iterable<string>): string {
   const near = suggestions(input, names);
   return near.length === 0 ? '' : ` Did you mean ${orList(near.map((name) => `"${name}"`))}?`;
 }
 
+/** Whether two names differ in case, hyphens and underscores only. */
+export function isSameName(one: string, other: string): boolean {
+  return plain(one) === plain(other);
+}
+
 function suggestions(input: string, names: Iterable<string>): readonly string[] {
   if (input.length > MAX_NAME_LENGTH) return [];
-  const wanted = input.toLowerCase().replaceAll('_', '-');
+  const wanted = plain(input);
   const threshold = Math.floor(wanted.length * 0.4) + 1;
   const found: { name: string; distance: number }[] = [];
   for (const name of names) {
-    if (Math.abs(name.length - wanted.length) > threshold) continue;
-    const distance = editDistance(wanted, name.toLowerCase().replaceAll('_', '-'));
+    const known = plain(name);
+    if (Math.abs(known.length - wanted.length) > threshold) continue;
+    const distance = editDistance(wanted, known);
     if (distance <= threshold) found.push({ name, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1));
-  return found.slice(0, MAX_SUGGESTIONS).map(({ name }) => name);
+  const farthest = found[0]?.distance === 0 ? 0 : (found[0]?.distance ?? 0) + 1;
+  return found
+    .filter(({ distance }) => distance <= farthest)
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ name }) => name);
+}
+
+/** An underscore at the beginning has a meaning of its own: `_sort`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/(?<!^)[_-]/g, '');
 }
 
 /** Levenshtein distance, one row of the table at a time. */

@@ -28,19 +28,27 @@ export const ReferenceParameterRule: ValidationRule = (context: ValidationContex
     const name = literalName(value);
     if (value === undefined || name === undefined || !field.reverse) return;
     const parent = context.getParentType()!.name;
-    const offered =
-      parent === RESOURCE
-        ? allReferences(modelOf(context), field.type)
-        : reverseParameters(modelOf(context), field.type, parent);
-    if (offered.some((code) => argumentName(code) === argumentName(name))) return;
+    const offered = offeredReferences(context, node);
+    if (offered.includes(argumentName(name))) return;
     context.reportError(
       new GraphQLError(
-        `"${name.slice(0, 64)}" is not a search parameter of ${field.type} that can point to ${parent}; expected one of: ${offered.map(argumentName).join(', ')}.`,
+        `"${name.slice(0, 64)}" is not a search parameter of ${field.type} that can point to ${parent}; expected one of: ${offered.join(', ')}.`,
         { nodes: value },
       ),
     );
   },
 });
+
+/** The values of `_reference` for a field, of lists that may have it; none for other fields. */
+export function offeredReferences(context: ValidationContext, node: FieldNode): readonly string[] {
+  const field = describe(context, node);
+  if ((field?.kind !== 'list' && field?.kind !== 'connection') || !field.reverse) return [];
+  const model = modelOf(context);
+  const parent = context.getParentType()!.name;
+  const offered =
+    parent === RESOURCE ? allReferences(model, field.type) : reverseParameters(model, field.type, parent);
+  return offered.map(argumentName);
+}
 
 /** `resource(type:)` names a resource type. */
 export const ResourceTypeRule: ValidationRule = (context: ValidationContext) => ({

@@ -14,12 +14,10 @@ export const FragmentSpreadsRule: ValidationRule = (context: ValidationContext) 
     const parent = context.getParentType();
     if (!isCompositeType(fragment) || !isCompositeType(parent) || overlap(modelOf(context), fragment.name, parent.name))
       return;
-    context.reportError(
-      new GraphQLError(
-        `${what} cannot be spread here as objects of type "${parent.name}" can never be of type "${fragment.name}".`,
-        { nodes: node },
-      ),
-    );
+    const message = `${what} cannot be spread here as objects of type "${parent.name}" can never be of type "${fragment.name}".`;
+    const isTarget = parent.name === 'Reference' && modelOf(context).isResourceType(fragment.name);
+    const hint = isTarget ? ` Did you mean "resource { ... on ${fragment.name} }"?` : '';
+    context.reportError(new GraphQLError(`${message}${hint}`, { nodes: node }));
   };
   return {
     InlineFragment(node) {

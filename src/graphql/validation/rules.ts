@@ -1,8 +1,10 @@
 import type { Dialect } from '../dialect.js';
 import {
   FieldsOnCorrectTypeRule,
+  KnownArgumentNamesRule,
   OverlappingFieldsCanBeMergedRule,
   PossibleFragmentSpreadsRule,
+  ProvidedRequiredArgumentsRule,
   ScalarLeafsRule,
   specifiedRules,
   ValuesOfCorrectTypeRule,
@@ -13,7 +15,9 @@ import { ReadByIdRule, ReferenceParameterRule, ReservedVariableRule, ResourceTyp
 import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
 import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
 import { InputValuesRule } from './input-values-rule.js';
+import { KnownArgumentsRule } from './known-arguments-rule.js';
 import { KnownFieldsRule } from './known-fields-rule.js';
+import { RequiredArgumentsRule } from './required-arguments-rule.js';
 import { LenientVariablesRule, NullableVariablesRule } from './variables-rule.js';
 
 const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
@@ -22,6 +26,8 @@ const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<Validation
   [ScalarLeafsRule, DeletionLeafsRule],
   [ValuesOfCorrectTypeRule, InputValuesRule],
   [FieldsOnCorrectTypeRule, KnownFieldsRule],
+  [KnownArgumentNamesRule, KnownArgumentsRule],
+  [ProvidedRequiredArgumentsRule, RequiredArgumentsRule],
 ]);
 
 const HL7: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
@@ -41,7 +47,7 @@ const STANDARD: readonly ValidationRule[] = [
 ];
 
 /**
- * GraphQL's rules, five of them adapted to FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
+ * GraphQL's rules, seven of them adapted to FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
  * which needs a document that passes these. In dialect `hl7` the data decides whether a choice by its base name is a
  * leaf.
  */

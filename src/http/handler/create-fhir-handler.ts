@@ -1,4 +1,5 @@
 import { FhirError, maskError } from '../../fhir/error.js';
+import { didYouMean, isSameName } from '../../fhir/messages/did-you-mean.js';
 import { eitherSignal } from '../../platform/timers.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { toHttpResponse } from '../to-http-response.js';
@@ -115,10 +116,14 @@ async function callerOf(
 }
 
 /** @throws FhirError `not-found` - no route has the path, or the type is unknown */
-function assertKnown({ routes, path }: MatchedPath, { store }: HandlerSettings): void {
-  if (routes.length === 0) throw new FhirError('not-found', 'There is no such route');
-  if (path.type === '' || store.model.isResourceType(path.type)) return;
-  throw new FhirError('not-found', 'There is no such resource type');
+function assertKnown({ routes, path, first }: MatchedPath, { store }: HandlerSettings): void {
+  const { model } = store;
+  if (routes.length > 0 && (path.type === '' || model.isResourceType(path.type))) return;
+  // Any word can stand where there is no route; that of a type in other case is one.
+  const types = model.resourceTypes.filter((type) => routes.length > 0 || isSameName(type, first));
+  const hint = model.isResourceType(first) ? '' : didYouMean(first, types);
+  const text = `There is no such ${routes.length === 0 ? 'route' : 'resource type'}`;
+  throw new FhirError('not-found', hint === '' ? text : `${text}.${hint}`);
 }
 
 /** @throws HttpRequestError 405 */

@@ -20,6 +20,8 @@ export function rootsOf(baseUrl: string): Roots {
 export interface MatchedPath {
   readonly routes: readonly Route[];
   readonly path: PathValues;
+  /** The first segment below the FHIR base; empty elsewhere. */
+  readonly first: string;
 }
 
 /** @throws HttpRequestError 400 - the path is not valid percent-encoding */
@@ -36,7 +38,8 @@ export function matchPath(routes: readonly Route[], roots: Roots, pathname: stri
     matched.push(route);
     path = values;
   }
-  return { routes: matched, path };
+  const isBelow = roots.fhir.every((one, at) => one === segments[at]);
+  return { routes: matched, path, first: isBelow ? (segments[roots.fhir.length] ?? '') : '' };
 }
 
 function valuesOf(pattern: readonly string[], segments: readonly string[]): PathValues | undefined {

@@ -15,6 +15,8 @@ describe('routes', () => {
   test.each([
     ['/fhir/R4/Nothing/1', 'There is no such resource type'],
     ['/fhir/R4/Nothing', 'There is no such resource type'],
+    ['/fhir/R4/Patients/1', 'There is no such resource type. Did you mean "Patient"?'],
+    ['/fhir/R4/patient/1', 'There is no such route. Did you mean "Patient"?'],
     ['/fhir/R4/constructor', 'There is no such route'],
     ['/fhir/R4/Patient/1/2/3', 'There is no such route'],
     ['/fhir/R4/Patient/1/$nothing', 'There is no such route'],
