@@ -17,7 +17,15 @@ const FIELDS: { readonly [name: string]: readonly string[] } = {
   ...each(['subject'], ['patient']),
   ...each(
     ['date', 'datetime', 'time', 'timestamp'],
-    ['effectiveDateTime', 'occurrenceDateTime', 'performedDateTime', 'onsetDateTime', 'authoredOn', 'period', 'created'],
+    [
+      'effectiveDateTime',
+      'occurrenceDateTime',
+      'performedDateTime',
+      'onsetDateTime',
+      'authoredOn',
+      'period',
+      'created',
+    ],
   ),
   // Connections of other GraphQL services.
   ...each(['node', 'item'], ['resource']),

@@ -45,8 +45,7 @@ export function offeredReferences(context: ValidationContext, node: FieldNode): 
   if ((field?.kind !== 'list' && field?.kind !== 'connection') || !field.reverse) return [];
   const model = modelOf(context);
   const parent = context.getParentType()!.name;
-  const offered =
-    parent === RESOURCE ? allReferences(model, field.type) : reverseParameters(model, field.type, parent);
+  const offered = parent === RESOURCE ? allReferences(model, field.type) : reverseParameters(model, field.type, parent);
   return offered.map(argumentName);
 }
 

@@ -20,7 +20,12 @@ export const KnownArgumentsRule: ValidationRule = (context: ValidationContext) =
     if (context.getArgument() || !field || !parent || context.getDirective()) return;
     const name = node.name.value;
     const { hideSuggestions = false } = context as { readonly hideSuggestions?: boolean };
-    const hint = hideSuggestions ? '' : suggestion(name, field.args.map((one) => one.name));
+    const hint = hideSuggestions
+      ? ''
+      : suggestion(
+          name,
+          field.args.map((one) => one.name),
+        );
     const message = `Unknown argument "${name}" on field "${parent.name}.${field.name}".${hint}`;
     context.reportError(new GraphQLError(message, { nodes: node }));
   },
