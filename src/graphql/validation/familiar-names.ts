@@ -1,22 +1,25 @@
+/** Of the names that are looked up here; none is longer. */
+const MAX_LENGTH = 100;
+
 /**
- * Names that people know from elsewhere, in lower case and without underscores, with what FHIR or this schema calls them.
- * Of several, those that exist where the name is used are meant.
+ * Names that people know from elsewhere, with what FHIR or this schema calls them. Of several, those that exist where the
+ * name is used are meant.
  */
 const FIELDS: { readonly [name: string]: readonly string[] } = {
-  ...each(['dob', 'dateofbirth', 'birthday'], ['birthDate']),
+  ...each(['dob', 'dateOfBirth', 'birthday'], ['birthDate']),
   ...each(['sex'], ['gender']),
-  ...each(['firstname', 'forename', 'givenname', 'given'], ['given', 'name']),
-  ...each(['lastname', 'surname', 'familyname', 'family'], ['family', 'name']),
-  ...each(['fullname', 'displayname', 'title'], ['text', 'name']),
-  ...each(['phone', 'phonenumber', 'email', 'mobile'], ['telecom']),
-  ...each(['zip', 'zipcode', 'postcode'], ['postalCode']),
-  ...each(['street', 'streetaddress'], ['line', 'address']),
+  ...each(['firstName', 'forename', 'givenName', 'given'], ['given', 'name']),
+  ...each(['lastName', 'surname', 'familyName', 'family'], ['family', 'name']),
+  ...each(['fullName', 'displayName', 'title'], ['text', 'name']),
+  ...each(['phone', 'phoneNumber', 'email', 'mobile'], ['telecom']),
+  ...each(['zip', 'zipCode', 'postcode'], ['postalCode']),
+  ...each(['street', 'streetAddress'], ['line', 'address']),
   ...each(['mrn', 'ssn'], ['identifier']),
-  ...each(['createdat', 'updatedat', 'lastupdated', 'versionid', 'profile', 'tag'], ['meta']),
+  ...each(['createdAt', 'updatedAt', 'lastUpdated', 'versionId', 'profile', 'tag'], ['meta']),
   ...each(['patient'], ['subject']),
   ...each(['subject'], ['patient']),
   ...each(
-    ['date', 'datetime', 'time', 'timestamp'],
+    ['date', 'dateTime', 'time', 'timestamp'],
     [
       'effectiveDateTime',
       'occurrenceDateTime',
@@ -30,19 +33,19 @@ const FIELDS: { readonly [name: string]: readonly string[] } = {
   // Connections of other GraphQL services.
   ...each(['node', 'item'], ['resource']),
   ...each(['nodes', 'items'], ['edges']),
-  ...each(['pageinfo'], ['next', 'previous']),
-  ...each(['hasnextpage', 'endcursor', 'nextcursor'], ['next']),
-  ...each(['haspreviouspage', 'startcursor'], ['previous']),
-  ...each(['total', 'totalcount'], ['count']),
+  ...each(['pageInfo'], ['next', 'previous']),
+  ...each(['hasNextPage', 'endCursor', 'nextCursor'], ['next']),
+  ...each(['hasPreviousPage', 'startCursor'], ['previous']),
+  ...each(['total', 'totalCount'], ['count']),
 };
 
 const ARGUMENTS: { readonly [name: string]: readonly string[] } = {
-  ...each(['first', 'limit', 'take', 'top', 'last', 'perpage'], ['_count']),
+  ...each(['first', 'limit', 'take', 'top', 'last', 'perPage'], ['_count']),
   ...each(['skip', 'start'], ['_offset']),
   ...each(['after', 'before', 'page'], ['cursor', '_offset']),
   ...each(['where', 'filter', 'query', 'search'], ['_filter']),
-  ...each(['orderby', 'order', 'sortby'], ['_sort']),
-  ...each(['since', 'updatedat', 'updatedafter'], ['_lastUpdated']),
+  ...each(['orderBy', 'order', 'sortBy'], ['_sort']),
+  ...each(['since', 'updatedAt', 'updatedAfter'], ['_lastUpdated']),
   ...each(['input', 'data', 'resource', 'body', 'payload', 'object'], ['res']),
   ...FIELDS,
 };
@@ -60,12 +63,15 @@ export function familiarArgument(name: string, isKnown: (name: string) => boolea
 /** `getPatient`, `patients`, `PatientSearch`: which root fields are meant. */
 export function familiarQuery(name: string, isType: (name: string) => string | undefined): readonly string[] {
   const base = plain(name).replace(/^(?:get|list|find|search|all|read|fetch)/, '');
-  const ending = /(?:connection|collection|list|search|bundle|byid|all|es|s)?$/.exec(base)![0];
+  const ending = ENDING.exec(base)![0];
   const type = isType(base.slice(0, base.length - ending.length)) ?? isType(base);
   if (type === undefined) return [];
   if (ending === 'connection') return [`${type}Connection`];
-  return ending === 'byid' ? [type] : [`${type}List`, type];
+  return ending === BY_ID ? [type] : [`${type}List`, type];
 }
+
+const BY_ID = plain('byId');
+const ENDING = new RegExp(`(?:connection|collection|list|search|bundle|${BY_ID}|all|es|s)?$`);
 
 /** `createPatient`, `deletePatient`: which mutation is meant. */
 export function familiarMutation(name: string, isType: (name: string) => string | undefined): readonly string[] {
@@ -97,9 +103,6 @@ function plain(name: string): string {
   return name.slice(0, MAX_LENGTH).toLowerCase().replaceAll('_', '');
 }
 
-/** Of the names that are looked up here; none is longer. */
-const MAX_LENGTH = 100;
-
 function each(names: readonly string[], meant: readonly string[]): { readonly [name: string]: readonly string[] } {
-  return Object.fromEntries(names.map((name) => [name, meant]));
+  return Object.fromEntries(names.map((name) => [plain(name), meant]));
 }
