@@ -50,11 +50,14 @@ describe('reading', () => {
     const next = (await call('GET', `${page.link!.find(({ relation }) => relation === 'next')!.url}`)).body as Bundle;
     expect(next.entry?.map(({ response }) => response?.etag)).toEqual(['W/"1"']);
     expect((await call('GET', `Patient/${id}/_history?_count=2000`)).status).toBe(422);
+    const all = ((await call('GET', `Patient/${id}/_history`)).body as Bundle).entry!;
     const since = (second.body as Patient).meta!.lastUpdated!;
+    // Versions may have the same instant.
+    const expected = all.filter(({ response }) => response!.lastModified! >= since);
     const recent = (await call('GET', `Patient/${id}/_history?_since=${since}&_count=1`)).body as Bundle;
-    expect([recent.total, recent.entry?.map(({ response }) => response?.etag)]).toEqual([2, ['W/"3"']]);
+    expect([recent.total, recent.entry]).toEqual([expected.length, expected.slice(0, 1)]);
     const older = (await call('GET', recent.link!.find(({ relation }) => relation === 'next')!.url)).body as Bundle;
-    expect(older.entry?.map(({ response }) => response?.etag)).toEqual(['W/"2"']);
+    expect(older.entry).toEqual(expected.slice(1, 2));
     expect((await call('GET', `Patient/${id}/_history?_at=1999`)).body).toMatchObject({ type: 'history', total: 0 });
     for (const query of ['_since=x', '_at=yesterday', '_at=2020&_at=2021', '_list=x', '_cursor=x']) {
       expect([query, (await call('GET', `Patient/${id}/_history?${query}`)).status]).toEqual([query, 400]);
