@@ -113,3 +113,44 @@ describe('the number of what nearly all are', () => {
     expect((await store.search(counted(criteria))).total).toBe((await memory.search(counted(criteria))).total);
   });
 });
+
+describe('a number under several conditions', () => {
+  const match = (parameter: string, code: string): Criteria => ({
+    kind: 'match',
+    parameter,
+    test: { kind: 'token', code },
+  });
+  const high: Criteria = {
+    kind: 'match',
+    parameter: 'value-quantity',
+    test: { kind: 'quantity', prefix: 'gt', low: 5, high: 5 },
+  };
+
+  test('merges the rows of long scans in the order of the keys, and is right', async () => {
+    const random = createRandom(SEED);
+    const database = new Database(':memory:');
+    const [store, memory] = [new SqliteStore(database), new MemoryStore()];
+    const resources = skewedResources(120, random);
+    for (const one of [store, memory]) await one.commit(resources.map((resource) => put(resource)));
+    Object.assign(COUNTING, { minMerged: 0 });
+    const get = vi.spyOn(Statements.prototype, 'get');
+    const conditions = [match('status', 'final'), match('category', 'exam'), match('code', 'c1'), high];
+    const merged: string[] = [];
+    for (let bits = 1; bits < 16; bits++) {
+      const of = conditions.filter((_, index) => (bits & (1 << index)) !== 0);
+      const query = counted({ kind: 'and', of });
+      const { total } = await store.search(query);
+      const [{ text, values }] = get.mock.lastCall!;
+      expect(total, `seed ${SEED}: ${bits}`).toBe((await memory.search(query)).total);
+      // Others are counted as a difference, of which a merge is a part.
+      if (!/^(?:WITH|SELECT count).*INTERSECT/s.test(text)) continue;
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '+?')}`).all(...values);
+      merged.push(plan.map((row) => (row as { readonly detail: string }).detail).join('; '));
+    }
+    expect(merged.length).toBeGreaterThan(0);
+    for (const plan of merged) {
+      expect(plan).toContain('MERGE (INTERSECT)');
+      expect(plan).not.toContain('TEMP B-TREE');
+    }
+  });
+});

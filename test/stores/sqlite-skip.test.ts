@@ -197,6 +197,20 @@ describe('a page costs its rows where conditions and order depend on each other'
   });
 });
 
+test('a number under conditions that exclude each other is counted in the parts that can match', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await write(store, correlated(600));
+  const criteria: Criteria = { kind: 'and', of: [before('2012-01-01'), above(80)] };
+  const query: SearchQuery = { project: PROJECT, type: 'Observation', criteria, limit: 0, total: true };
+  const { total } = await store.search(query);
+  expect(total).toBe(0);
+  buildAll(database);
+  const get = vi.spyOn(Statements.prototype, 'get');
+  expect((await store.search(query)).total).toBe(0);
+  expect(get.mock.lastCall![0].text).toMatch(/^WITH s \(key\) AS \(SELECT NULL WHERE FALSE\)/);
+});
+
 describe('skip indexes', () => {
   async function filled(): Promise<{ readonly database: Database.Database; readonly store: SqliteStore }> {
     const database = new Database(':memory:');

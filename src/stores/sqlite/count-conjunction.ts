@@ -13,7 +13,8 @@ import { countOfCollection, countOfShapes, shapeScan } from './shapes.js';
  * Counts what meets conditions.
  *
  * - **from a scan**: what one condition finds is tested for the others. Where two are about as short, the one whose rows are
- *   in the order of the keys: the tests then read their tables from front to back.
+ *   in the order of the keys: the tests then read their tables from front to back. Two such scans that are long are merged.
+ *   A part of an order that has all matches is a scan, too.
  * - **by other codes**: where nearly all resources have one code, those with another are counted.
  * - **without the others**: where nearly all resources meet a condition, what meets the rest is counted, less the few among
  *   it that do not meet that one.
@@ -22,8 +23,16 @@ export class ConjunctionCount {
   readonly #scope: RowScope;
   readonly #probes: Probes;
   readonly #repeats: Repeats;
+  readonly #skipScan: (conditions: readonly Condition[]) => Condition | undefined;
 
-  constructor(scope: RowScope, probes: Probes, repeats: Repeats) {
+  /** @param skipScan finds the parts of an order that can have matches of all conditions */
+  constructor(
+    scope: RowScope,
+    probes: Probes,
+    repeats: Repeats,
+    skipScan: (conditions: readonly Condition[]) => Condition | undefined,
+  ) {
+    this.#skipScan = skipScan;
     this.#scope = scope;
     this.#probes = probes;
     this.#repeats = repeats;
@@ -36,7 +45,9 @@ export class ConjunctionCount {
       const short = this.#byOtherCodes(first.criteria) ?? countStatement(first.criteria, this.#scope, this.#repeats);
       if (short !== undefined) return short;
     }
-    const scans = conditions.filter(({ scan }) => scan !== undefined);
+    const own = conditions.filter(({ scan }) => scan !== undefined);
+    const together = others.length === 0 ? undefined : this.#skipScan(conditions);
+    const scans = together === undefined ? own : [...own, together];
     const opposites = others.length === 0 ? [] : conditions.map((one) => this.#opposite(one));
     const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
     if (presence !== undefined && this.#probes.hasAtMost(MAX_TOGETHER, presence))
@@ -49,10 +60,9 @@ export class ConjunctionCount {
       return sql`SELECT (${this.statement(rest)}) - (${this.#from(shortest, rest)})`;
     }
     const start = this.#inKeyOrder(shortest, scans);
-    return this.#from(
-      start,
-      conditions.filter((one) => one !== start),
-    );
+    const partner = start && this.#partnerOf(start, scans);
+    const left = conditions.filter((one) => one !== start && one !== partner);
+    return partner === undefined ? this.#from(start, left) : this.#fromBoth(start!, partner, left);
   }
 
   /** Looks into all scans, further and further until one of them ends. */
@@ -70,6 +80,24 @@ export class ConjunctionCount {
     const rows = shortest && this.#probes.rowsOf(shortest);
     if (rows === undefined) return shortest;
     return this.#probes.shortestUnder(rows * ORDER_GAIN + 1, scans.filter(isInKeyOrder))?.condition ?? shortest;
+  }
+
+  /** Another scan in the order of the keys that is not much longer, if both are long. */
+  #partnerOf(start: Condition, scans: readonly Condition[]): Condition | undefined {
+    const rows = this.#probes.rowsOf(start);
+    if (rows === undefined || rows < COUNTING.minMerged || !isInKeyOrder(start)) return undefined;
+    const others = scans.filter((one) => one !== start && isInKeyOrder(one));
+    return this.#probes.shortestUnder(rows * MERGE_GAIN, others)?.condition;
+  }
+
+  /** PERF: a merge of two scans takes a fifth of the time of a test of each row of one. */
+  #fromBoth(start: Condition, partner: Condition, others: readonly Condition[]): Sql {
+    const both = sql`SELECT * FROM (${start.scan!} INTERSECT ${partner.scan!} ORDER BY 1)`;
+    const tests = others.map(({ test }) => test);
+    if (tests.length === 0) return sql`SELECT count(*) FROM (${both})`;
+    const where = allOf(tests);
+    const row = looksAtRow(where) ? sql`s CROSS JOIN resource r0 ON r0.key = s.key` : sql`s AS r0`;
+    return sql`WITH s (key) AS (${both}) SELECT count(*) FROM ${row} WHERE ${where}`;
   }
 
   #from(start: Condition | undefined, others: readonly Condition[]): Sql {
@@ -142,6 +170,8 @@ interface OtherCodes {
 export const COUNTING = {
   /** Rows of a code from which it is worth a look at the others. */
   minShared: 40_000,
+  /** Rows of a scan from which it is merged with another one. */
+  minMerged: 20_000,
   /** How many others are counted instead. */
   maxOthers: 160_000,
 };
@@ -158,6 +188,9 @@ const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_S
 function isPresent<Value>(value: Value | undefined): value is Value {
   return value !== undefined;
 }
+
+/** How many times as long the other scan of a merge may be. */
+const MERGE_GAIN = 4;
 
 /** How many times as long a scan in the order of the keys may be. */
 const ORDER_GAIN = 2;

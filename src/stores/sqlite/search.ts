@@ -18,6 +18,7 @@ import { PageFinder } from './pages/page-finder.js';
 import { PreparedSearch } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
+import { skipScan } from './skip/skip-scan.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -105,7 +106,8 @@ export class Searches {
       const key = parameterKey(scope, parameter) as number;
       return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
     };
-    return new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
+    const together = (all: readonly Condition[]): Condition | undefined => skipScan(all, scope, this.#statements);
+    return new ConjunctionCount(scope, probes, repeats, together).statement([...among, ...conditions]);
   }
 
   /** The first match as `Type/id`; undefined for none. */

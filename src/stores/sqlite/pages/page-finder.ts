@@ -120,13 +120,16 @@ export class PageFinder {
   /** From one key of the sort on, among what meets the conditions. */
   *#find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
-    const walk = this.#walk(level, conditions, need, place, false);
+    const walk = wayOf(this.#walk(level, conditions, need, place, false));
     const ownScans = conditions.filter(({ scan }) => scan !== undefined);
-    let walked = 0;
-    let blocks: Finding | undefined;
-    let searched = 0;
+    let blocks: Way | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
+      // A walk that leaves out what cannot match ends soon.
+      if (this.#walker.skips && !isLast) {
+        const found = yield* until(look * TUNING.walkedPerScanned, walk);
+        if (found !== undefined) return found;
+      }
       const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
@@ -135,20 +138,12 @@ export class PageFinder {
         this.#guard.expect(shortest?.rows ?? (ownScans.length === 0 ? 0 : MANY));
         return this.#collect(level, conditions, shortest?.condition ?? ownScans[0], need, place);
       }
-      while (walk !== undefined && walked < look * TUNING.walkedPerScanned) {
-        const step = walk.next();
-        if (step.done === true) return step.value;
-        walked += step.value;
-        yield step.value;
-      }
+      const walked = yield* until(look * TUNING.walkedPerScanned, walk);
+      if (walked !== undefined) return walked;
       if (look < (this.#walker.skips ? TUNING.blocksAfterSkips : TUNING.blocksFrom)) continue;
-      blocks ??= this.#walk(level, conditions, need, place, true);
-      while (blocks !== undefined && searched < look * TUNING.blocksPerScanned) {
-        const step = blocks.next();
-        if (step.done === true) return step.value;
-        searched += step.value;
-        yield step.value;
-      }
+      blocks ??= wayOf(this.#walk(level, conditions, need, place, true));
+      const found = yield* until(look * TUNING.blocksPerScanned, blocks);
+      if (found !== undefined) return found;
     }
     throw new Error('A walk ends');
   }
@@ -227,6 +222,27 @@ export class PageFinder {
 /** Without a condition every block has matches. */
 function hasBlocks({ zone }: OrderIndex, conditions: readonly Condition[], need: number): boolean {
   return zone !== undefined && conditions.length > 0 && need <= TUNING.maxByBlocks;
+}
+
+/** A way to find rows, gone a part at a time. */
+interface Way {
+  readonly finding: Finding;
+  looked: number;
+}
+
+function wayOf(finding: Finding | undefined): Way | undefined {
+  return finding && { finding, looked: 0 };
+}
+
+/** Continues until so many rows were looked at. @returns what was found, at the end of the way */
+function* until(rows: number, way: Way | undefined): Generator<number, readonly FoundRow[] | undefined> {
+  while (way !== undefined && way.looked < rows) {
+    const step = way.finding.next();
+    if (step.done === true) return step.value;
+    way.looked += step.value;
+    yield step.value;
+  }
+  return undefined;
 }
 
 /** Rows of a scan that are looked at to explain a search. */

@@ -153,32 +153,40 @@ export class Walker {
       for (const row of pending.filter((one) => !isOpen(one)).sort(compare)) found.push(row);
       pending = pending.filter(isOpen);
       if (found.length >= need) break;
-      if (value === lastValue) {
-        // The whole stretch has this value, and more rows follow.
+      // The whole stretch has this value, and more rows follow.
+      const isLong = value === lastValue;
+      const start = isLong ? stretch.start : beyondRow(index, last, stretch.falling, false);
+      if (!mayNotSkip && (isLong || walked >= TUNING.skipFrom)) {
+        mayNotSkip = true;
+        // From here on the parts without matches are left out.
+        const spans = spansOf(index, conditions, this.#order.scope, this.#statements, this.#noteStale);
+        const parts = spans && stretchesIn(index, spans, bounds, { ...stretch, start }, value!);
+        this.#skips ||= parts !== undefined;
+        if (parts !== undefined) {
+          const [next, ...others] = parts;
+          if (next?.start !== start) {
+            // No further match has this value.
+            found.push(...pending.sort(compare));
+            pending = [];
+            lastValue = undefined;
+          }
+          if (next === undefined) break;
+          [stretch, further] = [next, others];
+          size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk);
+          if (next.start !== start) continue;
+        }
+      }
+      if (isLong) {
         pending = [];
         const condition = this.#isValue(index, value!);
         found.push(...(yield* this.#group(level, value!, condition, conditions, need - found.length, undefined)));
         stretch = { ...stretch, start: beyondValue(index, value!, stretch.falling) };
         lastValue = undefined;
       } else {
-        stretch = { ...stretch, start: beyondRow(index, last, stretch.falling, false) };
+        stretch = { ...stretch, start };
         if (!index.unique) lastValue = value;
       }
       size = Math.min(size * 2, further === undefined ? TUNING.maxChunk : SKIP_TUNING.granule);
-      if (mayNotSkip || walked < TUNING.skipFrom) continue;
-      mayNotSkip = true;
-      const spans = spansOf(index, conditions, this.#order.scope, this.#statements, this.#noteStale);
-      if (spans === undefined) continue;
-      // From here on the parts without matches are left out.
-      const [next, ...others] = stretchesIn(index, spans, bounds, stretch, value!);
-      if (next?.start !== stretch.start) {
-        found.push(...pending.sort(compare));
-        pending = [];
-      }
-      if (next === undefined) break;
-      [stretch, further] = [next, others];
-      this.#skips = true;
-      size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk);
     }
     return found.length > need ? found.slice(0, need) : found;
   }
