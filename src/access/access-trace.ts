@@ -61,6 +61,11 @@ export class AccessTrace {
     addPatientsOf(this.model, this.origins.get(resource) ?? resource, this.baseUrl, this.#patients);
   }
 
+  /** It was deleted, or the answer says that it is. */
+  deleted(type: string, id: string): void {
+    if (type === 'Patient') this.#patients.add(id);
+  }
+
   /** Forgets what the answer would have shown: it is not released. */
   withhold(): void {
     this.#shown.clear();

@@ -18,7 +18,8 @@ export interface AuditRecord {
   readonly returned?: AuditedResources | undefined;
   /**
    * The patients whose compartments contain what the answer shows or what was written, as stored: also if a policy
-   * hides the reference to the patient from the caller. Absent without such a patient.
+   * hides the reference to the patient from the caller. Patients that are deleted or erased are among them if the answer
+   * says so. Absent without such a patient.
    */
   readonly patients?: AuditedPatients | undefined;
   /** Numbers of matches that the answer shows, `graphql` only: one entry per type with the sum of its counts. */

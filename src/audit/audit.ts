@@ -107,7 +107,8 @@ function recordOf(
 ): Omit<AuditRecord, 'started' | 'duration'> {
   const { who, interaction, outcome } = known;
   const { targets = [], parameters, results, storeCalls, document, reason } = facts;
-  const { returned, patients, counts } = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
+  const { returned, patients: touched, counts } = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
+  const patients = withPatients(touched, patientTargets(targets, interaction, outcome));
   const optional = { parameters, results, storeCalls, returned, patients, counts, document };
   const said = { purpose: clip(purpose, 64), requestId: clip(requestId, 200), reason: clip(reason, 1000) };
   return {
@@ -117,6 +118,26 @@ function recordOf(
     ...withoutUndefined({ ...optional, ...said }),
     outcome,
   };
+}
+
+/**
+ * Patients that are targets themselves: what they are asked about may show and change no content, because they are deleted
+ * or erased. Entries of Bundles end in their own ways, and a Patient that the caller does not see is no target here.
+ */
+function patientTargets(
+  targets: readonly AuditTarget[],
+  interaction: AuditInteraction,
+  outcome: AuditRecord['outcome'],
+): string[] {
+  const isThere = outcome.success || outcome.code === 'gone';
+  if (!isThere || interaction === 'transaction' || interaction === 'batch') return [];
+  return targets.flatMap(({ type, id }) => (type === 'Patient' && isResourceId(id) ? id : []));
+}
+
+function withPatients(touched: AuditRecord['patients'], ids: readonly string[]): AuditRecord['patients'] {
+  const further = ids.filter((id) => touched?.ids.includes(id) !== true);
+  if (further.length === 0 || (touched !== undefined && touched.total > touched.ids.length)) return touched;
+  return { total: (touched?.total ?? 0) + further.length, ids: [...(touched?.ids ?? []), ...further] };
 }
 
 /** Interactions that commit when they succeed. */

@@ -105,7 +105,7 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
       .map(({ id }) => `Patient/${id}`)
       .sort()
       .join(' ')} because TREAT, Unconscious`,
-    'erase-patient system 0 because patient-request',
+    `erase-patient system 0 Patient/${ann.id} because patient-request`,
   ];
   const sorted = (line: string): string => line.split(' ').sort().join(' ');
   expect(found.map(({ resource }) => sorted(lineOf(resource!)))).toEqual(seen.map(sorted));

@@ -2,6 +2,7 @@ import {
   createClient,
   createProject,
   createRepository,
+  eraseResource,
   importNdjson,
   initialize,
   invite,
@@ -22,6 +23,8 @@ export interface Facts {
   readonly secret: string;
   /** Memberships by the first name of the member. */
   readonly members: { readonly [name: string]: string };
+  /** The Patient that was erased, in versions that could erase. */
+  readonly erased?: string;
 }
 
 /** The policy of Ben: one organization, without contacts. */
@@ -64,12 +67,17 @@ export async function writeClinic(store: ResourceStore): Promise<Facts> {
   await updateMember(members['Ina']!, { active: false }, above);
   await join('Rob', {});
   await removeMember(members['Rob']!, above);
+  const { id: erased } = await createRepository({ store, caller: systemCaller(project) }).create({
+    ...{ resourceType: 'Patient', name: [{ family: 'Forgotten' }], birthDate: '1901-02-03' },
+  });
+  await eraseResource('Patient', erased, { store, caller: systemCaller(project), reason: 'patient-request' });
   return {
     operations: { project: operations.project.id, client: operations.client.id },
     project,
     elsewhere,
     ...programs,
     members,
+    erased,
   };
 }
 

@@ -1,9 +1,12 @@
 import {
   createProject,
   createRepository,
+  erasePatient,
+  eraseResource,
   executeFhirGraphql,
   FhirError,
   invite,
+  purgeHistory,
   removeMember,
   type ResourceStore,
   searchMembers,
@@ -105,8 +108,11 @@ export interface Question {
   readonly answer: unknown;
 }
 
+/** What is left of a resource that was erased. */
+const TOMBSTONE = { read: 'gone', history: [['DELETE', false]], write: 'gone' };
+
 /** Everything else that a store is asked for. The last ones write. */
-export const QUESTIONS: readonly Question[] = [
+export const QUESTIONS: Question[] = [
   {
     question: 'the versions of a resource that was changed twice',
     ask: async (clinic) => {
@@ -332,6 +338,14 @@ export const QUESTIONS: readonly Question[] = [
     answer: [true, 'Lakeside'],
   },
   {
+    question: 'what was erased before the upgrade stays erased; versions that could not erase are asked nothing',
+    ask: async (clinic) => {
+      const { erased } = clinic.facts;
+      return erased === undefined ? TOMBSTONE : tombstoneOf(clinic, 'Patient', erased);
+    },
+    answer: TOMBSTONE,
+  },
+  {
     question: 'writes that follow old versions',
     ask: async (clinic) => {
       const repository = trusted(clinic);
@@ -374,6 +388,53 @@ export const QUESTIONS: readonly Question[] = [
   },
 ];
 
+/** Erasures of what an older version wrote: resources with one version, with several, and one that it had deleted. */
+QUESTIONS.push(
+  {
+    question: 'erasing resources that an older version wrote, deleted ones too',
+    ask: async (clinic) => {
+      const context = erasing(clinic);
+      const erased = [
+        await eraseResource('Observation', 'mood', context),
+        await eraseResource('Patient', 'gone', context),
+        await eraseResource('Patient', 'back', context),
+      ];
+      return [
+        erased.map(({ versions }) => versions),
+        await tombstoneOf(clinic, 'Observation', 'mood'),
+        await tombstoneOf(clinic, 'Patient', 'gone'),
+        await tombstoneOf(clinic, 'Patient', 'back'),
+        await searchAsSystem(clinic, 'Patient?_sort=birthdate'),
+        await searchAsSystem(clinic, 'Observation?code:text=mood'),
+        (await eraseResource('Patient', 'gone', context)).versions,
+      ];
+    },
+    answer: [[1, 2, 3], TOMBSTONE, TOMBSTONE, TOMBSTONE, ['ann', 'bob', 'cal'], [], 0],
+  },
+  {
+    question: 'removing old versions that an older version wrote',
+    ask: async (clinic) => {
+      await purgeHistory({ olderThan: new Date(), type: 'Patient' }, erasing(clinic));
+      const { entry = [] } = await trusted(clinic).history('Patient', 'bob');
+      return [entry.length, await codeOf(trusted(clinic).vread('Patient', 'bob', '1'))];
+    },
+    answer: [1, 'not-found'],
+  },
+  {
+    question: 'erasing a patient with the compartment that an older version wrote',
+    ask: async (clinic) => {
+      await removeMember(clinic.facts.members['Rex']!, erasing(clinic));
+      await erasePatient('bob', erasing(clinic));
+      const kinds = ['Patient', 'Observation', 'Encounter', 'Condition', 'CareTeam'];
+      return [
+        await tombstoneOf(clinic, 'Patient', 'bob'),
+        await Promise.all(kinds.map((type) => searchAsSystem(clinic, `${type}?`))),
+      ];
+    },
+    answer: [TOMBSTONE, [['ann', 'cal'], ['pressure', 'weight'], ['visit'], ['gout'], []]],
+  },
+);
+
 /** The ids that a search of {@link SEARCHES} finds. */
 export function searchAsSystem(clinic: OldClinic, search: string): Promise<readonly string[]> {
   const [type, query] = [search.slice(0, search.indexOf('?')), search.slice(search.indexOf('?') + 1)];
@@ -382,6 +443,20 @@ export function searchAsSystem(clinic: OldClinic, search: string): Promise<reado
 
 function trusted({ store, facts }: OldClinic): ReturnType<typeof createRepository> {
   return createRepository({ store, caller: systemCaller(facts.project) });
+}
+
+function erasing({ store, facts }: OldClinic): Parameters<typeof eraseResource>[2] {
+  return { store, caller: systemCaller(facts.project), reason: 'patient-request' };
+}
+
+async function tombstoneOf(clinic: OldClinic, type: ResourceType, id: string): Promise<unknown> {
+  const repository = trusted(clinic);
+  const { entry = [] } = await repository.history(type, id);
+  return {
+    read: await codeOf(repository.read(type, id)),
+    history: entry.map(({ request, resource }) => [request!.method, resource !== undefined]),
+    write: await codeOf(repository.update({ resourceType: type, id } as never)),
+  };
 }
 
 function member({ store, facts }: OldClinic, name: string): Promise<Caller> {

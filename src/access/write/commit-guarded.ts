@@ -66,7 +66,7 @@ export async function commitGuarded(
         steps.map(({ write }) => write),
         options && { signal: options.signal, deadline: options.deadline },
       );
-      if (replaced !== undefined) traceWrites(trace!, steps, replaced);
+      if (replaced !== undefined) traceWrites(trace!, steps, replaced, results);
       return answersOf(ready, steps, results, caller, trace);
     } catch (error) {
       const failure = commitFailure(error, steps, writes);
@@ -140,8 +140,19 @@ function isOfPatients(model: FhirModel, type: string): boolean {
   return type !== 'Patient' && (type === 'Bundle' || model.patientCompartment(type).length > 0);
 }
 
-function traceWrites(trace: AccessTrace, steps: readonly Step[], replaced: readonly ReadResult[]): void {
-  for (const { write } of steps) if (write.kind === 'put') trace.touch(write.resource);
+function traceWrites(
+  trace: AccessTrace,
+  steps: readonly Step[],
+  replaced: readonly ReadResult[],
+  results: readonly WriteResult[],
+): void {
+  for (const [index, { write }] of steps.entries()) {
+    const result = results[index];
+    if (write.kind === 'put') trace.touch(write.resource);
+    else if (write.kind === 'delete' && result?.kind === 'delete' && result.versionId !== null) {
+      trace.deleted(write.key.type, write.key.id);
+    }
+  }
   for (const before of replaced) if (before.status === 'found') trace.touch(before.resource);
 }
 

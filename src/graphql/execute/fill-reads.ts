@@ -17,6 +17,7 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
       try {
         const id = readId(edge, run.options.variables);
         const result = isResourceId(id) ? results.get(id)! : MISSING;
+        if (result.status === 'gone') run.options.trace?.deleted(edge.type, id);
         if (result.status !== 'found') throw absence(result, { type: edge.type, id: id.slice(0, 64) });
         run.spendRows(1, edge.selection);
         out[edge.key] = projectResource(edge.selection, result.resource, run);

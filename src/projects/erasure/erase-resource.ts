@@ -1,4 +1,5 @@
 import type { ResourceType } from '@medplum/fhirtypes';
+import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import { membershipsOf } from '../../access/sign-in/memberships-of.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
@@ -57,6 +58,7 @@ export function eraseResource(type: ResourceType, id: string, context: ErasureCo
     facts.reason = reason;
     const key = { project: scopeOf(session, bounded.caller, type), type, id };
     await assertErasable(session, key);
+    await noteContent(session, key, tracedBy(bounded, facts, undefined));
     const [erased] = await eraseKeys(session, [key, ...directoryOf(key)], reason);
     if (erased?.versionId == null) throw notFound({ type, id });
     facts.targets = [{ type, id, versionId: erased.versionId }];
@@ -78,6 +80,18 @@ async function assertErasable({ store, options }: ErasureSession, { project, typ
   if (found?.status !== 'found') return;
   throw new FhirError('conflict', `ProjectMembership/${id} is a member; remove the member first`);
 }
+
+/** The record names the patients of all versions: afterwards nothing says whose it was. */
+async function noteContent({ store, options }: ErasureSession, key: ResourceKey, trace?: AccessTrace): Promise<void> {
+  if (trace === undefined) return;
+  for (let offset = 0, total = 1; offset < total; offset += PAGE) {
+    const page = await store.history(key, { offset, limit: PAGE }, options);
+    total = page.total;
+    for (const entry of page.entries) if (entry.kind === 'put') trace.touch(entry.resource);
+  }
+}
+
+const PAGE = 100;
 
 /** The entry above the projects of a membership. */
 function directoryOf(key: ResourceKey): readonly ResourceKey[] {

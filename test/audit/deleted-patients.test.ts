@@ -1,0 +1,85 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import { expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
+import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
+import { createRepository } from '../../src/repository/create-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
+import { searchAuditLog } from '../../src/repository/search-audit-log.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { onceTestEnds } from '../support/after-tests.js';
+
+/** A project with the audit of what is asked. */
+async function open() {
+  const store = new MemoryStore();
+  onceTestEnds(() => store.close());
+  const log = createAuditLog({ store, gather: 0 });
+  const records: AuditRecord[] = [];
+  const audit = async (record: AuditRecord): Promise<void> => {
+    records.push(record);
+    await log.audit(record);
+  };
+  const context = { store, caller: systemCaller('clinic'), audit, reason: 'patient-request' } as const;
+  const repository = createRepository(context);
+  const { id } = await repository.create({ resourceType: 'Patient', name: [{ family: 'Hill' }] });
+  const subject = { reference: `Patient/${id}` };
+  const observation = await repository.create({ resourceType: 'Observation', status: 'final', code: {}, subject });
+  records.length = 0;
+  const patients = (): unknown[] => records.splice(0).map((one) => [one.interaction, one.patients?.ids ?? []]);
+  return { context, repository, id, observation: observation.id, patients };
+}
+
+const entry = (method: 'GET' | 'DELETE', url: string): Bundle => ({
+  ...{ resourceType: 'Bundle', type: 'transaction', entry: [{ request: { method, url } }] },
+});
+const asked = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined);
+
+test.each<readonly [string, (repository: Repository, id: string) => Promise<unknown>]>([
+  ['delete', (repository, id) => repository.delete('Patient', id)],
+  ['transaction', (repository, id) => repository.transaction(entry('DELETE', `Patient/${id}`))],
+])('a %s that deletes a Patient names it among the patients', async (interaction, remove) => {
+  const { repository, id, patients } = await open();
+  await remove(repository, id);
+  expect(patients()).toEqual([[interaction, [id]]]);
+  // Nothing is there any more, and nobody was concerned.
+  await repository.transaction(entry('DELETE', 'Patient/never'));
+  expect(patients()).toEqual([['transaction', []]]);
+});
+
+test('an erased resource of the compartment names the patients of all its versions', async () => {
+  const { context, repository, id, observation, patients } = await open();
+  const other = await repository.create({ resourceType: 'Patient' });
+  const subject = { reference: `Patient/${other.id}` };
+  await repository.update({ resourceType: 'Observation', id: observation, status: 'final', code: {}, subject });
+  await repository.delete('Observation', observation);
+  patients();
+  await eraseResource('Observation', observation, context);
+  expect(patients()).toEqual([['erase-resource', [other.id, id]]]);
+});
+
+test.each(['deleted', 'erased'] as const)(
+  'who saw my record finds those who asked for a Patient that is %s',
+  async (state) => {
+    const { context, repository, id, patients } = await open();
+    if (state === 'erased') await erasePatient(id, context);
+    else await repository.delete('Patient', id);
+    patients();
+    await asked(repository.read('Patient', id));
+    await asked(repository.vread('Patient', id, '2'));
+    await repository.history('Patient', id);
+    await executeFhirGraphql(`{ Patient(id: "${id}") { id } }`, context);
+    expect(patients()).toEqual(['read', 'vread', 'history', 'graphql'].map((interaction) => [interaction, [id]]));
+    await asked(repository.read('Patient', 'never'));
+    await executeFhirGraphql('{ Patient(id: never) { id } }', context);
+    expect(patients()).toEqual(['read', 'graphql'].map((interaction) => [interaction, []]));
+    const { entry: events = [] } = await searchAuditLog(`patient=Patient/${id}&_sort=_id`, context);
+    const names = events.map(({ resource }) => resource!.subtype![0]!.display ?? resource!.subtype![0]!.code);
+    expect(names).toEqual([
+      ...['create', 'create', state === 'erased' ? 'erase-patient' : 'delete'],
+      ...['read', 'vread', 'history-instance', 'graphql'],
+    ]);
+  },
+);
