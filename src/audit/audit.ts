@@ -122,7 +122,7 @@ function recordOf(
 
 /**
  * Patients that are targets themselves: what they are asked about may show and change no content, because they are deleted
- * or erased. Entries of Bundles end in their own ways, and a Patient that the caller does not see is no target here.
+ * or erased. Entries of Bundles end in their own ways, and may name a Patient that the caller does not see.
  */
 function patientTargets(
   targets: readonly AuditTarget[],
