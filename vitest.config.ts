@@ -10,22 +10,6 @@ if (!hasShared) {
   console.warn('No shared material beside the repository (FHIRGRAPH_SHARED names its place): tests use test/excerpt.');
 }
 
-/** Examples and tests may import the package by its public name. */
-export const OWN_NAME = [
-  { find: /^fhirgraph$/, replacement: source('index') },
-  {
-    find: /^fhirgraph\/(access|audit-journal|definitions|terminology|fhir-package|http|mail|sqlite|postgres|store|telemetry|client|testing|test-service|types)$/,
-    replacement: source('$1'),
-  },
-];
-
-function source(name: string): string {
-  return fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url));
-}
-
-/** Imports of graphql give version 16, to which `graphql-16` is installed. */
-export const GRAPHQL_16 = { find: /^graphql(?=\/|$)/, replacement: 'graphql-16' };
-
 /** Tests of the GraphQL layer in which graphql-js has little part; `npm run test:graphql16` runs them on graphql 16, too. */
 const BEYOND_GRAPHQL_JS = [
   'test/graphql/{cursors,schema-for-tools}.test.ts',
@@ -34,9 +18,12 @@ const BEYOND_GRAPHQL_JS = [
 ];
 
 /** What both projects have in common. `extends` would hand them `maxWorkers` too, and `--maxWorkers` would not count. */
-const COMMON = {
+export const COMMON = {
   // To evaluate the library and the definitions anew for each of 400 files takes longer than most of their tests.
   isolate: false,
+  // Node.js loads the modules itself: Vite transforms each file for each project, and hands it over in a message.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+  execArgv: ['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
   setupFiles: ['test/support/setup.ts'],
   // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
   testTimeout: 300_000,
@@ -44,14 +31,15 @@ const COMMON = {
 };
 
 // graphql 17 has a build of its own for the condition `development`, whose types libraries outside of Vite do not know.
-const SSR = { resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] } };
+export const SSR = {
+  resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] },
+};
 
 /** `npm test`: every test on graphql 17, those of the GraphQL layer that graphql-js can decide once more on graphql 16. */
 export default defineConfig({
   test: {
     projects: [
       {
-        resolve: { alias: OWN_NAME },
         ssr: SSR,
         test: {
           ...COMMON,
@@ -62,7 +50,6 @@ export default defineConfig({
         },
       },
       {
-        resolve: { alias: [GRAPHQL_16, ...OWN_NAME] },
         ssr: SSR,
         test: {
           ...COMMON,

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { OWN_NAME } from './vitest.config.js';
+import { OWN_NAME } from './test/support/own-name.js';
 
 /** Tests of random cases, by what their files are called. */
 const RANDOM = [

@@ -1,6 +1,6 @@
 import './scripts/assert-node.mjs';
 import { defineConfig } from 'vitest/config';
-import { OWN_NAME } from './vitest.config.js';
+import { OWN_NAME } from './test/support/own-name.js';
 
 /** Tests over the mutants of a sandbox: `npm run test:mutation` starts it, see scripts/mutation/trials.mjs. */
 export default defineConfig({

@@ -10,6 +10,7 @@ import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
 import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
+import { LOADER } from '../support/load-typescript.js';
 import { readOf } from './audit-record.js';
 import { eventsIn } from './events-in.js';
 
@@ -18,7 +19,7 @@ const PROGRAM = fileURLToPath(new URL('endless-log.ts', import.meta.url));
 
 /** Kills the program when it has printed some lines. @returns all lines that it printed */
 async function linesOfKilled(count: number, ...files: string[]): Promise<unknown[]> {
-  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...files], {
+  const child = spawn(process.execPath, ['--import', LOADER, PROGRAM, ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: unknown[] = [];

@@ -8,6 +8,7 @@ import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { LOADER } from '../support/load-typescript.js';
 import { type MailBox, openMailBox } from '../support/mail-box.js';
 
 const FROM = 'Riverside Clinic <no-reply@example.org>';
@@ -92,7 +93,7 @@ describe('invitations over SMTP', () => {
   });
 
   test('the example runs', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/mail.ts'], {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, 'examples/mail.ts'], {
       env: { ...process.env, SMTP_URL: box.url },
     });
     expect(stdout).toMatch(/Later: sent/);

@@ -11,6 +11,7 @@ import { parseArguments, UsageError } from '../../examples/quickstart/arguments.
 import { bundlesInDirectory } from '../../examples/quickstart/bundles.js';
 import { formatJson } from '../../examples/quickstart/format-json.js';
 import { generateSample } from '../../examples/sample-data.js';
+import { LOADER } from '../support/load-typescript.js';
 
 const root = join(import.meta.dirname, '../..');
 let directory: string;
@@ -23,7 +24,7 @@ afterAll(() => rm(directory, { recursive: true }));
 
 /** Runs the program to its end. */
 function quickstart(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const command = ['--import', 'tsx', 'examples/quickstart.ts', ...args];
+  const command = ['--import', LOADER, 'examples/quickstart.ts', ...args];
   return new Promise((resolve) => {
     const child = execFile(process.execPath, command, { cwd: root }, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
@@ -72,7 +73,7 @@ describe('the quickstart', () => {
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain(imported);
 
-    const command = ['--import', 'tsx', 'examples/quickstart.ts', ...args, '--serve', '--port', '0'];
+    const command = ['--import', LOADER, 'examples/quickstart.ts', ...args, '--serve', '--port', '0'];
     const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     const [stdout, url] = await printed(child.stdout, /GraphiQL: (\S+)/);

@@ -7,6 +7,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { postgresPool } from '../stores/postgres-pool.js';
+import { LOADER } from '../support/load-typescript.js';
 import { contents, countOf, stores } from './harness.js';
 
 const people = (names: readonly string[]): object[] =>
@@ -77,7 +78,7 @@ describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
 
 test('the example runs', async () => {
   const root = join(import.meta.dirname, '../..');
-  const command = ['--import', 'tsx', 'examples/clinic.ts'];
+  const command = ['--import', LOADER, 'examples/clinic.ts'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: root });
   expect(stderr).toBe('');
   expect(stdout).toContain('The practitioner sees Cleo Brook (2), Eva Field (2); organizations: North, South.');

@@ -9,6 +9,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
+import { LOADER } from './load-typescript.js';
 import { storeWith } from './store-with.js';
 
 const SCRIPT = fileURLToPath(new URL('end-access.ts', import.meta.url));
@@ -48,7 +49,7 @@ export interface OtherProcess {
 
 /** @param place the SQLite file, or the configuration of a pool as JSON */
 export function startOther(place: string): OtherProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, place, 'clinic'], {
+  const child = spawn(process.execPath, ['--import', LOADER, SCRIPT, place, 'clinic'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -1,5 +1,6 @@
 import type { Bundle, OperationOutcome, Patient } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../support/until.js';
 import { BASE, idOf, openService, outcomeText, patient, type Service } from './open-service.js';
 
 let service: Service;
@@ -39,7 +40,11 @@ describe('reading', () => {
   });
 
   test('versions and their pages', async () => {
-    const id = idOf(await call('POST', 'Patient', { body: patient() }));
+    const first = await call('POST', 'Patient', { body: patient() });
+    const id = idOf(first);
+    // `_since` tells versions apart by milliseconds.
+    const made = Date.parse((first.body as Patient).meta!.lastUpdated!);
+    await until(() => Date.now() > made);
     for (const gender of ['male', 'other'] as const)
       await call('PUT', `Patient/${id}`, { body: patient({ id, gender }) });
     const second = await call('GET', `Patient/${id}/_history/2`);

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { keyOf } from '../../../src/testing/conformance-case.js';
+import { LOADER } from '../load-typescript.js';
 import type { CounterReport } from './counter.js';
 
 const COUNTER = fileURLToPath(new URL('counter.ts', import.meta.url));
@@ -23,7 +24,7 @@ export async function countTogether(
   const reports = await Promise.all(
     Array.from({ length: processes }, async (_, index) => {
       const values = [file, `n${index}`, String(times), String(seed + index), String(processes)];
-      const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', COUNTER, ...values], options);
+      const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, COUNTER, ...values], options);
       return JSON.parse(stdout) as CounterReport;
     }),
     // Where one has failed, the others would wait for it.

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { LOADER } from '../load-typescript.js';
 
 const TIDES = fileURLToPath(new URL('tides.ts', import.meta.url));
 
@@ -17,7 +18,7 @@ export async function readBesideWriter(file: string, rounds: number): Promise<nu
     ...['low', 'high'].map((id) => put(resourceOf('Patient', id, { language: 'l' }))),
     ...Array.from({ length: 10 }, (_, index) => put(resourceOf('Observation', `n${index}`))),
   ]);
-  const child = spawn(process.execPath, ['--import', 'tsx', TIDES, file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, ['--import', LOADER, TIDES, file], { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const states = new Set<string>();
   try {

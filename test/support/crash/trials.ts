@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { keyOf, queryOf } from '../../../src/testing/conformance-case.js';
 import { below, createRandom } from '../../../src/testing/random.js';
+import { LOADER } from '../load-typescript.js';
 import type { Tally } from '../long-report.js';
 import { MARKED_TYPES, type MarkedWrite, markedResource, type WriterLine } from './transactions.js';
 
@@ -160,7 +161,7 @@ function parsed(text: string): WriterLine | undefined {
   }
 }
 
-const WRITER = ['--import', 'tsx', fileURLToPath(new URL('writer.ts', import.meta.url))];
+const WRITER = ['--import', LOADER, fileURLToPath(new URL('writer.ts', import.meta.url))];
 
 /** What the file must hold. */
 class Model {
