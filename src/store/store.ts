@@ -359,6 +359,8 @@ export interface TypeHistoryQuery {
   readonly ids?: readonly string[] | undefined;
   /** Only versions written at this instant or later. ISO 8601 instant, UTC. Default: all. */
   readonly since?: string | undefined;
+  /** Only versions that are not current: those that were replaced, and deletions. Default false. */
+  readonly past?: boolean | undefined;
   /** The page begins right after this version. Default: with the newest. */
   readonly after?: VersionPosition | undefined;
   /** Maximum page size. */

@@ -11,6 +11,7 @@ import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
 import { purgeHistory } from '../../src/projects/erasure/purge-history.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { invite } from '../../src/projects/invite/invite.js';
+import { exportProject } from '../../src/projects/project/export-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -196,6 +197,25 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
       expect(await codeOf(purgeHistory(bad, context))).toBe('invalid');
     }
   });
+});
+
+test('an erasure and an export with history read no current version of others for what is deleted', async () => {
+  const inner = new MemoryStore();
+  const read: string[] = [];
+  const store = storeWith(inner, {
+    removal: inner.removal,
+    async typeHistory(query) {
+      const entries = await inner.typeHistory(query);
+      read.push(...entries.map(({ id, versionId }) => `${query.type}/${id}/${versionId}`));
+      return entries;
+    },
+  });
+  await ward(store);
+  for await (const line of exportProject('ward', { store, caller: serverCaller(), history: true })) void line;
+  const past = ['Observation/deleted/2', 'Observation/moved/1', 'Observation/deleted/1'];
+  expect(read.splice(0)).toEqual(past);
+  await erasePatient('p', { store, caller: systemCaller('ward'), reason, dryRun: true });
+  expect(read.filter((name) => !name.startsWith('Bundle/'))).toEqual(past);
 });
 
 test('no byte of an erased patient is left in the files of the store', async () => {

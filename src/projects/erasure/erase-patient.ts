@@ -48,8 +48,8 @@ export interface PatientErasure {
  * erased links. Each leaves a tombstone as `eraseResource` does.
  *
  * What belongs to other patients too is kept and listed, and so is what an earlier version tied to this patient; look at it
- * with a dry run. Deleted resources are found by reading every version of the types concerned once, so this takes about
- * as long as an export with history.
+ * with a dry run. Deleted resources are found by reading the earlier versions of the types concerned once, and Bundles by
+ * reading all of them.
  *
  * It works in commits of 50 resources, the Patient last: after an interruption it is called again.
  *

@@ -59,7 +59,7 @@ export class PatientPlan {
 
   /**
    * Adds what earlier versions say: resources that were deleted, or that are another patient's now, and Bundles that hold
-   * resources of the patient. It reads every version of these types once.
+   * resources of the patient. It reads every earlier version of these types once, and all Bundles.
    */
   async addPast(): Promise<void> {
     const { store } = this.session;
@@ -69,7 +69,9 @@ export class PatientPlan {
         'This store does not list the history of a type, by which deleted resources are found',
       );
     }
-    for (const type of [...compartmentTypes(store), 'Bundle']) await this.#addPastOf(type);
+    for (const type of compartmentTypes(store)) await this.#addPastOf(type, true);
+    // No search finds current Bundles by the patients of their entries.
+    await this.#addPastOf('Bundle', false);
   }
 
   /** Adds the Binaries that erased resources link to. */
@@ -91,11 +93,12 @@ export class PatientPlan {
     }
   }
 
-  async #addPastOf(type: string): Promise<void> {
+  /** @param past only versions that are not current: {@link addCurrent} has found the others */
+  async #addPastOf(type: string, past: boolean): Promise<void> {
     const { project, store, options } = this.session;
     /** Resources that some version ties to the patient, with the other patients of all their versions. */
     const tied = new Map<string, Set<string>>();
-    const ofType = { project, type };
+    const ofType = { project, type, past };
     for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
       for (const entry of entries) {
         if (entry.kind !== 'put' || this.kept.has(referenceTo(type, entry.id))) continue;

@@ -158,7 +158,7 @@ class ProjectExport {
   /** Resources that do not exist any more. Erased ones leave nothing to export. */
   async *#deletedOf(type: string): AsyncGenerator<object> {
     const { store, options } = this.session;
-    const ofType = { project: this.id, type };
+    const ofType = { project: this.id, type, past: true };
     for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
       const deletions = entries.filter((entry) => entry.kind === 'delete' && entry.erased === undefined);
       const states = await this.#guard.read(

@@ -5,7 +5,7 @@ import type { ProjectData, TimelineEntry } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
 export function typeHistory(data: ProjectData, query: TypeHistoryQuery): readonly TypeHistoryEntry[] {
-  const { type, ids, after } = query;
+  const { type, ids, after, past = false } = query;
   const { since, until, limit } = timeWindowOf(query);
   const timeline = ids === undefined ? data.timeline(type) : timelineOf(data, type, ids);
   const isKnown = after !== undefined && (ids === undefined || ids.includes(after.id));
@@ -18,6 +18,7 @@ export function typeHistory(data: ProjectData, query: TypeHistoryQuery): readonl
     const { holding, version } = timeline[index]!;
     if (version.updated < since) break;
     if (version.updated === until && version.sequence >= sequence) continue;
+    if (past && isCurrent(timeline[index]!)) continue;
     page.push(toEntry({ holding, version }));
   }
   return page;
@@ -28,6 +29,10 @@ function timelineOf(data: ProjectData, type: string, ids: readonly string[]): re
   return holdings
     .flatMap((holding) => holding.versions.map((version) => ({ holding, version })))
     .sort((a, b) => a.version.updated - b.version.updated || a.version.sequence - b.version.sequence);
+}
+
+function isCurrent({ holding, version }: TimelineEntry): boolean {
+  return version.resource !== undefined && holding.versions.at(-1) === version;
 }
 
 /** The number of versions up to the instant. */

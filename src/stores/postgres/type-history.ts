@@ -27,11 +27,12 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
 function ofType(query: TypeHistoryQuery, shard: string): Sql {
   const { since, limit } = timeWindowOf(query);
   const before = positionOf(query);
-  return sql`(SELECT key, version, updated, content FROM resource
+  const current = sql`(SELECT key, version, updated, content FROM resource
       WHERE project = ${shard} AND type = ${query.type} AND content IS NOT NULL AND updated >= ${since}::bigint
         AND (updated, key, version) < (${before})
       ORDER BY updated DESC, key DESC, version DESC LIMIT ${limit}::int)
-    UNION ALL (SELECT key, version, updated, content FROM resource
+    UNION ALL `;
+  return sql`${query.past === true ? sql`` : current}(SELECT key, version, updated, content FROM resource
       WHERE project = ${shard} AND type = ${query.type} AND content IS NULL AND updated >= ${since}::bigint
         AND (updated, key, version) < (${before})
       ORDER BY updated DESC, key DESC, version DESC LIMIT ${limit}::int)
@@ -45,9 +46,10 @@ function ofResources(query: TypeHistoryQuery, ids: readonly string[], shard: str
   const { since } = timeWindowOf(query);
   const before = positionOf(query);
   const keys = arrayText([...new Set(ids)].map((id) => resourceKey(query.project, query.type, id)));
+  const isListed = query.past === true ? sql`content IS NULL` : sql`TRUE`;
   return sql`SELECT key, version, updated, content FROM resource
       WHERE project = ${shard} AND key = ANY (${keys}::uuid[]) AND updated >= ${since}::bigint
-        AND (updated, key, version) < (${before})
+        AND (updated, key, version) < (${before}) AND ${isListed}
     UNION ALL SELECT resource, version, updated, content FROM version
       WHERE project = ${shard} AND resource = ANY (${keys}::uuid[]) AND updated >= ${since}::bigint
         AND (updated, resource, version) < (${before})`;

@@ -11,17 +11,18 @@ export function typeHistory(
   dictionaries: Dictionaries,
   query: TypeHistoryQuery,
 ): readonly TypeHistoryEntry[] {
-  const { project, type, ids } = query;
+  const { project, type, ids, past = false } = query;
   const { since, until, limit } = timeWindowOf(query);
   const collection = dictionaries.collections.find(project, type);
   if (collection === undefined) return [];
   const last = keyOfPosition(statements, collection, until, query);
+  const range = [collection, since, until, last, limit];
   const keys =
-    ids === undefined
-      ? statements
-          .read(OF_TYPE)
-          .all(collection, since, until, last, limit, collection, since, until, last, limit, limit)
-      : statements.read(OF_RESOURCES).all(JSON.stringify([...new Set(ids)]), collection, since, until, last, limit);
+    ids !== undefined
+      ? statements.read(past ? PAST_OF_RESOURCES : OF_RESOURCES).all(JSON.stringify([...new Set(ids)]), ...range)
+      : past
+        ? statements.read(PAST_OF_TYPE).all(...range)
+        : statements.read(OF_TYPE).all(...range, ...range, limit);
   const list = JSON.stringify((keys as readonly [number][]).map(([key]) => key));
   return (statements.read(VERSIONS).all(list) as readonly VersionRow[]).map(toEntry);
 }
@@ -71,9 +72,17 @@ export const OF_TYPE = `SELECT key FROM (
     ORDER BY updated DESC, version DESC LIMIT ?))
   ORDER BY updated DESC, key DESC LIMIT ?`;
 
-const OF_RESOURCES = `SELECT v.key FROM json_each(?) j CROSS JOIN resource r CROSS JOIN version v
-  WHERE r.collection = ? AND r.id = j.value AND v.resource = r.key AND v.updated >= ? AND (v.updated, v.key) < (?, ?)
+/** PERF: a range of the table of versions that are not current. */
+export const PAST_OF_TYPE = `SELECT version FROM past
+  WHERE collection = ? AND updated >= ? AND (updated, version) < (?, ?) ORDER BY updated DESC, version DESC LIMIT ?`;
+
+const ofResources = (
+  condition: string,
+): string => `SELECT v.key FROM json_each(?) j CROSS JOIN resource r CROSS JOIN version v
+  WHERE r.collection = ? AND r.id = j.value AND v.resource = r.key AND v.updated >= ? AND (v.updated, v.key) < (?, ?)${condition}
   ORDER BY v.updated DESC, v.key DESC LIMIT ?`;
+const OF_RESOURCES = ofResources('');
+const PAST_OF_RESOURCES = ofResources(' AND v.key IS NOT r.content');
 
 /** The version before may be a deletion, and then this one created the resource again; or it was purged. */
 const VERSIONS = `SELECT r.id, v.version = 1 OR (b.key IS NOT NULL AND b.text IS NULL), v.resource, v.version, v.updated,

@@ -63,6 +63,25 @@ export const typeHistorySuite: ConformanceSuite = {
       },
     },
     {
+      name: 'lists only versions that are not current, of all resources and of some',
+      async run(store, random) {
+        if (store.typeHistory === undefined) return;
+        const ids = await writeRandomly(store, random);
+        const states = await store.read(ids.map((id) => keyOf('Patient', id)));
+        const current = new Map(
+          states.map((state, index) => [ids[index], state.status === 'found' ? state.versionId : undefined]),
+        );
+        const all = await store.typeHistory(queryOf({ limit: 1000 }));
+        const past = all.filter(({ id, versionId }) => current.get(id) !== versionId);
+        assert.deepEqual(await store.typeHistory(queryOf({ limit: 1000, past: true })), past);
+        const page = await store.typeHistory(queryOf({ limit: 2, past: true, after: past[0] }));
+        assert.deepEqual(page, past.slice(1, 3));
+        const some = ids.slice(0, 2);
+        const ofSome = past.filter(({ id }) => some.includes(id));
+        assert.deepEqual(await store.typeHistory(queryOf({ limit: 1000, past: true, ids: some })), ofSome);
+      },
+    },
+    {
       name: 'lists the versions of some resources only',
       async run(store, random) {
         if (store.typeHistory === undefined) return;
