@@ -12,6 +12,7 @@ import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
 import { createDictionaries } from '../../src/stores/sqlite/dictionary.js';
 import { guardOf } from '../../src/stores/sqlite/guard.js';
 import { orderIndexOf } from '../../src/stores/sqlite/pages/order-index.js';
+import { conditionsOf } from '../../src/stores/sql/pages/condition.js';
 import { PageFinder } from '../../src/stores/sqlite/pages/page-finder.js';
 import { PreparedSearch } from '../../src/stores/sqlite/pages/prepared-search.js';
 import { inStretch, stretchOf } from '../../src/stores/sqlite/pages/stretch.js';
@@ -156,6 +157,22 @@ describe('a page costs its rows', () => {
       expect.stringContaining(`(parameter=? AND <expr>${range}?)`),
       expect.stringContaining(`(parameter=? AND <expr>=? AND resource${range}?)`),
     ]);
+  });
+
+  test('a resource is looked up after the tests that need its key alone', () => {
+    const dialect = sqliteDialect(R4, createDictionaries(database, statements));
+    const scope = rowScope({ project: PROJECT, dialect }, 'Observation');
+    const key = by('date');
+    const order = { scope, keys: [key, by('_id')], backwards: false };
+    const index = orderIndexOf(key, scope)!;
+    const stretch = stretchOf(order, key, index, { low: undefined, high: undefined, valued: false }, undefined);
+    const conditions = conditionsOf(FINAL, scope);
+    const { text, values } = inStretch(order, 0, index, stretch, conditions, undefined);
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '+?')}`).all(...values) as readonly {
+      readonly detail: string;
+    }[];
+    const searches = plan.map(({ detail }) => /^SEARCH (\w)/.exec(detail)?.[1]).filter(Boolean);
+    expect(searches).toEqual(['w', 'x', 'm']);
   });
 
   test('of a deep cursor as of the first', () => {

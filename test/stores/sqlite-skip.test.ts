@@ -165,6 +165,10 @@ describe('a page costs its rows where conditions and order depend on each other'
 
   const not = (of: Criteria): Criteria => ({ kind: 'not', of });
   const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
+  const withOne = (...parameters: readonly string[]): Criteria => ({
+    kind: 'or',
+    of: parameters.map((parameter) => ({ kind: 'missing', parameter, missing: false })),
+  });
   const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
 
   test.each<[string, Criteria, readonly SortKey[]]>([
@@ -174,6 +178,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     ['a range of another parameter, oldest first', above(250), [by('date')]],
     ['a range of the date, highest first', before('2011-01-01'), [by('value-quantity', true)]],
     ['without a reference that new ones have, latest first', missing('subject'), [by('date', true)]],
+    ['with a reference in one of two forms, oldest first', withOne('subject', 'subject:identifier'), [by('date')]],
     ['a code of old ones in the group of a code', match('status', 'corrected'), [by('status', true), by('date', true)]],
     ['two codes, latest first', and(match('status', 'corrected'), match('code', 'c1')), [by('date', true)]],
   ])('%s', (_, criteria, sort) => {

@@ -1,7 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
-import { allOf, list, type Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
+import { allOf, list, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
@@ -85,11 +85,16 @@ export function inStretch(
     return sql`SELECT ${columns} FROM (${rows}) w CROSS JOIN resource r0 ON r0.key = w.key
       WHERE ${allOf([sql`r0.content IS NOT NULL`, tests])}`;
   }
-  // PERF: what needs the key alone is tested before the resource is looked up.
+  // PERF: what needs the key alone is tested before the resource is looked up. SQLite makes joins of the tests, which
+  // would come after the resource without the LIMIT.
   const scope = { ...order.scope, row: sql`m` };
   const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...furtherValues(order, level, scope)]);
-  return sql`SELECT ${columns} FROM (${rows}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE ${tests} AND m.content IS NOT NULL`;
+  const limit = conditions.length === 0 ? NOTHING : sql`LIMIT -1`;
+  const passing = sql`SELECT r0.key, r0.value FROM (${rows}) r0 WHERE ${tests} ${limit}`;
+  return sql`SELECT ${columns} FROM (${passing}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE m.content IS NOT NULL`;
 }
+
+const NOTHING = new Sql('', []);
 
 /** The index rows of a stretch as `key` and `value`. */
 function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: readonly SqlValue[] | undefined): Sql {

@@ -239,8 +239,11 @@ class SkipSearch {
   }
 
   #presence(parameter: string): Holding | undefined {
-    const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
-    return key === undefined ? undefined : this.#holding(key, PRESENCE);
+    if (parameter.includes('$')) return undefined;
+    const key = parameterKey(this.#scope, parameter) as number | undefined;
+    // What has no row had no value in any resource.
+    const none: Holding = { some: emptySet(this.#count), lacking: granulesWhere(this.#count, () => true) };
+    return key === undefined ? none : (this.#holding(key, PRESENCE) ?? none);
   }
 
   #holding(subject: number, value: string | number): Holding | undefined {
