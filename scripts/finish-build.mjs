@@ -1,7 +1,16 @@
-// What the bundler cannot do, at the end of the build: the GraphQL schema as a file, and a reference between declarations.
+// What the bundler cannot do, at the end of the build: fewer chunks, the GraphQL schema as a file, and a reference between
+// declarations.
 import './assert-node.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { printFhirSchema } from '../dist/index.js';
+import { mergeChunks } from './merge-chunks.mjs';
+
+const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const entries = Object.values(exports).flatMap(
+  ({ default: file }) => /^\.\/dist\/(.+)\.js$/.exec(file ?? '')?.[1] ?? [],
+);
+await mergeChunks(new URL('../dist/', import.meta.url), entries);
+
+const { printFhirSchema } = await import('../dist/index.js');
 
 // Node.js reads types out of the source.
 const { COMMON_TYPES } = await import(new URL('../src/graphql/schema/common-types.ts', import.meta.url).href);

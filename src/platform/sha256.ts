@@ -7,10 +7,10 @@ export type HashEncoding = 'hex' | 'base64url';
 
 /** The SHA-256 of a text (as UTF-8). Synchronous, which the Web Crypto API is not: browsers compute it in JavaScript. */
 export function sha256Of(text: string, encoding: HashEncoding = 'hex'): string {
-  return nodeCrypto === undefined ? portableSha256(text, encoding) : nodeCrypto.hash('sha256', text, encoding);
+  return nodeCrypto()?.hash('sha256', text, encoding) ?? portableSha256(text, encoding);
 }
 
-/** {@link sha256Of} without Node.js. */
+/** {@link sha256Of} without Node.js, and for short texts at the start of a process: sooner than Node's crypto is loaded. */
 export function portableSha256(text: string, encoding: HashEncoding): string {
   const bytes = sha256(new TextEncoder().encode(text));
   if (encoding === 'base64url') return encodeBase64Url(bytes);

@@ -9,7 +9,7 @@ import {
 import { OWN_PARAMETERS } from './own-parameters.js';
 import { isKindOf } from './type-hierarchy.js';
 import type { AnyResource } from '../resource.js';
-import { sha256Of } from '../../platform/sha256.js';
+import { portableSha256, sha256Of } from '../../platform/sha256.js';
 
 /**
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
@@ -157,7 +157,7 @@ export class FhirModel {
    * differs. Computing it reads all definitions once, which takes a few milliseconds; for R4 it is precomputed.
    */
   get fingerprint(): string {
-    return (this.#fingerprint ??= digest([this.#contentOf(), OWN_PARAMETERS]));
+    return (this.#fingerprint ??= portableSha256(JSON.stringify([this.#contentOf(), OWN_PARAMETERS]), 'base64url'));
   }
 
   /**

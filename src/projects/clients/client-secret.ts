@@ -89,7 +89,7 @@ function encode(bytes: Buffer): string {
 
 /** @throws FhirError `unsupported` - in a browser, which must not hold the secrets of clients */
 function serverCrypto(): typeof NodeCrypto {
-  if (nodeCrypto === undefined)
-    throw new FhirError('unsupported', 'Client secrets need a server: Node.js, Deno or Bun');
-  return nodeCrypto;
+  const loaded = nodeCrypto();
+  if (loaded === undefined) throw new FhirError('unsupported', 'Client secrets need a server: Node.js, Deno or Bun');
+  return loaded;
 }
