@@ -56,8 +56,8 @@ interface Order {
   readonly starts: readonly SqlValue[];
   /** By resource. */
   readonly granules: Uint32Array;
-  /** Of resources with several values: the granule of the largest one. */
-  readonly others: ReadonlyMap<number, number>;
+  /** Of resources with several values, the granule of the largest one plus 1; else 0. Undefined: there are none. */
+  readonly others: Uint32Array | undefined;
   /** Resources of each granule. */
   readonly totals: Uint32Array;
 }
@@ -129,23 +129,29 @@ class SkipBuilder {
       granules[keys[place]! - this.#first] = number;
       totals[number]! += 1;
     });
-    const order = { number: index.skip, parameter, starts, granules, others: new Map<number, number>(), totals };
-    if (index.missing !== undefined) this.#addLargest(parameter, order);
-    return order;
+    const others = index.missing === undefined ? undefined : this.#othersOf(parameter, starts, size, totals);
+    return { number: index.skip, parameter, starts, granules, others, totals };
   }
 
   /** A resource with several values has another place in the descending order. */
-  #addLargest(parameter: string, { starts, others, totals }: Order & { readonly others: Map<number, number> }): void {
+  #othersOf(
+    parameter: string,
+    starts: readonly SqlValue[],
+    size: number,
+    totals: Uint32Array,
+  ): Uint32Array | undefined {
     const { from, where, key, value } = orderIndexOf({ parameter, descending: true }, this.#scope)!;
-    const rows = this.#statements.all(
-      sql`SELECT ${key}, ${value} FROM ${from} WHERE ${where} AND w.extreme & ${SMALLEST | LARGEST} = ${LARGEST}`,
-    );
-    for (const [resource, largest] of rows as readonly [number, SqlValue][]) {
-      const granule = granuleOf(starts, largest);
-      others.set(resource, granule);
+    const largest = sql`FROM ${from} WHERE ${where} AND w.extreme & ${SMALLEST | LARGEST} = ${LARGEST}`;
+    const keys = this.#column(sql`SELECT ${key} ${largest}`) as readonly number[];
+    if (keys.length === 0) return undefined;
+    const values = this.#column(sql`SELECT ${value} ${largest}`);
+    const others = new Uint32Array(size);
+    keys.forEach((resource, place) => {
+      const granule = granuleOf(starts, values[place]!);
+      others[resource - this.#first] = granule + 1;
       totals[granule]! += 1;
-    }
-    this.#check();
+    });
+    return others;
   }
 
   #addOrders(): void {
@@ -217,9 +223,8 @@ class SkipBuilder {
       if (key === previous) continue;
       previous = key;
       counts[granules[key - this.#first]!]! += 1;
-      if (others.size === 0) continue;
-      const other = others.get(key);
-      if (other !== undefined) counts[other]! += 1;
+      const other = others === undefined ? 0 : others[key - this.#first]!;
+      if (other > 0) counts[other - 1]! += 1;
     }
     return counts;
   }
@@ -247,8 +252,8 @@ class SkipBuilder {
       };
       keys!.forEach((key, row) => {
         add(granules[key - this.#first]!, row);
-        const other = others.get(key);
-        if (other !== undefined) add(other, row);
+        const other = others === undefined ? 0 : others[key - this.#first]!;
+        if (other > 0) add(other - 1, row);
       });
       this.#rows.push({ order: number, subject, value: RANGES, data: JSON.stringify(ranges) });
     }
