@@ -9,6 +9,7 @@ import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
+import { byKey, isOfProject } from './by-key.js';
 import { rollbackUnless } from './errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
@@ -65,16 +66,16 @@ export class ProjectWrites {
   async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
     const rows =
       await transaction.readAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
-        r.content IS NOT NULL, r.purged, r.erased, (SELECT json_agg(u.text)::text FROM unique_key u WHERE u.project = ${this.#shard} AND u.resource = r.key)
-      FROM resource r WHERE r.project = ${this.#shard} AND r.key = ANY (${arrayText(keys)})`);
+        r.content IS NOT NULL, r.purged, r.erased, (SELECT json_agg(u.text)::text FROM unique_key u WHERE ${isOfProject(sql`u.project`, this.#shard)} AND u.resource = r.key)
+      FROM unnest(${arrayText(keys)}::uuid[]) AS k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r`);
     for (const [key, type, id, version, updated, exists, purged, erased, held] of rows as readonly StateRow[]) {
       this.#states.set(key, { version, updated: Number(updated), exists, purged, erased });
       for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
     }
     if (texts.length === 0) return;
     const holders = await transaction.readAlone(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
-      FROM unique_key u JOIN resource r ON r.key = u.resource
-      WHERE u.project = ${this.#shard} AND r.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
+      FROM unique_key u CROSS JOIN LATERAL (${byKey(this.#shard, sql`u.resource`)}) r
+      WHERE u.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
     for (const [text, key, type, id] of holders as readonly string[][]) {
       this.#hold(text!, { key: key!, type: type!, id: id! });
     }
@@ -169,14 +170,16 @@ export class ProjectWrites {
     if (replaced !== '{}') {
       parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
         SELECT r.project, r.type, r.key, r.version, r.updated, r.content
-        FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${replaced})`);
+        FROM unnest(${replaced}::uuid[]) AS k(key) CROSS JOIN LATERAL (${byKey(shard, sql`k.key`)}) r`);
     }
     if (erased !== '{}') {
       parts.push(sql`DELETE FROM version WHERE project = ${shard} AND resource = ANY (${erased})`);
     }
     if (indexed !== '{}') {
       for (const table of ALL_INDEX_TABLES) {
-        parts.push(sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${indexed})`);
+        parts.push(
+          sql`DELETE FROM ${TABLE_NAMES[table]} x WHERE ${isOfProject(sql`x.project`, shard)} AND x.resource = ANY (${indexed})`,
+        );
       }
     }
     parts.push(...this.#rows.inserts());

@@ -4,6 +4,7 @@ import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } fro
 import { parseStored } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
+import { byKey } from './by-key.js';
 import { projectKey, resourceKey } from './keys.js';
 import type { Run } from './run.js';
 
@@ -30,7 +31,7 @@ export async function read(keys: readonly ResourceKey[], run: Run): Promise<read
 export function currentStatement(keys: readonly ResourceKey[]): Sql {
   return sql`SELECT k.position, r.version, r.updated, r.content, r.erased
     FROM unnest(${arrayText(keys.map(keyOf))}::uuid[]) WITH ORDINALITY AS k(key, position)
-    JOIN resource r ON r.key = k.key WHERE r.project = ${shardOf(keys)}`;
+    CROSS JOIN LATERAL (${byKey(shardOf(keys), sql`k.key`)}) r`;
 }
 
 function versionStatement(keys: readonly ResourceKey[]): Sql {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AnyResource } from '../../../src/fhir/resource.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { STATISTICS } from '../../../src/stores/postgres/statistics.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
@@ -31,5 +32,34 @@ test('statistics are gathered during a bulk load, each time that it has doubled'
   await write(1);
   await until(async () => (await known('resource')) === 20);
   STATISTICS.first = first;
+  await store.close();
+});
+
+test('before there are statistics, a commit looks its resources up by their keys', async () => {
+  const database = await bareDatabase();
+  const pool = pglitePool(database);
+  const plans: string[] = [];
+  const store = new PostgresStore({
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(statement) {
+          if (/^(?:SELECT (?:k\.position|replace)|WITH w0)/.test(statement.text)) {
+            const { rows } = await client.query({ ...statement, text: `EXPLAIN (COSTS OFF) ${statement.text}` });
+            plans.push(...rows.map(([text]) => String(text)));
+          }
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  });
+  const patients = (active: boolean): AnyResource[] =>
+    Array.from({ length: 100 }, (_, index) => resourceOf('Patient', `p${index}`, { active }));
+  for (const active of [true, false]) await putAll(store, ...patients(active));
+  const conditions = plans.filter((text) => text.includes('Index Cond') && text.includes('project = '));
+  // A range of a project is read for nothing.
+  expect(conditions.filter((text) => !/\b(?:key|resource|text|name) = /.test(text))).toEqual([]);
+  expect(conditions.some((text) => text.includes('key = '))).toBe(true);
   await store.close();
 });
