@@ -10,8 +10,8 @@ export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
 /**
  * Imports resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
  *
- * The source is read only as fast as the store takes it, in batches of one commit each; memory stays bounded for any
- * its size. Each resource is put under its id (a new UUID without one): a new resource, the next version, or nothing if
+ * The source is read only as fast as the store takes it, in batches of one commit each, at most two at once; memory stays
+ * bounded for any size. Each resource is put under its id (a new UUID without one): a new resource, the next version, or nothing if
  * the content is unchanged. References are unchanged. Bad lines are reported and left out; blank lines are skipped; a
  * byte order mark and CRLF are fine.
  *
@@ -33,13 +33,15 @@ async function runNdjson(source: NdjsonSource, context: NdjsonContext): Promise<
   try {
     return await runLines(source, context, run);
   } catch (error) {
+    // Nothing is written after the import has failed.
+    await run.settle().catch(() => undefined);
     throw error instanceof FhirError && run.hasWritten ? partlyWritten(error) : error;
   }
 }
 
 async function runLines(source: NdjsonSource, context: NdjsonContext, run: NdjsonRun): Promise<NdjsonResult> {
   for await (const chunk of byteChunks(source, context.signal)) {
-    run.bytes += chunk.length;
+    run.read(chunk.length);
     for (const line of run.splitter.push(chunk)) {
       if (run.add(line)) await run.flush();
       if (run.stopped) return run.result();
@@ -47,5 +49,6 @@ async function runLines(source: NdjsonSource, context: NdjsonContext, run: Ndjso
   }
   for (const line of run.splitter.end()) run.add(line);
   await run.flush();
+  await run.settle();
   return run.result();
 }

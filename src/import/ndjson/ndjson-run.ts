@@ -6,10 +6,13 @@ import { tracedBy } from '../../access/access-trace.js';
 import { recorded } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { assertNotAborted } from '../../store/guards.js';
+import { decidesAccess } from '../../store/access-epoch.js';
+import { keyText } from '../../fhir/reference.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
 import { commitEach } from '../write/commit-each.js';
 import { deletionsOf } from './deletion-line.js';
+import { BatchQueue } from './batch-queue.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 import { parseJson } from '../../fhir/json/parse-json.js';
 import { planPuts, type WantedPut } from '../write/plan-puts.js';
@@ -27,10 +30,26 @@ type WantedLine = { readonly line: number } & Wanted;
 type PutLine = Extract<WantedLine, { readonly put: unknown }>;
 type DeletionLine = Extract<WantedLine, { readonly deletes: unknown }>;
 
+/** Lines that are committed together. */
+interface Batch {
+  readonly wanted: readonly WantedLine[];
+  readonly bad: readonly BadLine[];
+  /** How much of the source was read at its end. */
+  readonly end: { readonly lines: number; readonly bytes: number };
+}
+
+/** What lines did. */
+type Tally = Record<(typeof TALLIED)[number], number>;
+
+const TALLIED = ['created', 'updated', 'unchanged', 'deleted'] as const;
+
+function newTally(): Tally {
+  return { created: 0, updated: 0, unchanged: 0, deleted: 0 };
+}
+
 /** The state of one NDJSON import: the current batch, and the counts so far. */
 export class NdjsonRun {
   readonly splitter: LineSplitter;
-  bytes = 0;
   stopped = false;
   readonly #session: ImportSession;
   readonly #context: NdjsonContext;
@@ -43,11 +62,13 @@ export class NdjsonRun {
   #heldLines = 0;
   #heldBytes = 0;
   #lines = 0;
-  #created = 0;
-  #updated = 0;
-  #unchanged = 0;
-  #deleted = 0;
+  #bytes = 0;
+  readonly #batches = new BatchQueue();
+  readonly #total: Tally = newTally();
   #failed = 0;
+  /** Of batches that are done. */
+  #done = { lines: 0, bytes: 0 };
+  #hasWritten = false;
   readonly #errors: BadLine[] = [];
 
   constructor(context: NdjsonContext) {
@@ -57,6 +78,11 @@ export class NdjsonRun {
     this.#batchBytes = positive('batchBytes', context);
     this.#maxErrors = positive('maxErrors', context);
     this.splitter = new LineSplitter(maxLineBytes(context));
+  }
+
+  /** Counts bytes of the source. */
+  read(bytes: number): void {
+    this.#bytes += bytes;
   }
 
   /** @returns true when the batch is full */
@@ -74,83 +100,111 @@ export class NdjsonRun {
     return this.#heldLines >= this.#batchLines || this.#heldBytes >= this.#batchBytes;
   }
 
-  /** Commits the batch, reports it, and yields to the event loop. */
+  /** Starts to commit the batch, waits until there is room for another one, and yields to the event loop. */
   async flush(): Promise<void> {
     assertNotAborted(this.#session.options);
-    const wanted = this.#wanted;
-    const bad = this.#bad;
+    const batch: Batch = { wanted: this.#wanted, bad: this.#bad, end: { lines: this.#lines, bytes: this.#bytes } };
     this.#wanted = [];
     this.#bad = [];
     this.#heldLines = 0;
     this.#heldBytes = 0;
-
-    if (wanted.length > 0) bad.push(...(await this.#writeAudited(wanted)));
-    bad.sort((a, b) => a.line - b.line);
-    if (this.#context.stopOnError === true && bad.length > 0) {
-      this.stopped = true;
-      bad.length = 1;
-    }
-    this.#failed += bad.length;
-    this.#errors.push(...bad.slice(0, this.#maxErrors - this.#errors.length));
-    this.#context.onProgress?.(this.#progress());
+    await this.#batches.start(this.#keysOf(batch), (before) => this.#write(batch, before));
     await nextTurn();
+  }
+
+  /** Waits until all batches are committed. */
+  settle(): Promise<void> {
+    return this.#batches.settle();
+  }
+
+  /** Commits a batch, and reports it after those before it. */
+  async #write({ wanted, bad, end }: Batch, before: Promise<void>): Promise<void> {
+    const tally = newTally();
+    const refused = wanted.length > 0 ? await this.#writeAudited(wanted, tally) : [];
+    await before;
+    const all = [...bad, ...refused].sort((a, b) => a.line - b.line);
+    if (this.#context.stopOnError === true && all.length > 0) {
+      this.stopped = true;
+      all.length = 1;
+    }
+    for (const name of TALLIED) this.#total[name] += tally[name];
+    this.#failed += all.length;
+    this.#errors.push(...all.slice(0, this.#maxErrors - this.#errors.length));
+    this.#done = end;
+    this.#context.onProgress?.(this.#progress());
+  }
+
+  /**
+   * The resources of a batch that can be written beside others; undefined for one that cannot: it ends the import where a line
+   * is bad or its record is not taken, or a decision about access may depend on what comes before it.
+   */
+  #keysOf({ wanted }: Batch): ReadonlySet<string> | undefined {
+    const { caller, stopOnError, requireAudit } = this.#context;
+    if (stopOnError === true || requireAudit === true || caller?.kind === 'member') return undefined;
+    const changes = wanted.flatMap((one): { readonly kind: 'put' | 'delete'; readonly key: GuardedKey }[] =>
+      'put' in one ? [{ kind: 'put', key: one.put.key }] : one.deletes.map((key) => ({ kind: 'delete', key })),
+    );
+    if (changes.some(({ kind, key }) => decidesAccess({ kind, key: { ...key, project: '' } }))) return undefined;
+    return new Set(changes.map(({ key }) => keyText(key)));
   }
 
   /** A batch has changed something. */
   get hasWritten(): boolean {
-    return this.#created + this.#updated + this.#deleted > 0;
+    return this.#hasWritten;
   }
 
   result(): NdjsonResult {
     return {
       ...this.#progress(),
-      created: this.#created,
-      updated: this.#updated,
-      unchanged: this.#unchanged,
-      ...(this.#context.deletions === true ? { deleted: this.#deleted } : {}),
+      created: this.#total.created,
+      updated: this.#total.updated,
+      unchanged: this.#total.unchanged,
+      ...(this.#context.deletions === true ? { deleted: this.#total.deleted } : {}),
       errors: this.#errors,
       stopped: this.stopped,
     };
   }
 
   /** Each batch has a record of its own, so that records are bounded and a killed import leaves those of its commits. */
-  #writeAudited(wanted: readonly WantedLine[]): Promise<readonly BadLine[]> {
+  #writeAudited(wanted: readonly WantedLine[], tally: Tally): Promise<readonly BadLine[]> {
     const context = this.#context;
     return recorded(context, 'import', (facts) => {
       const trace = tracedBy(context, facts, context.baseUrl);
       if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
       facts.results = wanted.length;
-      return underLimits(context, (bounded) => this.#commit(wanted, openSession(bounded, trace)));
+      return underLimits(context, (bounded) => this.#commit(wanted, openSession(bounded, trace), tally));
     });
   }
 
   /** Puts and deletes in the order of the lines. @returns the lines that the store refused */
-  async #commit(wanted: readonly WantedLine[], session: ImportSession): Promise<readonly BadLine[]> {
+  async #commit(wanted: readonly WantedLine[], session: ImportSession, tally: Tally): Promise<readonly BadLine[]> {
     const bad: BadLine[] = [];
     for (let start = 0, end = 0; start < wanted.length; start = end) {
       const isPut = 'put' in wanted[start]!;
       while (end < wanted.length && 'put' in wanted[end]! === isPut) end += 1;
       const run = wanted.slice(start, end);
       const refused = isPut
-        ? await this.#put(run as readonly PutLine[], session)
-        : await this.#delete(run as readonly DeletionLine[], session);
+        ? await this.#put(run as readonly PutLine[], session, tally)
+        : await this.#delete(run as readonly DeletionLine[], session, tally);
       bad.push(...refused);
       if (this.#context.stopOnError === true && refused.length > 0) break;
     }
     return bad;
   }
 
-  async #delete(lines: readonly DeletionLine[], session: ImportSession): Promise<readonly BadLine[]> {
+  async #delete(lines: readonly DeletionLine[], session: ImportSession, tally: Tally): Promise<readonly BadLine[]> {
     const groups = lines.map(({ deletes }) => deletes.map((key) => ({ kind: 'delete' as const, key })));
     const results = await commitEach(groups, session, this.#context.stopOnError === true);
     return results.flatMap((result, index) => {
       if (result instanceof FhirError) return [badLine(lines[index]!.line, result)];
-      this.#deleted += result.filter((one) => one.kind === 'delete' && one.versionId !== null).length;
+      const deleted = result.filter((one) => one.kind === 'delete' && one.versionId !== null).length;
+      tally.deleted += deleted;
+      this.#hasWritten ||= deleted > 0;
       return [];
     });
   }
 
-  async #put(puts: readonly PutLine[], session: ImportSession): Promise<readonly BadLine[]> {
+  async #put(puts: readonly PutLine[], session: ImportSession, tally: Tally): Promise<readonly BadLine[]> {
     const plans = await planPuts(
       puts.map(({ put }) => put),
       new Set(),
@@ -168,18 +222,24 @@ export class NdjsonRun {
     results.forEach((result, index) => {
       const { line } = writes[index]!;
       if (result instanceof FhirError) refused.push(badLine(line, result));
-      else if (result[0]?.kind === 'put' && result[0].created) this.#created++;
-      else this.#updated++;
+      else if (result[0]?.kind === 'put' && result[0].created) tally.created++;
+      else tally.updated++;
     });
+    this.#hasWritten ||= tally.created + tally.updated > 0;
     // After a stop, lines after the bad one were not examined.
     const end = this.#context.stopOnError === true ? (refused[0]?.line ?? Infinity) : Infinity;
-    this.#unchanged += plans.filter((plan, index) => plan.kind === 'unchanged' && puts[index]!.line < end).length;
+    tally.unchanged += plans.filter((plan, index) => plan.kind === 'unchanged' && puts[index]!.line < end).length;
     return refused;
   }
 
   #progress(): NdjsonProgress {
-    const imported = this.#created + this.#updated + this.#unchanged;
-    return { lines: this.#lines, imported, failed: this.#failed, bytes: this.bytes };
+    const { created, updated, unchanged } = this.#total;
+    return {
+      lines: this.#done.lines,
+      imported: created + updated + unchanged,
+      failed: this.#failed,
+      bytes: this.#done.bytes,
+    };
   }
 }
 

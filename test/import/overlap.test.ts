@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import { importNdjson, type NdjsonContext, type NdjsonProgress } from '../../src/import/ndjson/import-ndjson.js';
+import { contents, memoryContext } from './harness.js';
+
+const line = (id: string, type = 'Patient'): string => `{"resourceType":"${type}","id":"${id}"}\n`;
+
+/** A store that commits only when a test lets it. */
+function heldContext(): {
+  readonly context: NdjsonContext;
+  readonly begun: string[];
+  /** Ends the oldest commit that waits, with an error if one is given. */
+  end(error?: Error): Promise<void>;
+} {
+  const context = memoryContext();
+  const begun: string[] = [];
+  const waiting: ((error?: Error) => void)[] = [];
+  const commit = context.store.commit.bind(context.store);
+  context.store.commit = async (writes, options) => {
+    begun.push(writes.map((write) => (write.kind === 'put' ? write.key.id : write.kind)).join());
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    waiting.push((error) => (error === undefined ? resolve(undefined) : reject(error)));
+    await promise;
+    return commit(writes, options);
+  };
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    context: { ...context, batchLines: 2 },
+    begun,
+    async end(error) {
+      await settled();
+      waiting.shift()!(error);
+      await settled();
+    },
+  };
+}
+
+test('a batch is made ready and sent while the one before is written, and no further one', async () => {
+  const { context, begun, end } = heldContext();
+  const told: NdjsonProgress[] = [];
+  const imported = importNdjson(
+    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => line(id)),
+    {
+      ...context,
+      onProgress: (progress) => told.push(progress),
+    },
+  );
+  await end();
+  expect(begun).toEqual(['a,b', 'c,d', 'e,f']);
+  await end();
+  await end();
+  await end();
+  expect(await imported).toMatchObject({ created: 8, imported: 8, lines: 8 });
+  expect(told.map(({ lines, imported: count }) => [lines, count])).toEqual([
+    [2, 2],
+    [4, 4],
+    [6, 6],
+    [8, 8],
+    [8, 8],
+  ]);
+});
+
+test('a batch that ends first is counted and told of after the one before', async () => {
+  const { context, end } = heldContext();
+  const told: NdjsonProgress[] = [];
+  const commit = context.store.commit.bind(context.store);
+  const released: string[] = [];
+  context.store.commit = (writes, options) => {
+    const isSecond = writes.some((write) => write.kind === 'put' && write.key.id === 'c');
+    if (!isSecond) return commit(writes, options);
+    released.push('c');
+    return Promise.reject(new FhirError('unprocessable', 'No'));
+  };
+  const imported = importNdjson(
+    ['a', 'b', 'c', 'd'].map((id) => line(id)),
+    {
+      ...context,
+      onProgress: (progress) => told.push(progress),
+    },
+  );
+  await end();
+  expect(released.length).toBeGreaterThan(0);
+  await end();
+  const result = await imported;
+  expect(result.errors.map((error) => error.line)).toEqual([3]);
+  expect(told[0]).toMatchObject({ lines: 2, imported: 2, failed: 0 });
+});
+
+test.each<[string, readonly string[], Partial<NdjsonContext>]>([
+  ['concerns a resource of the one before', [line('a'), line('b'), line('a'), line('c')], {}],
+  ['decides access', [line('a'), line('b'), line('a', 'AccessPolicy'), line('c')], {}],
+  ['follows a line that may end the import', [line('a'), line('b'), line('c'), line('d')], { stopOnError: true }],
+  [
+    'must be recorded',
+    [line('a'), line('b'), line('c'), line('d')],
+    { audit: () => Promise.resolve(), requireAudit: true },
+  ],
+])('a batch waits where it %s', async (_, lines, more) => {
+  const { context, begun, end } = heldContext();
+  const imported = importNdjson([...lines], { ...context, ...more });
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toEqual(['a,b']);
+  await end();
+  expect(begun.length).toBe(2);
+  await end();
+  await imported;
+});
+
+test('an import that fails is over: the batch under way has ended, and the error says that something may be written', async () => {
+  const { context, end } = heldContext();
+  let isOver = false;
+  const imported = importNdjson(
+    ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => line(id)),
+    context,
+  );
+  const failed = expect(imported)
+    .rejects.toMatchObject({ code: 'unavailable', details: { unknown: true } })
+    .then(() => (isOver = true));
+  await end(new FhirError('unavailable', 'down'));
+  expect(isOver).toBe(false);
+  await end();
+  await failed;
+  expect(Object.keys(await contents(context.store))).toEqual(['Patient/c', 'Patient/d']);
+});
