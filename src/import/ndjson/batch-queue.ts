@@ -10,20 +10,20 @@ export class BatchQueue {
    *
    * @param keys the resources that it concerns; undefined: it is written alone
    * @param write gets the end of the batches before it
-   * @throws whatever this batch or one before it throws
+   * @throws the error of this batch, or of one before it
    */
   async start(keys: ReadonlySet<string> | undefined, write: (before: Promise<void>) => Promise<void>): Promise<void> {
     if (keys === undefined || this.#concernsOneOf(keys)) await this.settle();
     const before = this.#last?.done ?? Promise.resolve();
     const done = write(before);
     if (keys === undefined) return done;
-    // Whoever waits for it hears of its failure.
+    // Those that wait for it receive its failure.
     done.catch(() => undefined);
     this.#last = { keys, done };
     return before;
   }
 
-  /** Waits for all batches. @throws whatever one of them throws */
+  /** Waits for all batches. @throws the error of one of them */
   async settle(): Promise<void> {
     const last = this.#last;
     this.#last = undefined;
