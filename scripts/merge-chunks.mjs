@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { rollup } from 'rollup';
 
 /** Entries that use little of the engine, and so load little. */
-const LIGHT = ['client', 'types', 'mail', 'store', 'telemetry', 'terminology'];
+const LIGHT = ['client', 'types', 'mail', 'store', 'telemetry', 'terminology', 'access'];
 
 /** @param folder the URL of the built files @param entries the public entries, without their ending */
 export async function mergeChunks(folder, entries) {

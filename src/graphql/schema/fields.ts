@@ -6,6 +6,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import type { HostFieldDefinition } from './host/host-schema.js';
 import { hostOf } from './host/service-model.js';
+import { ResourceFields } from './resource-fields.js';
 
 /**
  * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
@@ -136,8 +137,8 @@ function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, F
   }
   fields.push(...describeExtensions(extensionFieldsOf(model).of(typeName)), ...describeChoices(definition));
   if (typeName === 'Reference') fields.push({ kind: 'resolve', name: 'resource' });
-  if (model.isResourceType(typeName)) fields.push(...describeReverse(model, typeName));
-  return byName(fields);
+  if (!model.isResourceType(typeName)) return byName(fields);
+  return new ResourceFields(model, fields, (type) => describeReverse(model, type, typeName));
 }
 
 /** Fields of the host follow those of FHIR; every resource type has those of `Resource`. */
@@ -209,13 +210,13 @@ const WRITES = [
   ['Delete', 'delete'],
 ] as const;
 
-function describeReverse(model: FhirModel, target: string): FieldDescriptor[] {
-  return model.resourceTypes
-    .filter((type) => reverseParameters(model, type, target).length > 0)
-    .flatMap((type): FieldDescriptor[] => [
-      { kind: 'list', name: `${type}List`, type, reverse: true },
-      { kind: 'connection', name: `${type}Connection`, type, reverse: true },
-    ]);
+/** What points to a type, of one type. */
+function describeReverse(model: FhirModel, type: string, target: string): readonly FieldDescriptor[] {
+  if (reverseParameters(model, type, target).length === 0) return [];
+  return [
+    { kind: 'list', name: `${type}List`, type, reverse: true },
+    { kind: 'connection', name: `${type}Connection`, type, reverse: true },
+  ];
 }
 
 function describeConnection(of: {

@@ -8,10 +8,13 @@ import { Thread, threadDied, type ThreadOwner } from './thread.js';
 /** Thrown by a pool whose threads cannot start. */
 export class NoThreads extends Error {}
 
+/** Makes what a thread is started with. PERF: not before there is one. */
+export type NewThreadData = () => Omit<ThreadData, 'cancelled'>;
+
 /** Threads of one kind, started when they are needed. Tasks wait in the order in which they came. */
 export class ThreadPool implements ThreadOwner {
   readonly #program: () => Promise<string>;
-  readonly #data: Omit<ThreadData, 'cancelled'>;
+  readonly #data: NewThreadData;
   readonly #size: number;
   readonly #threads = new Set<Thread>();
   readonly #idle: Thread[] = [];
@@ -24,7 +27,7 @@ export class ThreadPool implements ThreadOwner {
   #whenIdle: (() => void)[] = [];
 
   /** @param size most threads at a time */
-  constructor(program: () => Promise<string>, data: Omit<ThreadData, 'cancelled'>, size: number) {
+  constructor(program: () => Promise<string>, data: NewThreadData, size: number) {
     this.#program = program;
     this.#data = data;
     this.#size = size;
@@ -139,7 +142,7 @@ export class ThreadPool implements ThreadOwner {
     const mostAtWork = 2 * this.#size;
     if (this.#threads.size >= this.#size || this.#threads.size + this.#givenUp.size >= mostAtWork) return undefined;
     try {
-      const thread = new Thread(text, this.#data, this);
+      const thread = new Thread(text, this.#data(), this);
       this.#threads.add(thread);
       return thread;
     } catch (cause) {

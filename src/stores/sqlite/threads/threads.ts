@@ -2,7 +2,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { CallOptions, Write } from '../../../store/store.js';
 import type { Committed } from '../../sql/commit-results.js';
 import { driverBase } from '../driver.js';
-import { ThreadPool } from './pool.js';
+import { type NewThreadData, ThreadPool } from './pool.js';
 import type { ResultOf, TextWrite, ThreadCall } from './protocol.js';
 import { committedOf, textWrite } from './text-writes.js';
 import { THREAD_TUNING } from './tuning.js';
@@ -28,9 +28,11 @@ export class Threads {
   #pagesSinceCheckpoint = 0;
 
   constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig, turn: Turn) {
-    const data = { base: driverBase(), file, definitions: model.definitions, needsFhirPath, busyTimeout };
-    this.#readers = new ThreadPool(program, { ...data, writes: undefined }, readers);
-    this.#writer = new ThreadPool(program, { ...data, writes: synchronous }, 1);
+    const data = (writes: ThreadsConfig['synchronous'] | undefined): ReturnType<NewThreadData> => {
+      return { base: driverBase(), file, definitions: model.definitions, needsFhirPath, busyTimeout, writes };
+    };
+    this.#readers = new ThreadPool(program, () => data(undefined), readers);
+    this.#writer = new ThreadPool(program, () => data(synchronous), 1);
     this.#turn = turn;
   }
 
