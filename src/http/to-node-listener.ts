@@ -1,6 +1,7 @@
 import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirHandler } from './exchange/handler-config.js';
+import { HttpRequestError } from './http-request-error.js';
 import { toHttpResponse } from './to-http-response.js';
 
 /** The part of `node:http`'s IncomingMessage that is used; requests of Express have it too. */
@@ -45,8 +46,8 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
   const gone = new AbortController();
   outgoing.on('close', () => gone.abort());
   const request = toRequest(incoming, gone.signal);
-  if (request === undefined) {
-    const { status, headers, body } = toHttpResponse(new FhirError('invalid', 'The URL of the request is malformed'));
+  if (request instanceof FhirError) {
+    const { status, headers, body } = toHttpResponse(request);
     outgoing.writeHead(status, headers);
     outgoing.end(new TextEncoder().encode(body));
     return;
@@ -86,13 +87,22 @@ async function sendStream(
   await reader.cancel();
 }
 
-/** @returns undefined for a malformed URL */
-function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | undefined {
+/** @returns the error of a request that is none of the web's */
+function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | FhirError {
   const { method = 'GET', originalUrl, url = originalUrl ?? '/' } = incoming;
+  if (FORBIDDEN_METHODS.has(method)) {
+    return new HttpRequestError(405, 'The method is not supported', { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' });
+  }
   const target = originalUrl ?? url;
   // The host is the client's word; only the path counts. A path may begin with two slashes.
   const parsed = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target);
-  if (parsed === null || parsed.username !== '' || parsed.password !== '') return undefined;
+  if (parsed === null || parsed.username !== '' || parsed.password !== '') {
+    return new FhirError('invalid', 'The URL of the request is malformed');
+  }
+  // A proxy may have decided by the path as it was sent.
+  if (DOT_SEGMENT.test(target.split(/[?#]/, 1)[0]!)) {
+    return new FhirError('invalid', 'The path of the request must not contain "." and ".." segments or backslashes');
+  }
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(incoming);
   return new Request(parsed, {
     method,
@@ -101,6 +111,12 @@ function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | undefi
     ...(body === undefined ? {} : { body, duplex: 'half' }),
   });
 }
+
+/** Methods that a `Request` cannot have: https://fetch.spec.whatwg.org/#forbidden-method. */
+const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+
+/** What parsing a URL removes from its path, or takes for a slash. */
+const DOT_SEGMENT = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 function headersOf({ headers }: NodeRequest): Headers {
   const copy = new Headers();

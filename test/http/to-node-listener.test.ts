@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { toNodeListener } from '../../src/http.js';
+import { createTestService, type TestService } from '../../src/test-service.js';
+
+// Requests as they are on the wire, which no client of the web would send.
+
+let service: TestService;
+let server: Server;
+beforeAll(async () => {
+  service = await createTestService({ data: [{ resourceType: 'Patient', id: 'ann' }] });
+  const listener = toNodeListener((request) => service.handler(request, { caller: service.administrator }));
+  server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterAll(async () => {
+  server.close();
+  server.closeAllConnections();
+  await service.close();
+});
+
+/** Sends bytes as they are. @returns the status and the text of the first issue */
+async function sendRaw(text: string): Promise<readonly [status: number, text: string | undefined]> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.end(text);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
+  return [status, /"text":"((?:[^"\\]|\\.)*)"/.exec(answer)?.[1]];
+}
+
+const get = (target: string, method = 'GET'): ReturnType<typeof sendRaw> =>
+  sendRaw(`${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+
+describe('the path of a request', () => {
+  test.each([
+    '/fhir/R4/Patient/../Practitioner',
+    '/fhir/R4/../../admin/projects',
+    '/fhir/R4/Patient/%2e%2E/Practitioner',
+    '/fhir/R4/./Patient',
+    '/fhir/R4/Patient/..',
+    '/fhir/R4/Patient/..?name=x',
+    String.raw`/fhir/R4/Patient\..\Practitioner`,
+    'http://evil.example/fhir/R4/../Patient',
+  ])('%s is 400, as a proxy may have decided by it', async (target) => {
+    const [status, text] = await get(target);
+    expect([status, text]).toEqual([400, expect.stringContaining('The path of the request must not contain')]);
+  });
+
+  test.each([
+    ['/fhir/R4/Patient/ann', 200],
+    ['/fhir/R4/Patient?name=../x', 200],
+    ['/fhir/R4/Patient/a..b', 404],
+    ['/fhir/R4/Patient/...', 404],
+    ['http://evil.example/fhir/R4/Patient/ann', 200],
+    ['//evil.example/fhir/R4/Patient', 404],
+    ['http://user@x/fhir/R4/Patient', 400],
+    ['*', 400],
+  ])('%s is %d', async (target, status) => {
+    expect((await get(target))[0]).toBe(status);
+  });
+});
+
+test.each([
+  ['TRACE', 405],
+  ['PROPFIND', 405],
+  ['OPTIONS', 204],
+])('%s is answered', async (method, status) => {
+  expect((await get('/fhir/R4/Patient', method))[0]).toBe(status);
+});
+
+test('a body that a length does not match, or that is sent twice, is no request', async () => {
+  const head = 'POST /fhir/R4/Patient HTTP/1.1\r\nhost: x\r\ncontent-type: application/fhir+json\r\n';
+  const smuggled = `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`;
+  expect((await sendRaw(smuggled))[0]).toBe(400);
+  const expecting = `${head}expect: coffee\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
+  expect((await sendRaw(expecting))[0]).toBe(417);
+  expect(service.errors).toEqual([]);
+});
