@@ -65,7 +65,7 @@ describe('the path of a request', () => {
 
 test.each([
   ['TRACE', 405],
-  ['PROPFIND', 405],
+  ['PURGE', 405],
   ['OPTIONS', 204],
 ])('%s is answered', async (method, status) => {
   expect((await get('/fhir/R4/Patient', method))[0]).toBe(status);
