@@ -87,7 +87,7 @@ async function sendStream(
   await reader.cancel();
 }
 
-/** @returns the error of a request that is none of the web's */
+/** @returns the error of a request that a `Request` cannot express */
 function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | FhirError {
   const { method = 'GET', originalUrl, url = originalUrl ?? '/' } = incoming;
   if (FORBIDDEN_METHODS.has(method)) {

@@ -1,6 +1,7 @@
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { AccessTrace } from '../access/access-trace.js';
 import { guardStore } from '../access/guarded-store.js';
+import type { EntryReader } from './entry-reader.js';
 import type { ImportContext } from './import-context.js';
 
 /** The session of one import: the store as the caller sees it, and the options of every call. */
@@ -9,10 +10,12 @@ export interface ImportSession extends GuardedSession {
   readonly assignIds: boolean;
   /** What GET entries read carries `meta.project` and `meta.author`. */
   readonly extendedMeta: boolean;
+  /** Default: searches without includes, and no histories. */
+  readonly reader: EntryReader | undefined;
 }
 
 /** @throws FhirError `unauthenticated` - the context has no caller */
-export function openSession(context: ImportContext, trace?: AccessTrace): ImportSession {
+export function openSession(context: ImportContext, trace?: AccessTrace, reader?: EntryReader): ImportSession {
   return {
     store: guardStore(context.store, context.caller, context.baseUrl, trace, context.profiles),
     options: { signal: context.signal },
@@ -20,5 +23,6 @@ export function openSession(context: ImportContext, trace?: AccessTrace): Import
     trace,
     assignIds: context.ids === 'assigned',
     extendedMeta: context.extendedMeta === true,
+    reader,
   };
 }

@@ -158,7 +158,7 @@ overStores('a transaction', (open) => {
         post({ resourceType: 'Patient', gender: 'male' }),
         post({ resourceType: 'Patient', gender: 'female' }),
         ask('GET', 'Patient/absent'),
-        ask('GET', 'Patient?gender=male,female'),
+        ask('GET', 'Patient?gender=male,female&_total=accurate'),
       ),
     );
     expect(response.type).toBe('batch-response');

@@ -1,11 +1,11 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import { repositoryOf } from '../../repository/create-repository.js';
+import { historyParameters, typeHistoryParameters } from '../../repository/history-parameters.js';
 import { readSubset } from '../../repository/search/result-parameters.js';
 import { subsetOf } from '../../repository/search/subset.js';
 import { type Exchange, repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
-import { historyParameters, typeHistoryParameters } from './page-parameters.js';
 
 export const READ_ROUTES: readonly Route[] = [
   {

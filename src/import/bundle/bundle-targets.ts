@@ -32,10 +32,11 @@ function targetOf(request: EntryRequest, answered: BundleEntry | undefined): Aud
   return { type, id, versionId: version, interaction };
 }
 
-function interactionOf({ method, id, version }: EntryRequest): RestInteraction {
+function interactionOf({ method, id, version, history }: EntryRequest): RestInteraction {
   if (method === 'POST') return 'create';
   if (method === 'PUT') return 'update';
   if (method === 'DELETE') return 'delete';
+  if (history === true) return 'history';
   return version !== undefined ? 'vread' : id === undefined ? 'search' : 'read';
 }
 

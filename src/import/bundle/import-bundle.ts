@@ -5,6 +5,7 @@ import { copyForHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { bundleTargets } from './bundle-targets.js';
 import { runBatch } from './batch.js';
+import type { EntryReader } from '../entry-reader.js';
 import { readBundle } from '../entries/bundle-entries.js';
 import type { ImportResult } from '../entries/entry-outcome.js';
 import type { ImportContext } from '../import-context.js';
@@ -52,8 +53,13 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
 }
 
 /** {@link importBundle} within a larger operation. */
-export async function runBundle(bundle: object, context: ImportContext, trace?: AccessTrace): Promise<ImportResult> {
-  const session = openSession(context, trace);
+export async function runBundle(
+  bundle: object,
+  context: ImportContext,
+  trace?: AccessTrace,
+  reader?: EntryReader,
+): Promise<ImportResult> {
+  const session = openSession(context, trace, reader);
   const content = await readBundle(context.store.model, bundle, session.baseUrl);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

@@ -76,11 +76,12 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
   for (const { kind, identified } of plans) {
     if (kind !== 'read') continue;
     const { entry } = identified;
-    const { type, id, version } = entry.request;
+    const { type, id, version, history } = entry.request;
     const fate = id === undefined || version !== undefined ? undefined : future.get(keyText({ type, id }));
     if (fate === 'put') continue;
     await faults.guardAsync(entry.index, async () => {
-      if (fate === 'delete') throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
+      if (fate === 'delete' && history !== true)
+        throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
       // The answer shows what is read after the commit.
       await readEntry(entry, { ...session, trace: undefined });
     });

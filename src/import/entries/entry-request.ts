@@ -13,19 +13,23 @@ import { isResourceId } from '../../fhir/resource.js';
  * | `PUT Patient/1`, `DELETE Patient/1`, `GET Patient/1` | | type, id |
  * | `GET Patient/1/_history/2` | GET | type, id, version |
  * | `PUT Patient?identifier=x`, `DELETE …`, `GET …` | | type, query |
+ * | `GET Patient/1?_elements=id` | GET | type, id, query |
+ * | `GET Patient/1/_history?_count=2`, `GET Patient/_history` | GET | type, id, history, query |
  */
 export interface EntryRequest {
   readonly method: 'POST' | 'PUT' | 'DELETE' | 'GET' | 'HEAD';
   readonly type: string;
   readonly id?: string;
   readonly version?: string;
-  /** Search text without the question mark; empty for a search without parameters. */
+  /** The history of the resource, or of the type without `id`. */
+  readonly history?: true;
+  /** Search text without the question mark; empty for a search without parameters. Of other reads, their parameters. */
   readonly query?: string;
 }
 
 /**
  * @param baseUrl the service's own base; request URLs may carry it
- * @throws FhirError `invalid`, and `unsupported` for PATCH, operations and history
+ * @throws FhirError `invalid`, and `unsupported` for PATCH and operations
  */
 export function parseEntryRequest(
   model: FhirModel,
@@ -41,24 +45,23 @@ export function parseEntryRequest(
   const local = withoutBase(url, baseUrl);
   const mark = local.indexOf('?');
   const path = mark === -1 ? local : local.slice(0, mark);
-  const [type = '', id, keyword, version, ...rest] = path.split('/');
+  const segments = path.split('/');
+  const history = isMethod(method) && isRead(method) && segments.length > 1 && segments.at(-1) === '_history';
+  const [type = '', id, keyword, version, ...rest] = history ? segments.slice(0, -1) : segments;
   if (path.includes('$')) throw new FhirError('unsupported', 'Operations inside a Bundle are not supported');
   if (!model.isResourceType(type))
     throw new FhirError('invalid', `request.url names no known resource type: ${quote(url)}`);
-  if (keyword === '_history' && version === undefined) {
-    throw new FhirError('unsupported', 'History inside a Bundle is not supported');
-  }
-
   const query = mark === -1 ? undefined : local.slice(mark + 1);
   const wellFormed =
     rest.length === 0 &&
-    (id === undefined || (isResourceId(id) && query === undefined)) &&
+    (id === undefined || (isResourceId(id) && (query === undefined || isRead(method)))) &&
     (keyword === undefined || (keyword === '_history' && isResourceId(version)));
   const request: EntryRequest = {
     method,
     type,
     ...(id === undefined ? {} : { id }),
     ...(version === undefined ? {} : { version }),
+    ...(history ? { history } : {}),
     ...(query !== undefined ? { query } : id === undefined && isRead(method) ? { query: '' } : {}),
   };
   if (!wellFormed || !FORMS[method](request)) {
@@ -73,17 +76,24 @@ const FORMS: { readonly [method in Method]: (request: EntryRequest) => boolean }
   POST: ({ id, query }) => id === undefined && query === undefined,
   PUT: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
   DELETE: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
-  GET: () => true,
-  HEAD: () => true,
+  GET: isReadForm,
+  HEAD: isReadForm,
 };
+
+const READ_FORMS = '"Type/id", "Type/id/_history", "Type/id/_history/version" or "Type?query"';
 
 const EXPECTED: { readonly [method in Method]: string } = {
   POST: '"Type"',
   PUT: '"Type/id" or "Type?query"',
   DELETE: '"Type/id" or "Type?query"',
-  GET: '"Type/id", "Type/id/_history/version" or "Type?query"',
-  HEAD: '"Type/id", "Type/id/_history/version" or "Type?query"',
+  GET: READ_FORMS,
+  HEAD: READ_FORMS,
 };
+
+/** A version has no history and no parameters. */
+function isReadForm({ version, history, query }: EntryRequest): boolean {
+  return version === undefined || (history === undefined && query === undefined);
+}
 
 function isMethod(method: string): method is Method {
   return Object.hasOwn(FORMS, method);

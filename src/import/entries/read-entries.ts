@@ -11,14 +11,27 @@ import type { ImportSession } from '../session.js';
 const DEFAULT_COUNT = 1000;
 
 /**
- * Answers a GET or HEAD entry: read, vread or search.
+ * Answers a GET or HEAD entry: read, vread, search or history.
  *
  * @throws FhirError `not-found`, `gone`, and the errors of search parsing
+ * @throws FhirError `unsupported` - a history, or a part of a resource, without a reader
  */
 export async function readEntry(entry: BundleEntry, session: ImportSession): Promise<EntryOutcome> {
-  const { type, id, version, method, query } = entry.request;
+  const { type, id, version, method, query, history } = entry.request;
+  const { reader } = session;
   const head = method === 'HEAD';
-  if (id === undefined) return { kind: 'read', resource: await search(type, query ?? '', session, head), head };
+  const shown = head ? { ...session, trace: undefined } : session;
+  if (history === true) {
+    if (reader === undefined) throw new FhirError('unsupported', 'History inside a Bundle is not supported here');
+    return { kind: 'read', resource: await reader.history(type, id, query ?? '', shown), head };
+  }
+  if (id === undefined) {
+    const find = reader?.search ?? search;
+    return { kind: 'read', resource: await find(type, query ?? '', shown), head };
+  }
+  if (query !== undefined && reader === undefined) {
+    throw new FhirError('unsupported', 'Parameters of a read inside a Bundle are not supported here');
+  }
 
   const key = version === undefined ? { type, id } : { type, id, version };
   const [found] = await session.store.read([key], session.options);
@@ -26,11 +39,13 @@ export async function readEntry(entry: BundleEntry, session: ImportSession): Pro
   if (found?.status !== 'found') throw new FhirError('not-found', `${referenceTo(type, id)} does not exist`);
   if (entry.ifNoneMatch === '*' || entry.ifNoneMatch === found.versionId)
     return { kind: 'not-modified', stored: found };
-  if (!head) session.trace?.show(found.resource);
-  return { kind: 'read', resource: withChosenMeta(found.resource, session), stored: found, head };
+  const whole = withChosenMeta(found.resource, session);
+  const resource = query === undefined ? whole : reader!.reduce(whole, query, session);
+  shown.trace?.show(found.resource);
+  return { kind: 'read', resource, stored: found, head };
 }
 
-async function search(type: string, query: string, session: ImportSession, head: boolean): Promise<AnyResource> {
+async function search(type: string, query: string, session: ImportSession): Promise<AnyResource> {
   const request = parseSearch(
     session.store.model,
     type,
@@ -48,7 +63,7 @@ async function search(type: string, query: string, session: ImportSession, head:
     },
     session.options,
   );
-  if (!head) for (const { resource } of page.matches) session.trace?.show(resource);
+  for (const { resource } of page.matches) session.trace?.show(resource);
   const base = trimBaseUrl(session.baseUrl);
   const entry = page.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),

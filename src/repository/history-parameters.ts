@@ -1,7 +1,7 @@
-import { quote } from '../../fhir/messages/quote.js';
-import { FhirError } from '../../fhir/error.js';
-import type { TypeHistoryPage, VersionsPage } from '../../repository/repository.js';
-import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
+import { quote } from '../fhir/messages/quote.js';
+import { FhirError } from '../fhir/error.js';
+import type { TypeHistoryPage, VersionsPage } from './repository.js';
+import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 
 /**
  * `_count`, `_offset`, `_since` and `_at` of the history of a resource.
