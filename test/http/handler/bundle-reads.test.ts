@@ -8,8 +8,8 @@ import { openService, patient, type Service } from './open-service.js';
 let service: Service;
 beforeAll(async () => {
   service = await openService();
-  const put = (resource: object & { resourceType: string; id: string }): Promise<unknown> =>
-    service.call('PUT', `${resource.resourceType}/${resource.id}`, { body: resource });
+  const put = (resource: { readonly [name: string]: unknown }): Promise<unknown> =>
+    service.call('PUT', `${String(resource['resourceType'])}/${String(resource['id'])}`, { body: resource });
   await put({ resourceType: 'Organization', id: 'org', name: 'Clinic' });
   const managingOrganization = { reference: 'Organization/org' };
   await put(patient({ id: 'ann', birthDate: '1980-01-01', managingOrganization }) as never);
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await put(patient({ id: 'gone' }) as never);
   await service.call('DELETE', 'Patient/gone');
   const subject = { reference: 'Patient/ann' };
-  await put({ resourceType: 'Observation', id: 'o1', status: 'final', code: { text: 'Pulse' }, subject } as never);
+  await put({ resourceType: 'Observation', id: 'o1', status: 'final', code: { text: 'Pulse' }, subject });
 });
 
 const URLS = [
