@@ -1,11 +1,9 @@
 import { cacheExchange, Client, CombinedError, fetchExchange } from '@urql/core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HOSTS, openHost, type OpenHost } from '../hosts/open-host.js';
-import { compile } from '../support/compile.js';
-import { generateTypes } from '../tools/generate-types.js';
 import { ADD, CHART, PAGE } from '../tools/tool-schema.js';
 
-// urql as an application would use it, with types by graphql-codegen, against a host over loopback.
+// urql as an application would use it, against a host over loopback.
 
 let host: OpenHost;
 let client: Client;
@@ -56,24 +54,4 @@ test('gets errors with their codes', async () => {
   const missing = await client.query(CHART, { id: 'nobody' }).toPromise();
   expect(missing.data).toEqual({ Patient: null });
   expect(missing.error?.graphQLErrors).toMatchObject([{ path: ['Patient'], extensions: { code: 'not-found' } }]);
-});
-
-test('its results have the generated types, and only those', async () => {
-  const application = `
-    import type { Client, TypedDocumentNode } from '@urql/core';
-    import type * as ops from '../tools/generated-operations.js';
-    declare const client: Client;
-    declare const chart: TypedDocumentNode<ops.ChartQuery, ops.ChartQueryVariables>;
-    const { data } = await client.query(chart, { id: '1' });
-    export const birthDate: string | null | undefined = data?.Patient?.birthDate;
-    export const value: number | null | undefined = data?.Patient?.ObservationList?.[0]?.valueQuantity?.value;
-    // @ts-expect-error the query selects no such field
-    void data?.Patient?.gender;
-    // @ts-expect-error the id is required
-    await client.query(chart, { code: 'x' });
-    // @ts-expect-error the id is a text or a number
-    await client.query(chart, { id: true });
-  `;
-  const texts = new Map([...(await generateTypes()), ['test/clients/urql-application.ts', application]]);
-  expect(compile(texts).map(({ file, line, message }) => `${file}:${line}: ${message}`)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { ROOT } from '../support/compile.js';
+import { programOf, ROOT } from '../support/compile.js';
 
 /** Where the sources begin. */
 export const SOURCE = join(ROOT, 'src/');
@@ -15,26 +15,33 @@ export const ENTRIES = Object.entries(exports).flatMap(([path, target]) =>
   typeof target === 'object' && path !== './types' ? [path === '.' ? 'index' : path.slice(2)] : [],
 );
 
-const { options } = ts.getParsedCommandLineOfConfigFile(
-  join(ROOT, 'tsconfig.json'),
-  {},
-  { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
-)!;
-export const program = ts.createProgram(
-  ENTRIES.map((entry) => `${SOURCE}${entry}.ts`),
-  options,
-);
-export const checker = program.getTypeChecker();
+const program = programOf(ENTRIES.map(fileOf));
+
+export function checker(): ts.TypeChecker {
+  return program().getTypeChecker();
+}
+
+export function sourceOf(entry: string): ts.SourceFile {
+  return program().getSourceFile(fileOf(entry))!;
+}
+
+function fileOf(entry: string): string {
+  return `${SOURCE}${entry}.ts`;
+}
 
 /** What an entry exports: by its public name, what stands behind it. */
 export function exportsOf(entry: string): ReadonlyMap<string, ts.Symbol> {
-  const module = checker.getSymbolAtLocation(program.getSourceFile(`${SOURCE}${entry}.ts`)!)!;
-  return new Map(checker.getExportsOfModule(module).map((symbol) => [symbol.name, resolved(symbol)]));
+  const module = checker().getSymbolAtLocation(sourceOf(entry))!;
+  return new Map(
+    checker()
+      .getExportsOfModule(module)
+      .map((symbol) => [symbol.name, resolved(symbol)]),
+  );
 }
 
 /** What an imported name stands for. */
 export function resolved(symbol: ts.Symbol): ts.Symbol {
-  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+  return symbol.flags & ts.SymbolFlags.Alias ? checker().getAliasedSymbol(symbol) : symbol;
 }
 
 export function isOurs(node: ts.Node | undefined): boolean {

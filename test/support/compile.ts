@@ -15,25 +15,46 @@ export interface CompileError {
 }
 
 /**
- * Compiles texts as if they were files of the repository, by its own configuration. They may import each other, the
- * package by its public name, and whatever is installed; what they declare and do not go on to use is not an error.
+ * Adds texts to the program as if they were files of the repository, by its own configuration. They may import each other,
+ * the package by its public name, and whatever is installed; what they declare and do not go on to use is not an error.
+ *
+ * All that is added before a test asks is one program, as its checker is what takes long.
  *
  * @param texts by path below the repository's root, in folders that exist
- * @returns what is wrong in these files, in their order
+ * @returns finds what is wrong in these files, in their order
  */
-export function compile(texts: ReadonlyMap<string, string>): CompileError[] {
-  const compilerOptions = (options ??= ownOptions());
-  const files = new Map([...texts].map(([path, text]) => [join(ROOT, path), text]));
-  program = ts.createProgram([...files.keys()], compilerOptions, hostWith(files, compilerOptions), program);
-  const compiled = program;
-  return [...files.keys()].flatMap((path) => errorsOf(compiled, path));
+export function toCompile(texts: ReadonlyMap<string, string>): () => CompileError[] {
+  const paths = [...texts.keys()].map((path) => join(ROOT, path));
+  for (const [path, text] of texts) added.set(join(ROOT, path), text);
+  program = undefined;
+  return () => paths.flatMap((path) => errorsOf(programOfAll(), path));
 }
 
-/** The program before, whose files need no second parsing. */
+/** A program with files of the repository, and the texts that were added. */
+export function programOf(files: readonly string[]): () => ts.Program {
+  for (const file of files) roots.add(file);
+  program = undefined;
+  return programOfAll;
+}
+
+/** Gives the memory of the program back. */
+export function forgetProgram(): void {
+  program = undefined;
+  added.clear();
+  roots.clear();
+}
+
+const added = new Map<string, string>();
+const roots = new Set<string>();
 let program: ts.Program | undefined;
-let options: ts.CompilerOptions | undefined;
-/** Files of the disk, which stay as they are while tests run. */
-const parsed = new Map<string, ts.SourceFile | undefined>();
+
+function programOfAll(): ts.Program {
+  if (program === undefined) {
+    const options = ownOptions();
+    program = ts.createProgram([...roots, ...added.keys()], options, hostWith(added, options));
+  }
+  return program;
+}
 
 function ownOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
@@ -54,9 +75,9 @@ function hostWith(files: ReadonlyMap<string, string>, options: ts.CompilerOption
   host.fileExists = (path) => files.has(path) || fileExists.call(host, path);
   host.getSourceFile = (path, version, ...rest) => {
     const text = files.get(path);
-    if (text !== undefined) return ts.createSourceFile(path, text, version, true);
-    if (!parsed.has(path)) parsed.set(path, getSourceFile.call(host, path, version, ...rest));
-    return parsed.get(path);
+    return text === undefined
+      ? getSourceFile.call(host, path, version, ...rest)
+      : ts.createSourceFile(path, text, version, true);
   };
   return host;
 }

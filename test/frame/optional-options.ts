@@ -1,6 +1,6 @@
 import ts from 'typescript';
 import { expect, test } from 'vitest';
-import { checker, ENTRIES, exportsOf, isHidden, isOurs, program, SOURCE } from './public-program.js';
+import { checker, ENTRIES, exportsOf, isHidden, isOurs, sourceOf } from './public-program.js';
 
 // Hosts that compile with `exactOptionalPropertyTypes` pass on options that may be undefined, so every optional property of
 // whatever a host hands in takes undefined. The types are found from the signatures of the public functions: parameters,
@@ -39,29 +39,30 @@ function visit(type: ts.Type, direction: Direction, at: ts.Node): void {
     if (direction === 'in' && isOption && !takesUndefined(property, at)) {
       refusals.add(`${nameOf(type)}.${property.name}`);
     }
-    if (property.declarations?.some(isOurs)) visit(checker.getTypeOfSymbolAtLocation(property, at), direction, at);
+    if (property.declarations?.some(isOurs)) visit(checker().getTypeOfSymbolAtLocation(property, at), direction, at);
   }
 }
 
 /** What the host hands in to a function that is handed out, and takes from one that it hands in. */
 function visitSignature(signature: ts.Signature, direction: Direction, at: ts.Node): void {
   const parameters: Direction = direction === 'out' ? 'in' : 'out';
-  for (const parameter of signature.parameters) visit(checker.getTypeOfSymbolAtLocation(parameter, at), parameters, at);
+  for (const parameter of signature.parameters)
+    visit(checker().getTypeOfSymbolAtLocation(parameter, at), parameters, at);
   visit(signature.getReturnType(), direction, at);
 }
 
 function takesUndefined(property: ts.Symbol, at: ts.Node): boolean {
-  const type = checker.getTypeOfSymbolAtLocation(property, at);
+  const type = checker().getTypeOfSymbolAtLocation(property, at);
   // An absent property has a type of its own, which is not that of undefined.
   const parts = type.isUnion() ? type.types : [type];
   return parts.some(
-    (part) => part === checker.getUndefinedType() || part.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown),
+    (part) => part === checker().getUndefinedType() || part.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown),
   );
 }
 
 function typeArguments(type: ts.Type): readonly ts.Type[] {
   const isReference = (type as ts.ObjectType).objectFlags & ts.ObjectFlags.Reference;
-  return type.flags & ts.TypeFlags.Object && isReference ? checker.getTypeArguments(type as ts.TypeReference) : [];
+  return type.flags & ts.TypeFlags.Object && isReference ? checker().getTypeArguments(type as ts.TypeReference) : [];
 }
 
 function isMapped(type: ts.Type): boolean {
@@ -72,19 +73,19 @@ function isMapped(type: ts.Type): boolean {
 }
 
 function nameOf(type: ts.Type): string {
-  return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation).slice(0, 80);
-}
-
-for (const entry of ENTRIES) {
-  const file = program.getSourceFile(`${SOURCE}${entry}.ts`)!;
-  for (const [name, symbol] of exportsOf(entry)) {
-    // Those of typed documents hide behind a condition on the type of the variables.
-    if (/(Context|Config|Request|Options|Body)$/.test(name)) visit(checker.getDeclaredTypeOfSymbol(symbol), 'in', file);
-    if (symbol.flags & ts.SymbolFlags.Value) visit(checker.getTypeOfSymbolAtLocation(symbol, file), 'out', file);
-  }
+  return checker().typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation).slice(0, 80);
 }
 
 test('every optional property that a host may set takes undefined', () => {
+  for (const entry of ENTRIES) {
+    const file = sourceOf(entry);
+    for (const [name, symbol] of exportsOf(entry)) {
+      // Those of typed documents hide behind a condition on the type of the variables.
+      if (/(Context|Config|Request|Options|Body)$/.test(name))
+        visit(checker().getDeclaredTypeOfSymbol(symbol), 'in', file);
+      if (symbol.flags & ts.SymbolFlags.Value) visit(checker().getTypeOfSymbolAtLocation(symbol, file), 'out', file);
+    }
+  }
   expect(types).toBeGreaterThan(50);
   expect([...refusals].sort()).toEqual([]);
 });

@@ -2,13 +2,14 @@ import { executeFhirGraphql } from 'fhirgraph';
 import { graphql } from 'gql.tada';
 import { expect, test } from 'vitest';
 import { openClinic, caller } from '../graphql/harness.js';
-import { compile } from '../support/compile.js';
+import { toCompile } from '../support/compile.js';
 import { generateOutput } from './generate-tada.js';
 import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
 
 const environment = await generateOutput(SDL);
 
-function compileClient(lines: string): string[] {
+/** @returns finds the errors of a client with these lines */
+function compileClient(name: string, lines: string): () => string[] {
   const client = `
     import { executeFhirGraphql, type FhirGraphqlContext } from 'fhirgraph';
     import { initGraphQLTada, type ResultOf, type VariablesOf } from 'gql.tada';
@@ -24,13 +25,15 @@ function compileClient(lines: string): string[] {
     ${lines}`;
   const texts = new Map([
     ['test/tools/graphql-env.d.ts', environment],
-    ['test/tools/tada-client.ts', client],
+    [`test/tools/${name}.ts`, client],
   ]);
-  return compile(texts).map(({ file, message }) => `${file}: ${message}`);
+  const errors = toCompile(texts);
+  return () => errors().map(({ file, message }) => `${file}: ${message}`);
 }
 
-test('gql.tada types documents by our SDL, and executeFhirGraphql their results', () => {
-  const errors = compileClient(`
+const errorsOfClient = compileClient(
+  'tada-client',
+  `
     const { data } = await executeFhirGraphql(chart, { ...context, variables: { id: '1', code: ['x'] } });
     export const birthDate: string | null | undefined = data?.Patient?.birthDate;
     export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
@@ -57,15 +60,19 @@ test('gql.tada types documents by our SDL, and executeFhirGraphql their results'
     void executeFhirGraphql(chart, context);
     // @ts-expect-error no such element
     void executeFhirGraphql(add, { ...context, variables: { patient: { birthdate: '1970-01-01' } } });
-  `);
-  expect(errors).toEqual([]);
+  `,
+);
+const errorsOfWrong = compileClient(
+  'tada-wrong',
+  'export const wrong: number = ({} as ResultOf<typeof chart>).Patient!.birthDate!;',
+);
+
+test('gql.tada types documents by our SDL, and executeFhirGraphql their results', () => {
+  expect(errorsOfClient()).toEqual([]);
 });
 
 test('a client that uses the types wrongly does not compile', () => {
-  const wrong = 'export const wrong: number = ({} as ResultOf<typeof chart>).Patient!.birthDate!;';
-  expect(compileClient(wrong)).toEqual([
-    "test/tools/tada-client.ts: Type 'string' is not assignable to type 'number'.",
-  ]);
+  expect(errorsOfWrong()).toEqual(["test/tools/tada-wrong.ts: Type 'string' is not assignable to type 'number'."]);
 });
 
 test('documents that gql.tada parsed, which know no places in a text, are executed', async () => {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { compile } from '../support/compile.js';
+import { toCompile } from '../support/compile.js';
 import { generateTypes } from './generate-types.js';
 
 const generated = await generateTypes();
 
-function compileClient(lines: string): string[] {
+/** @returns finds the errors of a client with these lines */
+function compileClient(name: string, lines: string): () => string[] {
   const client = `
     import { executeFhirGraphql, type FhirGraphqlContext, type TypedDocument } from 'fhirgraph';
     import type * as ops from './generated-operations.js';
@@ -14,12 +15,13 @@ function compileClient(lines: string): string[] {
     declare const page: TypedDocument<ops.PageQuery, ops.PageQueryVariables>;
     declare const add: TypedDocument<ops.AddMutation, ops.AddMutationVariables>;
     ${lines}`;
-  const errors = compile(new Map([...generated, ['test/tools/codegen-client.ts', client]]));
-  return errors.map(({ file, message }) => `${file}: ${message}`);
+  const errors = toCompile(new Map([...generated, [`test/tools/${name}.ts`, client]]));
+  return () => errors().map(({ file, message }) => `${file}: ${message}`);
 }
 
-test('graphql-codegen makes types of schema and operations that compile, and type the results', () => {
-  const errors = compileClient(`
+const errorsOfClient = compileClient(
+  'codegen-client',
+  `
     const { data } = await executeFhirGraphql(chart, { ...context, variables: { id: '1', code: 'x' } });
     export const birthDate: string | null | undefined = data?.Patient?.birthDate;
     export const family: string | null | undefined = data?.Patient?.official?.[0]?.family;
@@ -47,12 +49,17 @@ test('graphql-codegen makes types of schema and operations that compile, and typ
     void executeFhirGraphql(chart, context);
     // @ts-expect-error no such element
     void executeFhirGraphql(add, { ...context, variables: { patient: { birthdate: '1970-01-01' } } });
-  `);
-  expect(errors).toEqual([]);
+  `,
+);
+const errorsOfWrong = compileClient(
+  'codegen-wrong',
+  'export const wrong: number = ({} as ops.ChartQuery).Patient!.birthDate!;',
+);
+
+test('graphql-codegen makes types of schema and operations that compile, and type the results', () => {
+  expect(errorsOfClient()).toEqual([]);
 });
 
 test('a client that uses the generated types wrongly does not compile', () => {
-  expect(compileClient('export const wrong: number = ({} as ops.ChartQuery).Patient!.birthDate!;')).toEqual([
-    "test/tools/codegen-client.ts: Type 'string' is not assignable to type 'number'.",
-  ]);
+  expect(errorsOfWrong()).toEqual(["test/tools/codegen-wrong.ts: Type 'string' is not assignable to type 'number'."]);
 });

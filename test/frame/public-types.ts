@@ -18,7 +18,7 @@ function typesNamedBy(symbol: ts.Symbol): ts.Symbol[] {
       : ts.isExpressionWithTypeArguments(node)
         ? node.expression
         : undefined;
-    const found = name && checker.getSymbolAtLocation(name);
+    const found = name && checker().getSymbolAtLocation(name);
     if (found !== undefined) named.push(resolved(found));
     ts.forEachChild(node, visit);
   };
