@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
 import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
@@ -19,8 +20,12 @@ test.each(['store', 'journal', 'files'] as const)(
   async (takenBy) => {
     const file = fileNamed(`${takenBy}.db`);
     const store = new SqliteStore(file);
+    // The files of the journals, too.
     const assertGone = (): void => {
-      const files = ['', '-wal', '-shm'].map((end) => file + end).filter((one) => existsSync(one));
+      const files = readdirSync(dirname(file), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+      expect(files).toContain(file);
       expect(files.filter((one) => readFileSync(one, 'latin1').includes(MARK))).toEqual([]);
     };
     await inspect(store, { assertGone, journal: journals[takenBy]() });

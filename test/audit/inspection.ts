@@ -45,6 +45,7 @@ export interface InspectionOptions {
  * tells who saw which patient when and why, and an altered or missing record is found.
  */
 export async function inspect(store: ResourceStore, options: InspectionOptions): Promise<void> {
+  const begin = new Date().toISOString();
   const heads: AuditHead[] = [];
   const { journal } = options;
   const log = createAuditLog({ store, gather: 0, journal, onHead: (head) => void heads.push(head) });
@@ -81,7 +82,8 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
   await acceptInvitation(token, identity, { store, ...trail });
 
   // Read by GraphQL, break the glass.
-  const ben = await signIn(store, { project, externalId: 'idp|ben' }, { ...trail, purpose: 'TREAT' });
+  const signedIn = { ...trail, purpose: 'TREAT', recheckAfter: 0 };
+  const ben = await signIn(store, { project, externalId: 'idp|ben' }, signedIn);
   const query = '{ PatientList { id ObservationList(_reference: subject) { id } } }';
   await executeFhirGraphql(query, { store, caller: ben, ...trail });
   const until = new Date(Date.now() + 86_400_000);
@@ -89,10 +91,17 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
   await executeFhirGraphql(query, { store, caller: broken, ...trail });
   await rejection(signIn(store, { project, externalId: 'idp|eve' }, trail));
 
-  // Revoke, erase.
+  // Revoke: what Ben holds ends at once. Erase.
   await revokeSessions({ membership: `ProjectMembership/${membership.id}` }, { store, caller: admin, ...trail });
+  for (const ended of [ben, broken]) {
+    const { data, errors } = await executeFhirGraphql(query, { store, caller: ended, ...trail });
+    expect([data?.['PatientList'], errors?.[0]?.extensions.code]).toEqual([null, 'session-ended']);
+  }
   await erasePatient(ann.id, { store, caller: systemCaller(project), reason: 'patient-request', ...trail });
   await options.assertGone();
+  expect((await rejection(trusted.read('Patient', ann.id))).code).toBe('gone');
+  const asked = createRepository({ store, caller: systemCaller(project), ...trail });
+  await rejection(asked.read('Patient', ann.id));
   await log.flush();
 
   // Who saw Ann, when and why: found before and after the project is deleted.
@@ -106,6 +115,7 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
       .sort()
       .join(' ')} because TREAT, Unconscious`,
     `erase-patient system 0 Patient/${ann.id} because patient-request`,
+    `read system 4 Patient/${ann.id}`,
   ];
   const sorted = (line: string): string => line.split(' ').sort().join(' ');
   expect(found.map(({ resource }) => sorted(lineOf(resource!)))).toEqual(seen.map(sorted));
@@ -119,17 +129,28 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
   expect(events.map(({ subtype }) => subtype?.[0]?.display ?? subtype?.[0]?.code)).toEqual([
     'segment-opened',
     ...['invite', 'accept-invitation', 'Login', 'graphql', 'Emergency Override Started', 'graphql', 'Login'],
-    ...['revoke-sessions', 'erase-patient', 'delete-project', 'segment-closed'],
+    ...['revoke-sessions', 'graphql', 'graphql', 'erase-patient', 'read', 'delete-project', 'segment-closed'],
   ]);
   expect(lineOf(events[4]!)).toBe(`graphql Practitioner 0 Patient/${bob.id} because TREAT`);
   expect(lineOf(events[5]!)).toBe('Emergency Override Started Practitioner 0 because TREAT, Unconscious');
   expect(events[7]!.outcome).toBe('4');
 
+  // When: in the order of what happened, and while it did.
+  const times = events.map(({ recorded }) => recorded!);
+  expect(times).toEqual(times.toSorted());
+  expect(times[0]! >= begin && times.at(-1)! <= new Date().toISOString()).toBe(true);
+
   // The log is whole, and an altered or missing record is found.
-  expect(await verifyAuditLog({ store, heads })).toMatchObject({ intact: true, events: 12 });
+  expect(await verifyAuditLog({ store, heads })).toMatchObject({ intact: true, events: 15 });
   const key = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: events[6]!.id! };
   await store.commit([{ kind: 'put', key, resource: { ...events[6], entity: [] } as never }]);
   expect((await verifyAuditLog({ store })).problems).toMatchObject([{ kind: 'changed', event: key.id }]);
   await store.commit([{ kind: 'delete', key }]);
   expect((await verifyAuditLog({ store })).problems).toMatchObject([{ kind: 'gap', event: events[7]!.id }]);
+  const last = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: events.at(-1)!.id! };
+  await store.commit([{ kind: 'delete', key: last }]);
+  expect((await verifyAuditLog({ store, heads: heads.slice(-1) })).problems).toMatchObject([
+    { kind: 'gap', event: events[7]!.id },
+    { kind: 'cut', event: last.id },
+  ]);
 }
