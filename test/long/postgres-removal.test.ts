@@ -17,6 +17,11 @@ function filesSaying(folder: string, word: RegExp): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length));
 }
 
+async function fileOf(database: PGlite, table: string): Promise<string> {
+  const { rows } = await database.query<{ path: string }>(`SELECT '/' || pg_relation_filepath('${table}') AS path`);
+  return rows[0]!.path;
+}
+
 function secret(version: number): AnyResource {
   return resourceOf('Patient', 'a', {
     name: [{ family: `Zyzzyva${version}` }],
@@ -30,9 +35,14 @@ test('after VACUUM FULL only the write-ahead log has bytes of an erased resource
   const store = new PostgresStore(pglitePool(database));
   for (let version = 0; version < 3; version++) await store.commit([put(secret(version))]);
   await store.commit([put(resourceOf('Patient', 'b', { name: [{ family: 'Kept' }] }))]);
+  // Statistics have the most common values.
+  for (let copy = 0; copy < 30; copy++) await store.commit([put({ ...secret(3), id: `copy-${copy}` })]);
+  await database.exec('ANALYZE');
   await database.exec('CHECKPOINT');
+  expect(filesSaying(folder, /zyzzyva/i)).toContain(await fileOf(database, 'pg_statistic'));
   expect(filesSaying(folder, /zyzzyva/i).length).toBeGreaterThan(3);
-  await store.commit([{ kind: 'erase', key: keyOf('Patient', 'a'), reason: 'other' }]);
+  const ids = ['a', ...Array.from({ length: 30 }, (_, copy) => `copy-${copy}`)];
+  await store.commit(ids.map((id) => ({ kind: 'erase', key: keyOf('Patient', id), reason: 'other' })));
   await store.removal.scrub();
   await store.vacuum({ full: true });
   await database.exec('CHECKPOINT');

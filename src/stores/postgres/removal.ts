@@ -77,10 +77,19 @@ export async function removeProject(
   return { step: { resources: rows.length, versions, done }, changes };
 }
 
-/** VACUUM of all tables, one by one. @param full writes them again, which locks each of them */
+/**
+ * VACUUM of all tables, one by one, then of the statistics that ANALYZE has replaced: they hold frequent values. PostgreSQL
+ * leaves the catalog out, with a warning, for users who do not own the database.
+ *
+ * @param full writes them again, which locks each of them
+ */
 export async function vacuum(connections: Connections, full: boolean, signal: AbortSignal | undefined): Promise<void> {
   const options = full ? sql`(FULL, ANALYZE)` : sql`(ANALYZE)`;
   for (const table of GROWING_TABLES) await connections.run(sql`VACUUM ${options} ${table}`, signal);
+  await connections.run(
+    full ? sql`VACUUM (FULL) pg_catalog.pg_statistic` : sql`VACUUM pg_catalog.pg_statistic`,
+    signal,
+  );
 }
 
 /** Tables with rows of a project that belong to no resource. */

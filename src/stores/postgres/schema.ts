@@ -172,11 +172,16 @@ function timelines(): readonly Sql[] {
   ].map((text) => new Sql(text, []));
 }
 
-/** Removals: how many of the oldest versions of a resource were removed, and why it was erased. */
+/**
+ * Removals: how many of the oldest versions of a resource were removed, and why it was erased. Statistics must not sample
+ * contents: ANALYZE leaves those of a table alone that has become empty.
+ */
 function removals(): readonly Sql[] {
   return [
     'ALTER TABLE resource ADD COLUMN purged int NOT NULL DEFAULT 0',
     'ALTER TABLE resource ADD COLUMN erased text COLLATE "C"',
+    'ALTER TABLE resource ALTER COLUMN content SET STATISTICS 0',
+    'ALTER TABLE version ALTER COLUMN content SET STATISTICS 0',
   ].map((text) => new Sql(text, []));
 }
 

@@ -60,7 +60,7 @@ export class Maintenance {
     for (const table of [...INDEX_TABLES, 'shape', 'past', 'zone', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);
-    this.#database.exec(resourceZones());
+    for (const text of resourceZones()) this.#database.exec(text);
     const dictionaries = createDictionaries(this.#database, this.#statements);
     const index = new IndexWriter(this.#statements, dictionaries);
     const shapes = new Shapes(this.#statements, dictionaries);

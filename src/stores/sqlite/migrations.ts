@@ -93,7 +93,7 @@ function addZones(database: SqliteDatabase): void {
       parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
       PRIMARY KEY (parameter, block)) WITHOUT ROWID;
     CREATE INDEX zone_by_block ON zone (block);
-    ${resourceZones()}`);
+    ${resourceZones().join(';')};`);
 }
 
 /** The versions that are not current, by type and instant. */

@@ -12,6 +12,7 @@ import { removeVersions } from './remove-versions.js';
 import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
+import { noteNarrowing } from './zones.js';
 
 /** A step of removing a project, with the changes that listeners receive. */
 export interface RemovedPart {
@@ -47,6 +48,11 @@ export class Removal {
     return this.#inTransaction(() => {
       let versions = 0;
       let examined = 0;
+      const note = (removed: number, from: number): void => {
+        if (removed > 0 && versions === 0) noteNarrowing(this.#statements);
+        if (removed > 0) removeSkipRows(this.#statements, from);
+        versions += removed;
+      };
       let place = { collection, id };
       for (const [key] of this.#collections(request.project, collection, request.type)) {
         if (key !== place.collection) place = { collection: key, id: '' };
@@ -55,7 +61,7 @@ export class Removal {
           for (const row of rows) {
             this.#guard.check();
             const { removed, isWhole } = this.#purge(key, row, bounds);
-            versions += removed;
+            note(removed, key);
             examined += 1;
             if (isWhole) place = { collection: key, id: row[1] };
             if (!isWhole || examined >= RESOURCES || versions >= VERSIONS) {

@@ -141,10 +141,34 @@ const REMAKE = [
   ofResources('-2 * collection - 1', 'updated'),
 ];
 
+/** The entry of `meta` that says that zones may hold values of versions that were removed. */
+const TO_NARROW = 'zones_to_narrow';
+
+/**
+ * Earlier versions were removed, and zones may hold their values. To make the zones of their blocks again with each step of a
+ * purge would read the file many times over, so it is done once, by {@link narrowZones}.
+ */
+export function noteNarrowing(statements: Statements): void {
+  statements.write(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${TO_NARROW}', '1')`).run();
+}
+
+/** Makes all zones again after {@link noteNarrowing}, so that they hold values of current versions alone. */
+export function narrowZones(statements: Statements): void {
+  if (statements.write(`DELETE FROM meta WHERE name = '${TO_NARROW}'`).run().changes === 0) return;
+  statements.write('DELETE FROM zone').run();
+  for (const text of allZones()) statements.write(text).run();
+}
+
+function allZones(): readonly string[] {
+  const ofTable = (table: string): string => `INSERT INTO zone (parameter, block, low, last, high)
+    SELECT parameter, resource / ${BLOCK.size}, min(low), max(low), max(high) FROM ${table} WHERE grp = 0 GROUP BY 1, 2`;
+  return [ofTable('date'), ofTable('quantity'), ...resourceZones()];
+}
+
 /** Makes the zones of ids and instants of all resources, for a file without zones. */
-export function resourceZones(): string {
+export function resourceZones(): readonly string[] {
   const zones = (parameter: string, value: string): string => `INSERT INTO zone (parameter, block, low, last, high)
     SELECT ${parameter}, key / ${BLOCK.size}, min(${value}), max(${value}), max(${value}) FROM resource
-    WHERE content IS NOT NULL GROUP BY 1, 2;`;
-  return zones('-2 * collection', 'id') + zones('-2 * collection - 1', 'updated');
+    WHERE content IS NOT NULL GROUP BY 1, 2`;
+  return [zones('-2 * collection', 'id'), zones('-2 * collection - 1', 'updated')];
 }
