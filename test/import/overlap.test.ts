@@ -124,3 +124,26 @@ test('an import that fails is over: the batch under way has ended, and the error
   await failed;
   expect(Object.keys(await contents(context.store))).toEqual(['Patient/c', 'Patient/d']);
 });
+
+test('after a batch that failed no further one is written, and the one before it has ended', async () => {
+  const { context, begun, end } = heldContext();
+  const commit = context.store.commit.bind(context.store);
+  context.store.commit = (writes, options) =>
+    writes.some((write) => write.kind === 'put' && write.key.id === 'c')
+      ? Promise.reject(new FhirError('unavailable', 'down'))
+      : commit(writes, options);
+  let isOver = false;
+  const imported = importNdjson(
+    ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => line(id)),
+    context,
+  );
+  const failed = expect(imported)
+    .rejects.toMatchObject({ code: 'unavailable', details: { unknown: true } })
+    .then(() => (isOver = true));
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(isOver).toBe(false);
+  await end();
+  await failed;
+  expect(begun).toEqual(['a,b']);
+  expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/b']);
+});

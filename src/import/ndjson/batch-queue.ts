@@ -4,6 +4,7 @@
  */
 export class BatchQueue {
   #last: { readonly keys: ReadonlySet<string>; readonly done: Promise<void> } | undefined;
+  #hasFailed = false;
 
   /**
    * Starts a batch. Resolves when there is room for another one.
@@ -13,12 +14,12 @@ export class BatchQueue {
    * @throws the error of this batch, or of one before it
    */
   async start(keys: ReadonlySet<string> | undefined, write: (before: Promise<void>) => Promise<void>): Promise<void> {
-    if (keys === undefined || this.#concernsOneOf(keys)) await this.settle();
+    if (keys === undefined || this.#hasFailed || this.#concernsOneOf(keys)) await this.settle();
     const before = this.#last?.done ?? Promise.resolve();
     const done = write(before);
     if (keys === undefined) return done;
     // Those that wait for it receive its failure.
-    done.catch(() => undefined);
+    done.catch(() => (this.#hasFailed = true));
     this.#last = { keys, done };
     return before;
   }

@@ -120,8 +120,12 @@ export class NdjsonRun {
   /** Commits a batch, and reports it after those before it. */
   async #write({ wanted, bad, end }: Batch, before: Promise<void>): Promise<void> {
     const tally = newTally();
-    const refused = wanted.length > 0 ? await this.#writeAudited(wanted, tally) : [];
-    await before;
+    const writing = wanted.length > 0 ? this.#writeAudited(wanted, tally) : Promise.resolve([]);
+    // A batch that fails is over when those before it are.
+    const [earlier, own] = await Promise.allSettled([before, writing]);
+    if (earlier.status === 'rejected') throw earlier.reason;
+    if (own.status === 'rejected') throw own.reason;
+    const refused = own.value;
     const all = [...bad, ...refused].sort((a, b) => a.line - b.line);
     if (this.#context.stopOnError === true && all.length > 0) {
       this.stopped = true;
