@@ -7,7 +7,7 @@ import { putAll, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { bareDatabase } from '../postgres-pool.js';
 
-test('statistics are gathered during a bulk load, each time that it has doubled', async () => {
+test('statistics are gathered during a bulk load, and pages are noted as visible to all, each time that it has doubled', async () => {
   const first = STATISTICS.first;
   STATISTICS.first = 10;
   const database = await bareDatabase();
@@ -28,6 +28,10 @@ test('statistics are gathered during a bulk load, each time that it has doubled'
   await until(async () => (await known('display')) === 0);
   expect(await known('resource')).toBe(10);
   expect(await known('token')).toBeGreaterThanOrEqual(10);
+  const { rows } = await database.query<{ n: number }>(
+    "SELECT relallvisible AS n FROM pg_class WHERE relname = 'token'",
+  );
+  expect(rows[0]!.n).toBeGreaterThan(0);
   await write(9);
   await write(1);
   await until(async () => (await known('resource')) === 20);
