@@ -61,6 +61,11 @@ export const BROAD_QUESTIONS: readonly BroadQuestion[] = [
   page('since 2015 and above 190, by id', 'ObservationList(date: "ge2015", value_quantity: "gt190")'),
   page('a tenth of a code, latest', 'ObservationList(status: "registered", code: "c3", _sort: "-date")'),
   page('planned encounters, latest', 'EncounterList(status: "planned", _sort: "-date")'),
+  page('cancelled encounters, all old, latest', 'EncounterList(status: "cancelled", _sort: "-date")'),
+  page('long encounters, all new, earliest', 'EncounterList(length: "gt700", _sort: "date")'),
+  page('old encounters, all short, longest', 'EncounterList(date: "lt2005", _sort: "-length")'),
+  page('cancelled and long encounters, by id', 'EncounterList(status: "cancelled", length: "gt700")'),
+  page('cancelled encounters by class, latest', 'EncounterList(status: "cancelled", _sort: "class,-date")', TWO_KEYS),
   page('three conditions', 'ObservationList(status: "final", date: "ge2015", code: "c3", _sort: "value-quantity")'),
   page(
     'nested or in _filter',

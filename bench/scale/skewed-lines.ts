@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
  *
  * - Nearly all Observations are final, the newest are preliminary, and a tenth near the beginning is registered.
  * - The dates of Observations follow their ids; those of Encounters do not.
+ * - The status and the length of Encounters follow their dates, and so neither ids nor the order of writing.
  * - Half of the Observations have a method and the other half a device, so no resource meets conditions on both.
  * - Values repeat within resources and among them; few resources have some of them; units differ.
  * - One practitioner and one organization are referred to by most resources.
@@ -89,7 +90,8 @@ function encounter(index: number, chance: Chance): object {
   return {
     resourceType: 'Encounter',
     id: uuid('e', index),
-    status: chance(100) === 0 ? 'planned' : 'finished',
+    status: chance(100) === 0 ? 'planned' : start < 2_000 ? 'cancelled' : 'finished',
+    length: quantity(Math.floor(start / 10) + chance(20), 'min'),
     class: { system: 'urn:class', code: chance(5) === 0 ? 'IMP' : 'AMB' },
     serviceProvider: { reference: `Organization/o${chance(10) === 0 ? chance(50) : 1}` },
     period: {

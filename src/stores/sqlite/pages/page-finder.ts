@@ -127,7 +127,7 @@ export class PageFinder {
       const isLast = look === Infinity;
       // A walk that leaves out what cannot match ends soon.
       if (this.#walker.skips && !isLast) {
-        const found = yield* until(look * TUNING.walkedPerScanned, walk);
+        const found = yield* until(look * TUNING.walkedFirst, walk);
         if (found !== undefined) return found;
       }
       const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];

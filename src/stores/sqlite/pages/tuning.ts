@@ -7,8 +7,10 @@ export const TUNING = {
   looks: [400, 1_600, 6_400, 25_600, 102_400, 409_600, 1_638_400, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are considered too. */
   indirectFrom: 6_400,
-  /** Rows that may be walked for each row that a scan would give: testing one takes so much longer than sorting one. */
-  walkedPerScanned: 0.5,
+  /** Rows that may be walked for each row that a scan would give: testing one takes about as long as sorting one. */
+  walkedPerScanned: 1,
+  /** How many of them come before the scan, where the walk leaves out what cannot match: it may end soon. */
+  walkedFirst: 0.5,
   /** The number of rows from which conditions are looked at together. */
   combinedFrom: 6_400,
   /** The number of rows from which blocks of resources are searched too. */
