@@ -57,7 +57,11 @@ export class Reads {
   statements(keys: readonly ResourceKey[]): readonly Sql[] {
     const [first] = keys;
     if (first === undefined) return [];
-    if (keys.length > 1) return [new Sql(MANY_STATES, ['[]']), new Sql(TEXTS, ['[]'])];
+    if (keys.length > 1) {
+      const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+      const { text, values } = manyStates([], collections);
+      return [new Sql(text, values), new Sql(TEXTS, ['[]'])];
+    }
     const collection = this.#dictionaries.collections.find(first.project, first.type) ?? 0;
     const one = [collection, first.id];
     return this.#contents.isCaching ? [new Sql(ONE_STATE, one), new Sql(ONE_TEXT, [0])] : [new Sql(ONE_RESOURCE, one)];
@@ -114,8 +118,8 @@ export class Reads {
     collections: readonly (number | undefined)[],
   ): readonly (State | undefined)[] {
     const states: (State | undefined)[] = new Array<undefined>(keys.length);
-    const wanted = JSON.stringify(keys.map(({ id }, index) => [collections[index] ?? 0, id]));
-    const rows = this.#statements.read(MANY_STATES).all(wanted) as readonly (readonly [number, ...StateRow])[];
+    const { text, values } = manyStates(keys, collections);
+    const rows = this.#statements.read(text).all(...values) as readonly (readonly [number, ...StateRow])[];
     for (const [index, version, updated, content, erased] of rows) {
       states[index] = { version, updated, content, erased };
     }
@@ -152,12 +156,27 @@ const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, r.erased, r.key, v
   WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
 const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
+const STATES_OF_ONE = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
+  WHERE r.collection = ? AND r.id = j.value AND r.version > 0`;
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
 const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
 const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
 const LIST_VERSIONS =
   'SELECT version, updated, text, sum FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
+
+/** PERF: ids of one collection, the usual case, take half the time of pairs. */
+function manyStates(
+  keys: readonly ResourceKey[],
+  collections: readonly (number | undefined)[],
+): { readonly text: string; readonly values: readonly (string | number)[] } {
+  const [collection = 0] = collections;
+  if (collections.every((other = 0) => other === collection)) {
+    return { text: STATES_OF_ONE, values: [JSON.stringify(keys.map(({ id }) => id)), collection] };
+  }
+  const pairs = keys.map(({ id }, index) => [collections[index] ?? 0, id]);
+  return { text: MANY_STATES, values: [JSON.stringify(pairs)] };
+}
 
 function goneResult(state: State): ReadResult {
   return { status: 'gone', ...deletionOf(state) };
