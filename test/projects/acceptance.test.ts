@@ -105,6 +105,13 @@ describe.each(stores)('an invitation over %s', (_, make) => {
       { ...ANN, email: 'ben@example.org' },
       { ...ANN, emailVerified: false },
       { ...ANN, email: 'ann@example.org.evil.example' },
+      // Mailboxes of their own, where a domain has them: full width, and letters that look alike.
+      ...['\uff41nn@example.org', '\u1d43nn@example.org', 'ann\uff20example.org', '\u0430nn@example.org'].map(
+        (email) => ({
+          ...ANN,
+          email,
+        }),
+      ),
     ]) {
       const fault = await rejection(acceptInvitation(token, identity, { store, clock: at(0) }));
       expect(fault.message).toBe('The invitation is for another e-mail address, or it is not verified');

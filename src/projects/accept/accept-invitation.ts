@@ -92,7 +92,7 @@ async function accept(
     if (!(Date.parse(invitation.expires) > (clock?.() ?? new Date()).getTime())) throw invalidInvitation();
     const guard = guardStore(store, serverCaller(invitation.project));
     const { member, user, userVersion, memberVersion } = await readInvited(guard, found, signal);
-    if (email === undefined || user.email === undefined || normalizeEmail(user.email) !== email) {
+    if (email === undefined || user.email === undefined || !isSameMailbox(user.email, email)) {
       await countFailure(store, found);
       throw new FhirError('invitation-invalid', 'The invitation is for another e-mail address, or it is not verified');
     }
@@ -213,9 +213,23 @@ function invalidInvitation(): FhirError {
   );
 }
 
+/**
+ * Stricter than the comparison that keeps Users apart, which also takes letters for each other that only look alike: a
+ * ligature or a letter of full width before the @ may be another mailbox of the same domain.
+ */
+function isSameMailbox(one: string, other: string): boolean {
+  return normalizeEmail(one) === normalizeEmail(other) && nameOf(one) === nameOf(other);
+}
+
+/** What is before the @, composed and in lower case. */
+function nameOf(email: string): string {
+  const text = email.normalize('NFC').trim().toLowerCase();
+  return text.slice(0, Math.max(0, text.lastIndexOf('@')));
+}
+
 interface ReadIdentity {
   readonly externalId: string;
-  /** In normal form; undefined if it is not verified. */
+  /** Undefined if it is not verified. */
   readonly email: string | undefined;
 }
 
@@ -227,5 +241,5 @@ function readIdentity(model: FhirModel, identity: unknown): ReadIdentity {
   const email = reader.requiredText(body, 'email', '', 320);
   const isVerified = reader.flag(body, 'emailVerified', '') === true;
   reader.assertGood('The invitation cannot be accepted');
-  return { externalId, email: isVerified ? normalizeEmail(email) : undefined };
+  return { externalId, email: isVerified ? email : undefined };
 }
