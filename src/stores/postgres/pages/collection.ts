@@ -10,8 +10,15 @@ import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } 
  * @param starts conditions with scans
  * @param tests the other conditions
  * @param look how many rows at most
+ * @param testOf how to test one of the starts
  */
-export function collection(asked: Asked, starts: readonly Condition[], tests: readonly Sql[], look: number): Sql {
+export function collection(
+  asked: Asked,
+  starts: readonly Condition[],
+  tests: readonly Sql[],
+  look: number,
+  testOf: (start: Condition) => Sql = ({ test }) => test,
+): Sql {
   const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
   const scans = starts.map(
     ({ scan }, index) => sql`${name('s', index)} (key) AS MATERIALIZED (SELECT * FROM (${scan!}) u ${limit})`,
@@ -25,8 +32,8 @@ export function collection(asked: Asked, starts: readonly Condition[], tests: re
       : sql`SELECT (SELECT c FROM (${unionAll(sizes)}) n WHERE size <= ${look} ORDER BY size, c LIMIT 1) AS c`;
   const keys = starts.map((_, index) => sql`SELECT key FROM ${name('s', index)} WHERE ${CHOSEN} = ${number(index)}`);
   // The scan of a condition finds what it tests.
-  const others = starts.map(({ test }, index) =>
-    starts.length === 1 ? TRUE : anyOf([sql`${CHOSEN} = ${number(index)}`, test]),
+  const others = starts.map((start, index) =>
+    starts.length === 1 ? TRUE : anyOf([sql`${CHOSEN} = ${number(index)}`, testOf(start)]),
   );
   return sql`WITH ${list(scans)}, z AS MATERIALIZED (${narrowest}),
     k AS MATERIALIZED (SELECT DISTINCT key FROM (${unionAll(keys)}) u),
@@ -40,9 +47,14 @@ const CHOSEN = sql`(SELECT c FROM z)`;
 function found(asked: Asked, tests: readonly Sql[]): Sql {
   const { order, level } = asked;
   const { value } = orderTerms(order.keys.slice(level), order.scope)[0]!;
-  const test = allOf(tests);
-  const row = looksAtRow(sql`${test} ${value}`) ? sql`k k0 ${oneResource(sql`r0`, sql`k0.key`, order)}` : sql`k r0`;
-  const rows = sql`SELECT r0.key, ${value} AS v FROM ${row} WHERE ${test} OFFSET 0`;
+  // PERF: what only the key decides comes before the look at the resource.
+  const ofKey = allOf(tests.filter((one) => !looksAtRow(one)));
+  const ofRow = allOf(tests.filter(looksAtRow));
+  const passing = sql`(SELECT r0.key FROM k r0 WHERE ${ofKey} OFFSET 0)`;
+  const row = looksAtRow(sql`${ofRow} ${value}`)
+    ? sql`${passing} k0 ${oneResource(sql`r0`, sql`k0.key`, order)}`
+    : sql`${passing} r0`;
+  const rows = sql`SELECT r0.key, ${value} AS v FROM ${row} WHERE ${ofRow} OFFSET 0`;
   return sql`SELECT r0.key, r0.v FROM (${rows}) r0 WHERE ${isBeyond(asked, sql`r0.key`)} ${firstWithTies(asked, sql`r0.v`)}`;
 }
 

@@ -155,18 +155,24 @@ export class PageFinder {
     look: number,
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
-    const rows = await run(this.#collected(asked, conditions, look));
+    const testOf = await this.#testOf(look, conditions, run);
+    const rows = await run(this.#collected(asked, conditions, look, testOf));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
   }
 
-  #collected(asked: Asked, conditions: readonly Condition[], look: number): Sql {
+  #collected(
+    asked: Asked,
+    conditions: readonly Condition[],
+    look: number,
+    testOf = ({ test }: Condition): Sql => test,
+  ): Sql {
     const scans = conditions.filter(({ scan }) => scan !== undefined);
     const direct = scans.filter((one) => one.direct === true);
     const chosen = direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
     const starts =
       chosen.length === 0 ? [allOfType(this.#order.scope)] : look === Infinity ? chosen.slice(0, 1) : chosen;
     const tests = conditions.filter((one) => !starts.includes(one));
-    return collection(asked, starts, testsOf(tests), look);
+    return collection(asked, starts, tests.map(testOf), look, testOf);
   }
 
   /** Resources before the range, in it, after it, and without a value: in this order or reversed. */
@@ -219,8 +225,8 @@ export class PageFinder {
     let stretch = this.#stretchOf(asked, index, bounds);
     for (let size = TUNING.stretch; ; size *= TUNING.growth) {
       const left: Asked = { ...asked, need: need - found.length };
-      const tests = await this.#testsFor(size, conditions, run);
-      const rows = await run(walked(left, index, stretch, tests, size));
+      const testOf = await this.#testOf(size, conditions, run);
+      const rows = await run(walked(left, index, stretch, conditions.map(testOf), size));
       const [end, first] = rows[0] as readonly [string | null, string | null];
       found.push(...foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
@@ -239,13 +245,13 @@ export class PageFinder {
     return found;
   }
 
-  /** Tests of as many rows: by lists where those are short beside them. */
-  async #testsFor(size: number, conditions: readonly Condition[], run: Run): Promise<readonly Sql[]> {
-    if (size < TUNING.listedFrom) return testsOf(conditions);
+  /** How to test as many rows: by lists where those are short beside them. */
+  async #testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
+    if (size < TUNING.listedFrom) return ({ test }) => test;
     const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
     const scans = conditions.filter((one) => one.direct === true || size >= TUNING.indirectFrom);
     const listed = await this.#sizes.upTo(length, scans, run);
-    return conditions.map((one) => (listed.includes(one) ? isListed(one, length) : one.test));
+    return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
   }
 
   #stretchOf({ order, level, place }: Asked, index: OrderIndex, { low, high }: Bounds): Stretch {
