@@ -244,6 +244,7 @@ export type {
   CreateOptions,
   MatchOptions,
   Repository,
+  TransactionOptions,
   TypeHistoryPage,
   UpdateOptions,
   VersionsPage,

@@ -1,7 +1,13 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import type { AccessTrace } from '../access/access-trace.js';
+import type { GuardedKey } from '../access/contract.js';
+import { guardStore } from '../access/guarded-store.js';
+import { FhirError } from '../fhir/error.js';
+import { parseReference } from '../fhir/reference.js';
+import type { AnyResource } from '../fhir/resource.js';
 import { runBundle } from '../import/bundle/import-bundle.js';
 import { entryReader } from './entry-reader.js';
+import type { TransactionOptions } from './repository.js';
 import type { RepositoryContext } from './repository-context.js';
 
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
@@ -9,8 +15,46 @@ export async function carryOutBundle(
   bundle: Bundle,
   context: RepositoryContext,
   trace: AccessTrace | undefined,
+  { representation = false }: TransactionOptions,
 ): Promise<Bundle> {
   const { store, caller, signal, baseUrl, extendedMeta, profiles } = context;
   const importing = { store, caller, signal, baseUrl, extendedMeta, profiles, ids: 'assigned' } as const;
-  return (await runBundle(bundle, importing, trace, entryReader(context))).bundle;
+  const { bundle: response } = await runBundle(bundle, importing, trace, entryReader(context));
+  if (!representation) return response;
+  try {
+    return await withRepresentations(response, context, trace);
+  } catch (error) {
+    // What is written is written.
+    if (error instanceof FhirError) return response;
+    throw error;
+  }
+}
+
+/** Adds what was written to the entries that wrote it, as the caller sees it. */
+async function withRepresentations(
+  response: Bundle,
+  context: RepositoryContext,
+  trace: AccessTrace | undefined,
+): Promise<Bundle> {
+  const { store, caller, signal, baseUrl, profiles } = context;
+  const entries = response.entry ?? [];
+  const keys = new Map<number, GuardedKey>();
+  for (const [index, entry] of entries.entries()) {
+    const location = parseReference(entry.response?.location ?? '');
+    if (location?.kind === 'local')
+      keys.set(index, { type: location.type, id: location.id, version: location.version });
+  }
+  const found = await guardStore(store, caller, baseUrl, trace, profiles).read([...keys.values()], { signal });
+  const resources = new Map<number, AnyResource>();
+  for (const [position, index] of [...keys.keys()].entries()) {
+    const result = found[position];
+    if (result?.status !== 'found') continue;
+    trace?.show(result.resource);
+    resources.set(index, result.resource);
+  }
+  const entry = entries.map((one, index) => {
+    const resource = resources.get(index);
+    return resource === undefined ? one : { resource, ...one };
+  });
+  return { ...response, entry } as Bundle;
 }

@@ -64,12 +64,12 @@ export function repositoryOf(open: OpenRepository): Repository {
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),
-    transaction: (request) =>
+    transaction: (request, options = {}) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
         const trace = tracedBy(context, facts, baseUrl);
         const { model } = context.store;
         if (trace !== undefined) facts.targets = bundleTargets(model, request, undefined, baseUrl);
-        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded, trace));
+        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded, trace, options));
         if (trace !== undefined) facts.targets = bundleTargets(model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);

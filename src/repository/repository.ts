@@ -171,7 +171,13 @@ export interface Repository {
    * @returns a Bundle of type `transaction-response` or `batch-response`, an entry per entry
    * @throws FhirError of the first faulty entry of a transaction, with an issue per faulty entry
    */
-  transaction(bundle: Bundle): Promise<Bundle>;
+  transaction(bundle: Bundle, options?: TransactionOptions): Promise<Bundle>;
+}
+
+/** Options of `transaction`. */
+export interface TransactionOptions {
+  /** The entries of the response hold the resources that were written, as the caller sees them. Default false. */
+  readonly representation?: boolean | undefined;
 }
 
 /** Options of every write. */

@@ -43,7 +43,7 @@ export function answerWritten(exchange: Exchange, { status, resource }: WrittenR
     ...(warning === undefined ? {} : { warning: `199 - ${JSON.stringify(warning)}` }),
   };
   const answer = { status: created ? 201 : 200, headers };
-  switch (preferredReturn(exchange.request.headers.get('prefer'))) {
+  switch (preferredReturn(exchange) ?? 'representation') {
     case 'minimal':
       return answer;
     case 'OperationOutcome':
@@ -66,11 +66,13 @@ function withUrl({ request, settings }: Exchange, binary: AnyResource): object {
 
 type Return = 'minimal' | 'representation' | 'OperationOutcome';
 
-/** Preferences that are not known are ignored (RFC 7240). */
-function preferredReturn(prefer: string | null): Return {
-  const asked = /(?:^|[,;\s])return\s*=\s*"?([A-Za-z]+)/.exec(prefer ?? '')?.[1];
-  return asked === 'minimal' || asked === 'OperationOutcome' ? asked : 'representation';
+/** What `Prefer` asks for. Preferences that are not known are ignored (RFC 7240). */
+export function preferredReturn({ request }: Exchange): Return | undefined {
+  const asked = /(?:^|[,;\s])return\s*=\s*"?([A-Za-z]+)/.exec(request.headers.get('prefer') ?? '')?.[1];
+  return RETURNS.find((one) => one === asked);
 }
+
+const RETURNS: readonly Return[] = ['minimal', 'representation', 'OperationOutcome'];
 
 /** An OperationOutcome without errors. */
 export function success(text: string, warning?: string): OperationOutcome {

@@ -3,7 +3,7 @@ import { repositoryOf } from '../../repository/create-repository.js';
 import { repositoryFor } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
-import { answerResource } from './answer-resource.js';
+import { answerResource, preferredReturn } from './answer-resource.js';
 
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
 export const BUNDLE_ROUTES: readonly Route[] = [
@@ -14,7 +14,8 @@ export const BUNDLE_ROUTES: readonly Route[] = [
     path: '',
     async answer(exchange) {
       const bundle = (await readJsonObject(exchange)) as unknown as Bundle;
-      return answerResource(await repositoryOf(repositoryFor(exchange)).transaction(bundle));
+      const representation = preferredReturn(exchange) === 'representation';
+      return answerResource(await repositoryOf(repositoryFor(exchange)).transaction(bundle, { representation }));
     },
   },
 ];

@@ -288,6 +288,33 @@ describe('writing', () => {
   });
 });
 
+test('the entries of a response hold what was written where Prefer asks for it', async () => {
+  const entry = [
+    { resource: patient({ birthDate: '1980-01-01' }), request: { method: 'POST', url: 'Patient' } },
+    { resource: patient({ id: 'whole', gender: 'male' }), request: { method: 'PUT', url: 'Patient/whole' } },
+    { request: { method: 'DELETE', url: 'Patient?identifier=urn:none|1' } },
+  ];
+  for (const type of ['transaction', 'batch']) {
+    const ask = async (prefer: string): Promise<unknown[]> => {
+      const body = { resourceType: 'Bundle', type, entry };
+      const answer = await call('POST', '', { body, headers: { prefer } });
+      return (answer.body as Bundle).entry!.map(({ resource }) => resource);
+    };
+    const [created, updated, deleted] = await ask('return=representation');
+    expect(created).toMatchObject({ birthDate: '1980-01-01', meta: { versionId: '1' } });
+    expect([updated, deleted]).toMatchObject([{ id: 'whole', gender: 'male' }, undefined]);
+    expect(await ask('return=minimal')).toEqual([undefined, undefined, undefined]);
+    expect(await ask('respond-async')).toEqual([undefined, undefined, undefined]);
+  }
+  // As the caller sees it: the nurse does not see birth dates.
+  const body = { resourceType: 'Bundle', type: 'batch', entry: [{ resource: patient(), request: entry[0]!.request }] };
+  const made = await call('POST', '', { body, headers: { prefer: 'return=representation' }, as: 'nurse' });
+  expect((made.body as Bundle).entry![0]).toMatchObject({
+    resource: { gender: 'female' },
+    response: { status: '201 Created' },
+  });
+});
+
 describe('bodies', () => {
   const put = (body: unknown, headers: { [name: string]: string } = {}): ReturnType<Service['call']> =>
     call('POST', 'Patient', { body, headers });
