@@ -44,7 +44,10 @@ export function toNodeListener(handler: FhirHandler): (request: NodeRequest, res
 
 async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: NodeResponse): Promise<void> {
   const gone = new AbortController();
-  outgoing.on('close', () => gone.abort());
+  // Of an answer that was sent nothing is left to end, and every abort makes an error with a stack.
+  outgoing.on('close', () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
   const request = toRequest(incoming, gone.signal);
   if (request instanceof FhirError) {
     const { status, headers, body } = toHttpResponse(request);

@@ -4,6 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toNodeListener } from '../../src/http.js';
 import { createTestService, type TestService } from '../../src/test-service.js';
+import { until } from '../support/until.js';
 
 // Requests as they are on the wire, which no client of the web would send.
 
@@ -78,4 +79,39 @@ test('a body that a length does not match, or that is sent twice, is no request'
   const expecting = `${head}expect: coffee\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
   expect((await sendRaw(expecting))[0]).toBe(417);
   expect(service.errors).toEqual([]);
+});
+
+describe('the signal of a request', () => {
+  const signals: AbortSignal[] = [];
+  const closed: Promise<unknown>[] = [];
+  let answer: (response: Response) => void;
+  let open: Server;
+  beforeAll(async () => {
+    const listener = toNodeListener((request) => {
+      signals.push(request.signal);
+      return new Promise((resolve) => (answer = resolve));
+    });
+    open = createServer((request, response) => {
+      closed.push(once(response, 'close'));
+      listener(request, response);
+    }).listen(0, '127.0.0.1');
+    await once(open, 'listening');
+  });
+  afterAll(() => void open.close());
+
+  test.each([
+    ['ends nothing once the answer was sent', true],
+    ['ends the work when the client goes away before', false],
+  ])('%s', async (_, isAnswered) => {
+    const count = signals.length;
+    const socket = connect((open.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await until(() => signals.length > count);
+    if (isAnswered) answer(new Response('done'));
+    else socket.destroy();
+    socket.resume();
+    await closed.at(-1);
+    expect(signals.at(-1)!.aborted).toBe(!isAnswered);
+    answer(new Response());
+  });
 });
