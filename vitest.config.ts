@@ -2,6 +2,7 @@ import './scripts/assert-node.mjs';
 import './scripts/ensure-definitions.mjs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { hasShared } from './test/support/shared-folder.js';
 
 const LONG = 'test/long/**';
@@ -23,7 +24,11 @@ export const COMMON = {
   isolate: false,
   // Node.js loads the modules itself: Vite transforms each file for each project, and hands it over in a message.
   experimental: { viteModuleRunner: false, nodeLoader: false },
-  execArgv: ['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
+  execArgv: [
+    ...['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
+    // Most code runs a few times: to optimise it takes more of the cores than it gives back.
+    '--no-opt',
+  ],
   setupFiles: ['test/support/setup.ts'],
   // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
   testTimeout: 300_000,
@@ -60,6 +65,7 @@ export default defineConfig({
         },
       },
     ],
+    sequence: { sequencer: LongestFirst },
     // Vitest leaves one core to itself; of two that is half of them.
     maxWorkers: '100%',
   },

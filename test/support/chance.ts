@@ -5,7 +5,7 @@
 export const SEED = Number(process.env.FHIRGRAPH_SEED ?? 1);
 
 /** How much of their random searches the stores' conformance tests make: in `npm test` a part. */
-export const KIT_EFFORT = process.env.FHIRGRAPH_EFFORT === undefined ? 0.3 : Number(process.env.FHIRGRAPH_EFFORT) / 5;
+export const KIT_EFFORT = process.env.FHIRGRAPH_EFFORT === undefined ? 0.15 : Number(process.env.FHIRGRAPH_EFFORT) / 5;
 
 /** Whether this is `npm run test:long`. */
 export const IS_LONG = process.env.FHIRGRAPH_EFFORT !== undefined;
