@@ -246,6 +246,16 @@ describe('skip indexes', () => {
     expect(countRows(database)).toBe(0);
   });
 
+  test('are the same when they are built in several passes', async () => {
+    const { database } = await filled();
+    const { skipIndexes } = connectionTo(database);
+    const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
+    const rows = (maxPlaces: number): readonly string[] =>
+      skipIndexes.build(collection, { ...SKIP_TUNING, maxPlaces }).rows.map((row) => JSON.stringify(row));
+    expect(rows(1).toSorted()).toEqual(rows(1e9).toSorted());
+    expect(rows(1)).not.toEqual(rows(1e9));
+  });
+
   test('go with reindex()', async () => {
     const { database, store } = await filled();
     await store.reindex();

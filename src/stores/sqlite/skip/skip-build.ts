@@ -15,6 +15,7 @@ import {
   PRESENCE,
   RANGES,
   type Ranges,
+  SKIP_TUNING,
   type SkipOrder,
   type SkipRow,
   type SkipSizes,
@@ -44,7 +45,13 @@ export function rebuildSkipRows(
   known: KnownOrders,
   check: () => void,
 ): readonly SkipRow[] {
-  return new SkipBuilder(scope, statements, { granule: 0, minGranules: 0, minHolders: 1 }, check, known).rows();
+  return new SkipBuilder(
+    scope,
+    statements,
+    { ...SKIP_TUNING, granule: 0, minGranules: 0, minHolders: 1 },
+    check,
+    known,
+  ).rows();
 }
 
 type KnownOrders = readonly { readonly order: number; readonly starts: readonly SqlValue[] }[];
@@ -72,7 +79,7 @@ class SkipBuilder {
   readonly #rows: SkipRow[] = [];
   #first = 0;
   #count = 0;
-  #orders: readonly Order[] = [];
+  #orders: Order[] = [];
 
   constructor(scope: RowScope, statements: Statements, sizes: SkipSizes, check: () => void, known?: KnownOrders) {
     this.#sizes = sizes;
@@ -92,18 +99,27 @@ class SkipBuilder {
     this.#count = count;
     const codes = this.#statements.read(LIST_PARAMETERS).all(this.#collection) as [number, string][];
     const sorts = ['_id', '_lastUpdated', ...codes.map(([, code]) => code)];
-    this.#orders = sorts.flatMap((code) => this.#order(code, last - first + 1) ?? []);
-    if (this.#orders.length === 0) return [];
+    const size = last - first + 1;
+    const perPass = Math.max(1, Math.floor(this.#sizes.maxPlaces / size));
+    for (const code of sorts) {
+      const order = this.#order(code, size);
+      if (order !== undefined) this.#orders.push(order);
+      if (this.#orders.length >= perPass) this.#addSubjects(codes);
+    }
+    if (this.#orders.length > 0) this.#addSubjects(codes);
+    return this.#rows;
+  }
+
+  /** What the orders of this pass hold. */
+  #addSubjects(codes: readonly (readonly [number, string])[]): void {
     this.#addOrders();
     this.#addPresence();
     for (const [number, code] of codes) this.#addValues(number, code);
-    this.#addRanges(
-      zoneOfInstants(this.#collection),
-      sql`resource x INDEXED BY resource_by_updated
-      WHERE x.collection = ${this.#collection} AND x.content IS NOT NULL`,
-      [sql`x.key`, sql`x.updated`, sql`x.updated`, sql`x.updated`],
-    );
-    return this.#rows;
+    const updated = sql`resource x INDEXED BY resource_by_updated
+      WHERE x.collection = ${this.#collection} AND x.content IS NOT NULL`;
+    const columns = [sql`x.key`, sql`x.updated`, sql`x.updated`, sql`x.updated`] as const;
+    this.#addRanges(zoneOfInstants(this.#collection), updated, columns);
+    this.#orders = [];
   }
 
   #order(parameter: string, size: number): Order | undefined {

@@ -74,6 +74,8 @@ export interface SkipSizes {
   readonly minGranules: number;
   /** Codes and targets of fewer resources are collected instead. */
   readonly minHolders: number;
+  /** Resources times orders that are described in one pass over the indexes: four bytes each. */
+  readonly maxPlaces: number;
 }
 
 /** Only tests change it. */
@@ -81,6 +83,7 @@ export const SKIP_TUNING = {
   granule: 1_024,
   minGranules: 16,
   minHolders: 4_096,
+  maxPlaces: 32_000_000,
   /** With more writes since, a skip index is not used. */
   maxPending: 10_000,
   /** With more writes since, it is made again. */
