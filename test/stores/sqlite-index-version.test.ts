@@ -18,7 +18,7 @@ const FINGERPRINTS: { readonly [version: number]: string } = {
   1: '6b137d0ab952081ed9abbcdd0d1f16879d31912b32f28f63e301fbefcc212835',
   2: '5cf7225ea4f377babd93eb92d77e78ae4009de4bf49ef7681f51ae974af64fe9',
   3: 'f6636083c039dcac21768da6b234ab5afb3d849dea91450df579642bced916b0',
-  4: '1bfdcc73f5aff479a70546e211c34dd234da87cf38387ff1d10403594627c1b9',
+  4: '50964b34f2cd770486754e7f6ed1d27910ba375ebf18e2cbf26a5403050097f8',
 };
 
 test('what is extracted from resources is what INDEX_VERSION stands for', async () => {
