@@ -46,7 +46,11 @@ export class Delivery {
 
   start(): void {
     this.#isAsked = true;
-    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      // Events that were appended after the last look at the journal.
+      if (this.#isAsked && !this.#isFailing) this.start();
+    });
   }
 
   /** Resolves when the store has caught up; undefined if it need not. */
@@ -57,8 +61,10 @@ export class Delivery {
   /** Resolves when the store has what the journal has, or has failed to take it. */
   async flush(): Promise<void> {
     this.start();
-    this.#gathering.abort();
-    await this.#running;
+    while (this.#running !== undefined) {
+      this.#gathering.abort();
+      await this.#running;
+    }
   }
 
   /** Delivers what waits, once more. @returns false if something stays in the journal */

@@ -109,6 +109,8 @@ export class LogWriter {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
+      // A record that came after the last look at the queue.
+      if (!this.queue.isEmpty) this.#start();
     });
   }
 

@@ -1,0 +1,127 @@
+import type { AuditEvent } from '@medplum/fhirtypes';
+import { expect, test } from 'vitest';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import type { AuditHead } from '../../src/audit/log/chain.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import type { ResourceStore, Write } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
+import { readOf } from './audit-record.js';
+import { eventsIn } from './events-in.js';
+
+type Random = () => number;
+type Json = { [name: string]: unknown };
+
+/** Two processes that wrote side by side, and one after them. */
+async function written(store: ResourceStore): Promise<AuditHead[]> {
+  const heads = new Map<string, AuditHead>();
+  const onHead = (head: AuditHead): void => void heads.set(head.segment, head);
+  const [one, other] = [createAuditLog({ store, gather: 0, onHead }), createAuditLog({ store, gather: 0, onHead })];
+  for (const id of ['a', 'b', 'c']) await Promise.all([one.audit(readOf(id)), other.audit(readOf(`${id}-too`))]);
+  await one.close();
+  await other.close();
+  const last = createAuditLog({ store, gather: 0, onHead });
+  await last.audit(readOf('d', { purpose: 'TREAT', requestId: 'r-1', counts: [{ type: 'Patient', count: 3 }] }));
+  await last.close();
+  return [...heads.values()];
+}
+
+const keyOf = ({ id }: AuditEvent) => ({ project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: id! });
+const put = (event: AuditEvent): Write => ({ kind: 'put', key: keyOf(event), resource: event });
+const remove = (event: AuditEvent): Write => ({ kind: 'delete', key: keyOf(event) });
+const segmentOf = ({ id }: AuditEvent): string => id!.split('.')[0]!;
+
+/** An object inside the event: the event itself, an entity, a coding, a part of the chain. */
+function placeIn(value: Json, random: Random): Json {
+  // The store itself writes the metadata.
+  const { meta: _, ...content } = value;
+  const inner = Object.values(content).flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : [one]));
+  const objects = inner.filter((one): one is Json => typeof one === 'object' && one !== null);
+  return objects.length === 0 || random() < 0.3 ? value : placeIn(oneOf(objects, random), random);
+}
+
+/** Changes one member somewhere, removes one, or adds one. The id stays: it is the key. */
+function altered(event: AuditEvent, random: Random): AuditEvent {
+  const copy = structuredClone(event) as unknown as Json;
+  const place = placeIn(copy, random);
+  const names = Object.keys(place).filter((name) => !['id', 'resourceType', 'meta'].includes(name));
+  const name = names.length === 0 ? undefined : oneOf(names, random);
+  const way = below(3, random);
+  if (way === 0 || name === undefined) place['comment'] = 'x';
+  else if (way === 1) Reflect.deleteProperty(place, name);
+  else {
+    const value = place[name];
+    place[name] = typeof value === 'string' ? `${value}x` : typeof value === 'boolean' ? !value : 'x';
+  }
+  return copy as unknown as AuditEvent;
+}
+
+const ATTACKS: { readonly [name: string]: (events: readonly AuditEvent[], random: Random) => readonly Write[] } = {
+  'alters an event': (events, random) => [put(altered(oneOf(events, random), random))],
+  'removes an event': (events, random) => [remove(oneOf(events, random))],
+  'cuts the end of a segment': (events, random) => {
+    const segment = events.filter((one) => segmentOf(one) === segmentOf(oneOf(events, random)));
+    return segment.length === 0 ? [remove(events[0]!)] : segment.slice(below(segment.length, random)).map(remove);
+  },
+  'removes a segment': (events, random) => {
+    const name = segmentOf(oneOf(events, random));
+    return events.filter((one) => segmentOf(one) === name).map(remove);
+  },
+  'swaps two events': (events, random) => {
+    const [one, other] = [oneOf(events, random), oneOf(events, random)];
+    if (one === other) return [remove(one)];
+    return [put({ ...one, id: other.id! }), put({ ...other, id: one.id! })];
+  },
+  'repeats an event': (events, random) => {
+    const last = events.at(-1)!;
+    const next = String(Number(last.id!.split('.')[1]) + 1).padStart(12, '0');
+    return [put({ ...oneOf(events, random), id: `${segmentOf(last)}.${next}` })];
+  },
+  'moves an event into another segment': (events, random) => {
+    const one = oneOf(events, random);
+    const others = events.filter((other) => segmentOf(other) !== segmentOf(one));
+    return [put({ ...one, id: oneOf(others, random).id! })];
+  },
+  'renumbers the end of a segment, so that no number is missing': (events, random) => {
+    const name = segmentOf(oneOf(events, random));
+    const segment = events.filter((one) => segmentOf(one) === name);
+    const gone = 1 + below(segment.length - 1, random);
+    const kept = segment.filter((_, index) => index !== gone);
+    return [remove(segment.at(-1)!), ...kept.map((one, index) => put({ ...one, id: segment[index]!.id! }))];
+  },
+  'adds an event of its own': (events, random) => {
+    const { extension: _, ...event } = oneOf(events, random);
+    return [put({ ...event, id: 'added' })];
+  },
+};
+
+test.each(Object.keys(ATTACKS))('verification with the newest heads finds somebody who %s', async (name) => {
+  const random = createRandom(SEED);
+  for (let run = 0; run < cases(200, 12); run += 1) {
+    const store = new MemoryStore();
+    const heads = await written(store);
+    const events = await eventsIn(store);
+    expect((await verifyAuditLog({ store, heads })).problems).toEqual([]);
+    const writes = ATTACKS[name]!(events, random);
+    await store.commit(writes);
+    const { intact } = await verifyAuditLog({ store, heads });
+    expect([intact, writes.map(({ kind }) => kind)], `seed ${SEED}, run ${run}: ${JSON.stringify(writes)}`).toEqual([
+      false,
+      writes.map(({ kind }) => kind),
+    ]);
+  }
+});
+
+test('a record that comes just as a commit ends is taken, too', async () => {
+  const store = new MemoryStore();
+  const log = createAuditLog({ store, gather: 0 });
+  for (let turns = 0; turns < 12; turns += 1) {
+    await log.audit(readOf(`first-${turns}`));
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    await log.audit(readOf(`second-${turns}`));
+  }
+  await log.close();
+  expect(await eventsIn(store)).toHaveLength(26);
+});
