@@ -24,7 +24,11 @@ try {
   const [created, , headers] = await ask('POST', '/fhir/R4/Patient', patient);
   assert.equal(created, 201);
   assert.match(headers.get('location'), /^https:\/\/clinic\.example\/fhir\/R4\/Patient\//);
-  const batch = { resourceType: 'Bundle', type: 'batch', entry: [{ request: { method: 'GET', url: 'Patient?_total=accurate' } }] };
+  const batch = {
+    resourceType: 'Bundle',
+    type: 'batch',
+    entry: [{ request: { method: 'GET', url: 'Patient?_total=accurate' } }],
+  };
   assert.equal((await ask('POST', '/fhir/R4', batch))[1].entry[0].resource.total, 1);
   const query = { query: '{ PatientList { gender } }' };
   assert.deepEqual((await ask('POST', '/fhir/R4/$graphql', query, 'application/json'))[1], {
