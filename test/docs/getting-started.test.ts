@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LOADER } from '../support/load-typescript.js';
 import { blocksOf } from '../support/markdown.js';
 import { readPage } from '../support/pages.js';
 
@@ -34,7 +35,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function run(file: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, TOKEN_KEY };
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file, ...args], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, file, ...args], {
     cwd: folder,
     env,
   });
@@ -54,7 +55,7 @@ async function freePort(): Promise<number> {
 test('following the guide line by line gives a guarded endpoint', async () => {
   const [, project, user] = /PROJECT=(\S+)\nADA=(\S+)/.exec(await run('setup.js'))!;
   const port = await freePort();
-  const server = spawn(process.execPath, ['--import', 'tsx', 'server.js'], {
+  const server = spawn(process.execPath, ['--import', LOADER, 'server.js'], {
     cwd: folder,
     env: { ...process.env, TOKEN_KEY, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],
