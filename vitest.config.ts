@@ -11,14 +11,7 @@ if (!hasShared) {
   console.warn('No shared material beside the repository (FHIRGRAPH_SHARED names its place): tests use test/excerpt.');
 }
 
-/** Tests of the GraphQL layer in which graphql-js has little part; `npm run test:graphql16` runs them on graphql 16, too. */
-const BEYOND_GRAPHQL_JS = [
-  'test/graphql/{cursors,schema-for-tools}.test.ts',
-  'test/graphql/hostile/**',
-  'test/graphql/mutations/{patch,properties,rights,writes}.test.ts',
-];
-
-/** What both projects have in common. `extends` would hand them `maxWorkers` too, and `--maxWorkers` would not count. */
+/** What the tests on both majors of graphql have in common. */
 export const COMMON = {
   // To evaluate the library and the definitions anew for each of 400 files takes longer than most of their tests.
   isolate: false,
@@ -40,31 +33,14 @@ export const SSR = {
   resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] },
 };
 
-/** `npm test`: every test on graphql 17, those of the GraphQL layer that graphql-js can decide once more on graphql 16. */
+/** `npm test`: every test, on graphql 17. */
 export default defineConfig({
+  ssr: SSR,
   test: {
-    projects: [
-      {
-        ssr: SSR,
-        test: {
-          ...COMMON,
-          name: 'graphql-17',
-          include: ['test/**/*.test.ts'],
-          exclude: [LONG],
-          env: { GRAPHQL_MAJOR: '17' },
-        },
-      },
-      {
-        ssr: SSR,
-        test: {
-          ...COMMON,
-          name: 'graphql-16',
-          include: ['test/graphql/**/*.test.ts'],
-          exclude: BEYOND_GRAPHQL_JS,
-          env: { GRAPHQL_MAJOR: '16' },
-        },
-      },
-    ],
+    ...COMMON,
+    include: ['test/**/*.test.ts'],
+    exclude: [LONG],
+    env: { GRAPHQL_MAJOR: '17' },
     sequence: { sequencer: LongestFirst },
     // Vitest leaves one core to itself; of two that is half of them.
     maxWorkers: '100%',

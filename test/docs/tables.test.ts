@@ -3,7 +3,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { DEFAULT_LIMITS } from '../../src/index.js';
 import { readPage } from '../support/pages.js';
 
-// Tables that are made from code. `npx vitest run --project graphql-17 test/docs/tables.test.ts -u` writes the page.
+// Tables that are made from code. `npx vitest run test/docs/tables.test.ts -u` writes the page.
 test('the page of search parameters lists those of every type', async () => {
   const tables = R4.resourceTypes.map((type) => {
     const rows = [...R4.searchParameters(type)]

@@ -21,10 +21,6 @@ export class LongestFirst extends BaseSequencer {
       const position = LONGEST.indexOf(relative(this.ctx.config.root, file.moduleId));
       return position === -1 ? LONGEST.length : position;
     };
-    // Projects stay apart: a worker serves one.
-    const projects = [...new Set(sorted.map(({ project }) => project))];
-    return projects.flatMap((project) =>
-      sorted.filter((file) => file.project === project).sort((one, other) => rank(one) - rank(other)),
-    );
+    return sorted.sort((one, other) => rank(one) - rank(other));
   }
 }
