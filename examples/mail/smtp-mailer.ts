@@ -14,8 +14,15 @@ export interface SmtpMailer extends Mailer {
  * @param from sender, such as `Riverside Clinic <no-reply@example.org>`
  */
 export function smtpMailer(url: string, from: string): SmtpMailer {
-  // Whoever invites waits for the answer: a server that says nothing is a failure after ten seconds, not after minutes.
-  const transport = createTransport({ url, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 10_000 });
+  // One connection serves several invitations. Whoever invites waits for the answer: a server that says nothing is a
+  // failure after ten seconds, not after minutes.
+  const transport = createTransport({
+    url,
+    pool: true,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 10_000,
+  });
   return {
     async send({ to, date, message }) {
       // An address object, so that nothing in it can be read as a list of several.
