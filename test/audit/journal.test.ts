@@ -143,7 +143,8 @@ describe.each([
     await expect(log.audit(readOf('b'))).rejects.toMatchObject({ code: 'unavailable' });
     await log.audit(readOf('c'));
     await log.close();
-    expect(await patientsIn(store)).toEqual(['a', 'c']);
+    // A failure may begin another segment, in the same millisecond.
+    expect((await patientsIn(store)).toSorted()).toEqual(['a', 'c']);
     expect((await verifyAuditLog({ store })).problems).toEqual([]);
   });
 });
