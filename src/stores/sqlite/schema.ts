@@ -28,8 +28,8 @@
  * zone          (parameter, block)           the values of a date or number among a block of resource keys: the smallest and
  *                                            largest low and the largest high. Negative: the ids, or the instants of
  *                                            change, of a collection. Maybe wider, never narrower. See zones.ts
- * skip          (sort, subject, value)       what stands in the order of a sort key, by a thousand resources each. As of a
- *                                            moment: see skip-row.ts
+ * skip          (sort, subject, value)       what each thousand resources in the order of a sort key hold, as of a moment: see
+ *                                            skip-row.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
  *               rank                         order of the work
