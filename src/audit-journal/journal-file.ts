@@ -25,6 +25,9 @@ export class JournalFile {
   #delivered = 0;
   #isDamaged = false;
   #isTorn = false;
+  /** Syncs that have not ended. */
+  #syncs = 0;
+  #isClosing = false;
 
   private constructor(
     private path: string,
@@ -81,8 +84,14 @@ export class JournalFile {
   }
 
   /** Resolves when what was appended is on the disk. */
-  sync(): Promise<void> {
-    return dataSync(this.fd);
+  async sync(): Promise<void> {
+    this.#syncs += 1;
+    try {
+      await dataSync(this.fd);
+    } finally {
+      this.#syncs -= 1;
+      if (this.#isClosing && this.#syncs === 0) closeSync(this.fd);
+    }
   }
 
   /** Resolves its name, too: a power cut may otherwise take a new file with all that is in it. */
@@ -132,14 +141,20 @@ export class JournalFile {
   /** @param sync have it on the disk before */
   close(sync: boolean): void {
     if (sync) fsyncSync(this.fd);
-    closeSync(this.fd);
+    this.#close();
   }
 
   /** A damaged file stays, under a name that no journal reads. */
   remove(): void {
-    closeSync(this.fd);
+    this.#close();
     if (this.#isDamaged) renameSync(this.path, `${this.path}.damaged`);
     else unlinkSync(this.path);
+  }
+
+  /** A sync needs its file until it ends: what it waits for may have been delivered before. */
+  #close(): void {
+    if (this.#syncs === 0) closeSync(this.fd);
+    else this.#isClosing = true;
   }
 
   #takeBack(): void {

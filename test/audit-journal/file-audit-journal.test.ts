@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { pbkdf2 } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
 import { linesOf } from '../../src/audit-journal/lines.js';
@@ -62,6 +64,31 @@ test.each(['always', 'interval', 'never'] as const)('sync %s: keeps the order ov
   expect(second.oldest(10)).toEqual([]);
   expect(codeOf(() => first.append(['e']))).toBe('unavailable');
   expect(codeOf(() => first.oldest(1))).toBe('unavailable');
+});
+
+/** Keeps the threads busy that work for files. */
+const occupyThreads = (): Promise<unknown> =>
+  Promise.all(Array.from({ length: 8 }, () => promisify(pbkdf2)('password', 'salt', 20_000, 32, 'sha256')));
+
+test('a file that closes while the disk is waited for does not fail the append', async () => {
+  const journal = open(newFolder(), {});
+  const busy = occupyThreads();
+  const appended = journal.append(['a']);
+  journal.close();
+  await expect(appended).resolves.toBeUndefined();
+  await busy;
+});
+
+test('events that are delivered while the disk is waited for do not fail their append', async () => {
+  const folder = newFolder();
+  const journal = open(folder, { fileBytes: 1 });
+  const busy = occupyThreads();
+  const appended = [journal.append(['a']), journal.append(['b'])];
+  expect(journal.oldest(10)).toEqual(['a']);
+  journal.drop(1);
+  expect(readdirSync(folder)).toHaveLength(1);
+  for (const one of appended) expect(await one).toBeUndefined();
+  await busy;
 });
 
 test('an append that waits for no disk returns nothing, the others a promise', () => {
