@@ -63,7 +63,7 @@ interface Order {
   readonly starts: readonly SqlValue[];
   /** By resource. */
   readonly granules: Uint32Array;
-  /** Of resources with several values, the granule of the largest one plus 1; else 0. Undefined: there are none. */
+  /** Of resources with several values, the granule of the largest one plus 1; else 0. Undefined: no resource has several. */
   readonly others: Uint32Array | undefined;
   /** Resources of each granule. */
   readonly totals: Uint32Array;

@@ -60,7 +60,7 @@ export function spansOf(
   return spansIn(granules, order.starts);
 }
 
-/** Undefined if there is none, or none that is valid. */
+/** @returns undefined where the file has no valid skip index of the order */
 export function readOrder(number: number, statements: Statements): SkipOrder | undefined {
   const [text, epoch] = (statements.read(READ_ORDER).get(number) ?? []) as [string?, (string | null)?];
   if (text === undefined) return undefined;
