@@ -45,6 +45,7 @@ export interface Answer {
   readonly text: string;
 }
 
+/** @param agent undefined: over a connection of its own */
 export function post({ port, path, token }: Target, agent: Agent | undefined, body: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -53,12 +54,15 @@ export function post({ port, path, token }: Target, agent: Agent | undefined, bo
       authorization: `Bearer ${token}`,
       'content-length': Buffer.byteLength(body),
     };
-    const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-    });
+    const sent = request(
+      { host: '127.0.0.1', port, path, method: 'POST', agent: agent ?? false, headers },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+      },
+    );
     sent.on('error', reject);
     sent.end(body);
   });

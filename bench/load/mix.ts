@@ -27,6 +27,17 @@ export function mixOf(variables: Variables): (position: number) => MixedRequest 
   };
 }
 
+/** Only the requests of one kind. */
+export function ofKind(mix: (position: number) => MixedRequest, kind: Kind): (position: number) => MixedRequest {
+  let position = 0;
+  return () => {
+    for (;;) {
+      const request = mix(position++);
+      if (request.kind === kind) return request;
+    }
+  };
+}
+
 /** Every query of the mix once, without the writes. */
 export function readsOf(variables: Variables): readonly string[] {
   return KINDS.filter((kind) => kind !== 'write').flatMap((kind) => bodiesOf(kind, variables));

@@ -13,10 +13,11 @@ import { createService } from '../../examples/hosts/service.js';
 import { createTokens } from '../../examples/hosts/tokens.js';
 import { postgresContexts } from '../latency/dataloader-postgres.js';
 import { sqliteContexts } from '../variants/dataloader.js';
+import { HAND_USER, handWrittenPostgres, handWrittenSqlite } from './hand-written.js';
 import { yogaHost } from './yoga-host.js';
 
 export interface ServeOptions {
-  readonly variant: 'fhirgraph' | 'yoga';
+  readonly variant: 'fhirgraph' | 'yoga-bare' | 'yoga-equal';
   readonly project: string;
   readonly file?: string;
   readonly postgres?: pg.PoolConfig;
@@ -34,7 +35,7 @@ interface Host {
 
 const POOL = { max: 10 };
 const options = JSON.parse(process.argv[2] ?? '{}') as ServeOptions;
-const host = await (options.variant === 'yoga' ? openYoga(options) : openFhirgraph(options));
+const host = await (options.variant === 'fhirgraph' ? openFhirgraph(options) : openYoga(options));
 await new Promise<void>((resolve) => host.server.listen(0, '127.0.0.1', resolve));
 const delays = monitorEventLoopDelay({ resolution: 2 });
 delays.enable();
@@ -71,23 +72,18 @@ async function openFhirgraph({ project, file, postgres }: ServeOptions): Promise
   return { server: nodeHttpHost(createService({ store, tokens, baseUrl })), path: '/fhir/R4/$graphql', token, store };
 }
 
-async function openYoga({ project, file, postgres }: ServeOptions): Promise<Host> {
+async function openYoga({ variant, project, file, postgres }: ServeOptions): Promise<Host> {
+  const promises = variant === 'yoga-equal' ? 'equal' : 'bare';
   if (file !== undefined) {
     const database = new Database(file);
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
-    database.exec('CREATE TABLE IF NOT EXISTS bench_written (id TEXT PRIMARY KEY, text TEXT)');
-    const insert = database.prepare('INSERT INTO bench_written VALUES (?, ?)');
-    return {
-      ...(await yogaHost(sqliteContexts(database, project), (id, text) => insert.run(id, text))),
-      path: '/graphql',
-    };
+    const hand = handWrittenSqlite(database, project, promises);
+    return { ...(await yogaHost(sqliteContexts(database, project), hand, HAND_USER)), path: '/graphql' };
   }
   const pool = new pg.Pool({ ...postgres, ...POOL });
-  await pool.query('CREATE TABLE IF NOT EXISTS bench_written (id text PRIMARY KEY, content text)');
-  const insert = (id: string, text: string): unknown =>
-    pool.query('INSERT INTO bench_written VALUES ($1, $2)', [id, text]);
-  return { ...(await yogaHost(postgresContexts(pool, project), insert)), path: '/graphql' };
+  const hand = await handWrittenPostgres(pool, project, promises);
+  return { ...(await yogaHost(postgresContexts(pool, project), hand, HAND_USER)), path: '/graphql' };
 }
 
 /** Imports the same lines over and over, each time into another project. */

@@ -3,34 +3,43 @@ import { extendSchema, isObjectType, parse, type GraphQLSchema } from 'graphql';
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
+import { verifyOnce } from '../../examples/hosts/verified-tokens.js';
 import { createSchema, type Context } from '../variants/dataloader-schema.js';
-
-/** Writes the text of a resource. */
-export type WriteText = (id: string, text: string) => unknown;
+import type { HandWritten, WrittenObservation } from './hand-written.js';
 
 /**
  * GraphQL Yoga with DataLoader and hand-written statements, as one would build it without this library. It verifies the
- * same kind of token, decides nothing about access, and writes a row without a history or an index.
+ * same kind of token in the same way; `hand` decides what else it promises.
  */
-export async function yogaHost(contextOf: () => Context, write: WriteText): Promise<{ server: Server; token: string }> {
+export async function yogaHost(
+  contextOf: () => Context,
+  hand: HandWritten,
+  user: string,
+): Promise<{ server: Server; token: string }> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const verify = verifyOnce(async (token) => (await jwtVerify(token, publicKey, { algorithms: ['ES256'] })).payload);
   const yoga = createYoga({
-    schema: withWrites(write),
+    schema: withWrites(hand),
     graphqlEndpoint: '/graphql',
     graphiql: false,
     landingPage: false,
     logging: false,
     maskedErrors: false,
     async context({ request }) {
-      await jwtVerify(request.headers.get('authorization')!.slice('Bearer '.length), publicKey);
+      const { sub } = await verify(request.headers.get('authorization')!.slice('Bearer '.length));
+      if (!(await hand.isMember(sub!))) throw new Error('Not a member');
       return contextOf();
     },
   });
-  const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).setExpirationTime('1h').sign(privateKey);
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'ES256' })
+    .setSubject(user)
+    .setExpirationTime('1h')
+    .sign(privateKey);
   return { server: createServer((request, response) => void yoga(request, response)), token };
 }
 
-function withWrites(write: WriteText): GraphQLSchema {
+function withWrites(hand: HandWritten): GraphQLSchema {
   const schema = extendSchema(
     createSchema(),
     parse(`scalar ObservationInput
@@ -39,9 +48,10 @@ function withWrites(write: WriteText): GraphQLSchema {
   );
   const mutation = schema.getMutationType();
   if (!isObjectType(mutation)) throw new Error('The schema has no mutation');
-  mutation.getFields()['ObservationCreate']!.resolve = async (_source, { res }: { readonly res?: object }) => {
-    const resource = { ...res, id: randomUUID(), meta: { lastUpdated: new Date().toISOString() } };
-    await write(resource.id, JSON.stringify(resource));
+  mutation.getFields()['ObservationCreate']!.resolve = async (_source, { res }: { readonly res: object }) => {
+    const meta = { versionId: '1', lastUpdated: new Date().toISOString() };
+    const resource = { ...(res as WrittenObservation), id: randomUUID(), meta };
+    await hand.write(resource);
     return resource;
   };
   return schema;

@@ -1,5 +1,6 @@
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import { type Caller, FhirError, type ResourceStore, signIn } from 'fhirgraph';
+import { verifyOnce } from './verified-tokens.js';
 
 const ISSUER = 'https://id.example.org';
 const AUDIENCE = 'https://fhir.example.org';
@@ -19,6 +20,11 @@ export interface Tokens {
 
 export async function createTokens(): Promise<Tokens> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'sub'] };
+  const verify = verifyOnce(async (token) => {
+    const { payload } = await jwtVerify<{ project: string }>(token, publicKey, rules);
+    return payload;
+  });
   return {
     sign: ({ sub, project }, lifetime = '5m') =>
       new SignJWT({ project })
@@ -31,11 +37,9 @@ export async function createTokens(): Promise<Tokens> {
     async callerOf(authorization, store) {
       const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
       if (token === undefined) return undefined;
-      const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'sub'] };
-      const { payload } = await jwtVerify(token, publicKey, rules).catch((cause: unknown) => {
+      const { sub = '', project } = await verify(token).catch((cause: unknown) => {
         throw new FhirError('unauthenticated', 'The token is not valid', { cause });
       });
-      const { sub = '', project } = payload as { sub?: string; project: string };
       const isClient = sub.startsWith('ClientApplication/');
       return signIn(store, isClient ? { project, client: sub } : { project, user: sub });
     },

@@ -1,0 +1,91 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { post, runClients, type Sample, type Target } from './clients.js';
+import type { MixedRequest } from './mix.js';
+import type { Order, ServeOptions } from './serve.js';
+
+/** A server in a process of its own. */
+export interface Running {
+  readonly name: string;
+  readonly child: ChildProcess;
+  readonly target: Target;
+}
+
+/** What clients got from a server in some seconds. */
+export interface Measured {
+  /** Answers per second. */
+  readonly rate: number;
+  /** The longest time that its event loop stood still, in milliseconds. */
+  readonly stall: number;
+  /** Milliseconds of CPU time of the server per request. */
+  readonly cpu: number;
+  readonly samples: readonly Sample[];
+}
+
+/** A broad question that nothing narrows: every match is tested to be counted. */
+const BROAD = JSON.stringify({
+  query:
+    '{ ObservationConnection(status: "final", date: "ge1990", _sort: "-date", _count: 20) { count edges { resource { id } } } }',
+});
+
+export const CLIENTS = 64;
+
+export async function startServer(name: string, options: ServeOptions): Promise<Running> {
+  const child = fork(fileURLToPath(new URL('serve.ts', import.meta.url)), [JSON.stringify(options)], {
+    execArgv: ['--import', 'tsx'],
+  });
+  const target = (await answerOf(child)) as Target;
+  return { name, child, target };
+}
+
+export async function stopServer({ child }: Running): Promise<void> {
+  child.send('stop' satisfies Order);
+  await once(child, 'exit');
+}
+
+export async function measure(
+  { child, target }: Running,
+  next: (position: number) => MixedRequest,
+  seconds: number,
+): Promise<Measured> {
+  child.send('begin' satisfies Order);
+  const { samples, seconds: took } = await runClients(target, next, { clients: CLIENTS, seconds });
+  const answer = answerOf(child);
+  child.send('stall' satisfies Order);
+  const { stall, cpu } = (await answer) as { stall: number; cpu: number };
+  return { rate: samples.length / took, stall, cpu: cpu / samples.length, samples };
+}
+
+/** Measures while a broad question is asked without a pause and the lines are imported over and over. */
+export async function measureBeside(
+  server: Running,
+  next: (position: number) => MixedRequest,
+  seconds: number,
+  importLines: string,
+): Promise<Measured> {
+  const ended = new AbortController();
+  server.child.send({ importLines } satisfies Order);
+  const broad = (async () => {
+    while (!ended.signal.aborted) await post(server.target, undefined, BROAD);
+  })();
+  const measured = await measure(server, next, seconds);
+  ended.abort();
+  await broad;
+  return measured;
+}
+
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  const exit = once(child, 'exit', { signal }).then(([code]) => {
+    throw new Error(`The server ended with ${String(code)}`);
+  });
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [unknown];
+    return message;
+  } finally {
+    exit.catch(() => undefined);
+    ended.abort();
+  }
+}
